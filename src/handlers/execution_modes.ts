@@ -1,6 +1,6 @@
 /**
- * The three ways to run a job, chosen per class: inline, in the main loop; in a horse, a pooled child process; as a
- * program. Each is a handler function like any other, so that whoever performs jobs need not know which it is.
+ * Chooses the execution mode of each class: inline, in the worker's main thread; in a horse, a pooled child process; or as
+ * an external program. Each mode is an ordinary handler function, so that a processor need not distinguish them.
  *
  * @module
  */
@@ -8,63 +8,63 @@ import type { Program } from "../job/program.ts";
 import type { Handler, HandlerFunction } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
-/** What {@linkcode chooseExecutionModes} is told. */
+/** The modes of {@linkcode chooseExecutionModes}. */
 export interface ExecutionModes {
-  /** Classes that run in horses, beside those whose options say `isolate: true`; `*` for all that can. */
+  /** Classes that run in horses, besides those with `isolate: true`; `*` for all that can. */
   readonly isolate: readonly string[];
   /** Performs a job in a horse. */
   readonly inHorse: HandlerFunction;
   readonly programs: readonly Program[];
-  /** Makes the handler of a program. */
+  /** Returns the handler for a command. */
   readonly asProgram: (command: readonly string[]) => HandlerFunction;
 }
 
-/** The handlers, each performing its class in the way chosen for it. */
+/** The handlers, each in the mode of its class. */
 export interface ChosenMode {
   readonly registry: Registry;
-  /** The modules that horses have to load; none: no horses are needed. */
+  /** The modules that horses must load; empty if no class needs a horse. */
   readonly modules: readonly string[];
-  /** The classes that run outside of this process: in horses, or as programs. */
+  /** The classes that run outside this process: in horses, or as programs. */
   readonly isolated: ReadonlySet<string>;
 }
 
 /**
- * Chooses how each class is run.
+ * Chooses the mode of each class.
  *
- * @throws {HandlerError} when a class has two handlers, or one that horses cannot load
+ * @throws {HandlerError} if a class has two handlers, or one that horses cannot load
  */
-export function chooseExecutionModes(handlers: Registry, ways: ExecutionModes): ChosenMode {
+export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes): ChosenMode {
   const registry = new Registry();
   const modules = new Set<string>();
   const isolated = new Set<string>();
   for (const handler of handlers.list()) {
-    const inHorse = isIsolated(handler, ways.isolate);
+    const inHorse = isIsolated(handler, modes.isolate);
     if (inHorse) {
       modules.add(handler.source);
       isolated.add(handler.class);
     }
-    registry.add(handler.class, inHorse ? ways.inHorse : handler.perform, handler.options, handler.source);
+    registry.add(handler.class, inHorse ? modes.inHorse : handler.perform, handler.options, handler.source);
   }
-  const unknown = ways.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
+  const unknown = modes.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
   if (unknown !== undefined) {
     throw new HandlerError(
       `"isolate" names class "${unknown}", which has no handler; handlers: ${handlers.classes().join(", ") || "none"}`,
     );
   }
-  for (const { class: name, exec, ...options } of ways.programs) {
-    registry.add(name, ways.asProgram(exec), options, `exec ${exec[0]}`);
+  for (const { class: name, exec, ...options } of modes.programs) {
+    registry.add(name, modes.asProgram(exec), options, `exec ${exec[0]}`);
     isolated.add(name);
   }
   return { registry, modules: [...modules], isolated };
 }
 
 function isIsolated(handler: Handler, classes: readonly string[]): boolean {
-  const asked = classes.includes(handler.class) || handler.options.isolate === true;
+  const isRequested = classes.includes(handler.class) || handler.options.isolate === true;
   const inModule = handler.source !== "program";
-  if (asked && !inModule) {
+  if (isRequested && !inModule) {
     throw new HandlerError(
-      `Class "${handler.class}" is to run in a process of its own, but is defined in this program; wanted: in a module, loaded with loadHandlers`,
+      `Class "${handler.class}" cannot run isolated, because it is defined in this program; define it in a module, and load that with loadHandlers`,
     );
   }
-  return asked || (inModule && classes.includes("*") && handler.options.isolate !== false);
+  return isRequested || (inModule && classes.includes("*") && handler.options.isolate !== false);
 }

@@ -1,5 +1,5 @@
 /**
- * What a handler is: a function for the jobs of one class, with options.
+ * A handler: a function that performs the jobs of one class, with options.
  *
  * @module
  */
@@ -8,38 +8,37 @@ import type { Middleware } from "../client/middleware.ts";
 import type { JobContext } from "./context.ts";
 
 /**
- * Performs one job. Returning (or resolving) is success, throwing (or rejecting) a failure that is tried again;
- * `Discard`, `Kill` and `Snooze` say otherwise.
+ * Performs one job. The attempt succeeds if the function returns or resolves, and fails if it throws or rejects. A failed
+ * job is retried, unless the function throws `Discard`, `Kill` or `Snooze`.
  */
-// deno-lint-ignore no-explicit-any -- what the arguments are is between those who push and this function
+// deno-lint-ignore no-explicit-any -- the pushing code and the function agree on the arguments
 export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
   ctx: JobContext,
   ...args: Args
 ) => unknown;
 
-/** Around performing. What it throws is a failure of the job. */
+/** Wraps the performance of a job. An error that it throws fails the attempt. */
 export type PerformMiddleware = Middleware<JobContext, unknown>;
 
 /**
- * Options of a job class: defaults for its jobs, which a push may override. See docs/reference/job-options.md. Any other option is
- * written into each payload as it is.
+ * Options of a job class: defaults for its jobs, which a push may override. See docs/reference/job-options.md.
  */
 export interface HandlerOptions extends OptionsOn<"class"> {
-  /** Any other option: each payload keeps it as it is. */
+  /** Any other option. It is written unchanged into each payload. */
   readonly [option: string]: unknown;
 }
 
-/** A handler as registered. */
+/** A registered handler. */
 export interface Handler {
-  /** The class it performs. */
+  /** The class that it performs. */
   readonly class: string;
   /** The function. */
   readonly perform: HandlerFunction;
-  /** How its jobs are pushed and treated. */
+  /** The options of its jobs. */
   readonly options: HandlerOptions;
-  /** Where it comes from: a file, or `program`. For people. */
+  /** The file that defines it, or `program`. For messages. */
   readonly source: string;
-  /** How long its jobs may run; undefined: as long as they like. */
+  /** The timeout of its jobs in milliseconds; undefined for none. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -49,12 +48,12 @@ export type HandlerExport<Args extends readonly any[] = readonly any[]> = Handle
   options?: HandlerOptions;
 };
 
-/** What `defineJob` gives: the handler, its class's name and its options, with the types of its arguments. */
+/** A definition that `defineJob` returns: the handler with the name and options of its class, and the types of its arguments. */
 // deno-lint-ignore no-explicit-any -- as above
 export interface JobDefinition<Args extends readonly any[]> extends HandlerFunction<Args> {
-  /** The class's name. */
+  /** The name of the class. */
   readonly class: string;
-  /** How its jobs are pushed and treated. */
+  /** The options of its jobs. */
   readonly options: HandlerOptions;
 }
 
@@ -66,10 +65,10 @@ export interface JobDefinition<Args extends readonly any[]> extends HandlerFunct
  * // await client.push(Greet, ["bob", 2]);
  * ```
  *
- * @param name the class's name, as in payloads
- * @param perform what performs it
- * @param options how its jobs are pushed and treated
- * @throws {TypeError} when `perform` is a generator
+ * @param name the name of the class, as in payloads
+ * @param perform the handler
+ * @param options the options of its jobs
+ * @throws {TypeError} if `perform` is a generator
  */
 // deno-lint-ignore no-explicit-any -- as above
 export function defineJob<Args extends readonly any[]>(
@@ -79,14 +78,14 @@ export function defineJob<Args extends readonly any[]>(
 ): JobDefinition<Args> {
   if (isGenerator(perform)) {
     throw new TypeError(
-      `Job "${name}" is a generator (function*), and calling it runs nothing of it; wanted: an async function`,
+      `Job "${name}" is a generator (function*), whose call doesn't run its body; use an async function`,
     );
   }
   const definition = (ctx: JobContext, ...args: Args) => perform(ctx, ...args);
   return Object.assign(definition, { class: name, options }) as JobDefinition<Args>;
 }
 
-/** A call of one makes an iterator, which nobody would ask for anything: its jobs would be done without a trace. */
+/** Returns whether a function is a generator. Its call only creates an iterator: the job would succeed without running. */
 export function isGenerator(value: object): boolean {
   return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(value));
 }

@@ -1,9 +1,9 @@
 /**
- * Handlers from the file system: modules, and folders of modules, imported and registered.
+ * Loads handlers from modules and folders of modules.
  *
- * In a module, each exported function is a handler and its export's name the class. `export const handlers = {
- * "Billing::InvoiceJob": fn }` is for names that are no identifiers; what `defineJob` made has its own name. Classes,
- * constants and the default export are passed over.
+ * In a module, each exported function is a handler, and the name of the export is its class. A name that isn't an
+ * identifier goes into `export const handlers = { "Billing::InvoiceJob": fn }`. A definition that `defineJob` returned has
+ * a name already. Classes, constants and the default export are ignored.
  *
  * @module
  */
@@ -18,12 +18,13 @@ const MODULE = /\.(js|mjs|cjs|ts|mts|jsx|tsx)$/;
 const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
 
 /**
- * Imports modules and registers their handlers. A module may be named twice, say as a file and by its folder, and may
- * pass on what another exports: the same function for the same class is one handler.
+ * Imports modules and registers their handlers. A module may be named twice, for example as a file and by its folder, and
+ * may export a handler of another module again: the same function for the same class is one handler.
  *
- * @param paths modules and folders, relative to the working directory; of a folder, every module directly in it but
- * tests and names that begin with `.` or `_`
- * @throws {HandlerError} when one is not there, cannot be imported, has no handler, or clashes with another
+ * @param paths modules and folders, relative to the working directory. Of a folder, every module directly in it is loaded,
+ * except tests and names that begin with `.` or `_`
+ * @throws {HandlerError} if a path doesn't exist, or a module cannot be imported, has no handler, or has a handler for a
+ * class that already has one
  */
 export async function loadHandlers(paths: readonly string[], registry: Registry): Promise<void> {
   for (const path of paths) {
@@ -36,7 +37,7 @@ async function modulesAt(path: string): Promise<string[]> {
   try {
     info = await Deno.stat(path);
   } catch (error) {
-    const why = error instanceof Deno.errors.NotFound ? "there is no such file or folder" : (error as Error).message;
+    const why = error instanceof Deno.errors.NotFound ? "no such file or folder" : (error as Error).message;
     throw new HandlerError(`Handlers "${path}" cannot be loaded: ${why}`);
   }
   if (!info.isDirectory) return [path];
@@ -53,7 +54,7 @@ async function modulesAt(path: string): Promise<string[]> {
 async function loadModule(file: string, registry: Registry): Promise<void> {
   let exports: Record<string, unknown>;
   try {
-    // An absolute address: in a compiled binary, a relative one would lead into the binary.
+    // An absolute URL: in a compiled binary, a relative one would refer to a file in the binary.
     exports = await import(pathToFileURL(await Deno.realPath(file)).href);
   } catch (error) {
     throw new HandlerError(`Handlers "${file}" cannot be loaded: ${whyNotLoaded(file, error)}`, { cause: error });
@@ -69,18 +70,20 @@ async function loadModule(file: string, registry: Registry): Promise<void> {
   }
   if (found === 0) {
     throw new HandlerError(
-      `Handlers "${file}" cannot be loaded: it exports no function; wanted: export function HardJob(ctx, …args) { … }`,
+      `Handlers "${file}" cannot be loaded: it exports no function; expected export function HardJob(ctx, …args) { … }`,
     );
   }
 }
 
 function addNamed(value: unknown, file: string, registry: Registry): number {
   if (!isPlainObject(value)) {
-    throw new HandlerError(`Handlers "${file}": its export "handlers" is no object; wanted: { "ClassName": function }`);
+    throw new HandlerError(
+      `Handlers "${file}": its export "handlers" isn't an object; expected { "ClassName": function }`,
+    );
   }
   for (const [name, perform] of Object.entries(value)) {
     if (!isFunction(perform)) {
-      throw new HandlerError(`Handlers "${file}": handlers["${name}"] is no function; wanted: (ctx, …args) => …`);
+      throw new HandlerError(`Handlers "${file}": handlers["${name}"] isn't a function; expected (ctx, …args) => …`);
     }
     register(name, perform, file, registry);
   }
@@ -91,12 +94,12 @@ function register(name: string, perform: HandlerExport, file: string, registry: 
   if (registry.get(name)?.perform === perform) return;
   const options = optionsOf(name, perform, file);
   if (!isPlainObject(options)) {
-    throw new HandlerError(`Handlers "${file}": ${name}.options is no object; wanted: { queue: "low", retry: 5 }`);
+    throw new HandlerError(`Handlers "${file}": ${name}.options isn't an object; expected { queue: "low", retry: 5 }`);
   }
   registry.add(name, perform, options, file);
 }
 
-/** They, and each of them, may be a getter that throws. */
+/** Returns the options of a handler. The property, and each option, may be a getter that throws. */
 function optionsOf(name: string, perform: HandlerExport, file: string): HandlerOptions {
   try {
     const options = perform.options ?? {};
@@ -113,7 +116,7 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A class is no handler; its `prototype` cannot be replaced, a function's can. */
+/** Returns whether a value is a function and not a class. The `prototype` of a class isn't writable. */
 function isFunction(value: unknown): value is HandlerExport {
   return typeof value === "function" && Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false;
 }
@@ -123,7 +126,7 @@ function isDefinition(value: HandlerExport): value is JobDefinition<any> {
   return typeof (value as { class?: unknown }).class === "string";
 }
 
-/** One line of why an import failed, and what to do where we know. */
+/** Returns one line with the reason why an import failed, and the remedy if it is known. */
 function whyNotLoaded(file: string, error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${plain(asText(error))}`;
   const message = stripAnsiCode(`${error.name}: ${error.message}`)
@@ -131,33 +134,33 @@ function whyNotLoaded(file: string, error: unknown): string {
     .replace("TypeError: SyntaxError:", "SyntaxError:")
     .replaceAll("file://", "")
     .replace(/\s+/g, " ")
-    .replace(/( at \S+)\1+/, "$1"); // the runtime may say it twice
-  // What a module throws says where in its stack only.
+    .replace(/( at \S+)\1+/, "$1"); // the runtime may repeat it
+  // The place of an error that a module throws is only in its stack.
   const thrownAt = / at .*?file:\/\/(\/[^\s)]+)/.exec(error.stack ?? "")?.[1] ?? "";
   const place = message.includes(" at /") || thrownAt.startsWith(import.meta.dirname!) ? "" : thrownAt;
-  return plain(message.trim()) + (place && ` at ${place}`) + cureOf(file, message);
+  return plain(message.trim()) + (place && ` at ${place}`) + remedyFor(file, message);
 }
 
-/** Returns what to do about a module of CommonJS, and about packages. */
-function cureOf(file: string, message: string): string {
+/** Returns the remedy for a CommonJS module, or for packages; empty if it is unknown. */
+function remedyFor(file: string, message: string): string {
   if (/\b(module|exports|require) is not defined/.test(message)) {
     return ` (this is CommonJS: rename the file to ${file.replace(/\.[^.]*$/, "")}.cjs, or use import and export)`;
   }
   return Deno.build.standalone ? bundlingHint(file, message) : packageHint(file, message);
 }
 
-/** From the sources, packages come from npm: addresses only. */
+/** Returns the remedy for packages. When run from sources, Deno loads them only from npm: addresses. */
 function packageHint(file: string, message: string): string {
   if (!/not a dependency/.test(message)) return "";
   return ` (import packages as npm:NAME@VERSION, or bundle them: deno bundle ${file} -o bundle.js)`;
 }
 
-/** The executable loads files, but no packages, and not every runtime TypeScript: a bundle of it all helps. */
+/** Returns the remedy for the executable, which loads files, but neither packages nor, with some runtimes, TypeScript. */
 function bundlingHint(file: string, message: string): string {
-  const why = /\.m?tsx?$/.test(file) && /Unexpected|SyntaxError|not supported/.test(message)
+  const reason = /\.m?tsx?$/.test(file) && /Unexpected|SyntaxError|not supported/.test(message)
     ? "this binary's runtime does not load TypeScript"
     : /not a dependency|list of packages|(npm|jsr|https?):/.test(message)
     ? "this binary loads no packages"
     : undefined;
-  return why === undefined ? "" : ` (${why}: bundle it with "deno bundle ${file} -o handlers.js")`;
+  return reason === undefined ? "" : ` (${reason}: bundle it with "deno bundle ${file} -o handlers.js")`;
 }

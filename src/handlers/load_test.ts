@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { loadHandlers } from "./load.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
-/** A folder with these modules, away when disposed. */
+/** A folder with these modules, which is deleted on disposal. */
 async function folderWith(
   files: Readonly<Record<string, string>>,
 ): Promise<AsyncDisposable & { readonly path: string }> {
@@ -14,7 +14,7 @@ async function folderWith(
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }
 
-/** Loads the named paths of the folder; by default the folder itself. */
+/** Loads the named paths of the folder. Default: the folder itself. */
 async function load(files: Readonly<Record<string, string>>, paths: readonly string[] = [""]): Promise<Registry> {
   await using folder = await folderWith(files);
   const registry = new Registry();
@@ -22,14 +22,14 @@ async function load(files: Readonly<Record<string, string>>, paths: readonly str
   return registry;
 }
 
-/** The message of the refusal, without the folder's path. */
+/** Returns the message of the error, without the path of the folder. */
 async function refusal(files: Readonly<Record<string, string>>, paths?: readonly string[]): Promise<string> {
   const { message } = await assertRejects(() => load(files, paths), HandlerError);
   assertEquals(message.includes("\n"), false, "one line");
   return message.replace(/\/[^" ]*\/jobs-test-[^/" ]+\/?/g, "");
 }
 
-Deno.test("exported functions are handlers, under their export's name", async () => {
+Deno.test("exported functions are handlers, under the name of their export", async () => {
   const registry = await load({
     "handlers.js": `
       export function Plain(ctx) { return "plain"; }
@@ -41,12 +41,12 @@ Deno.test("exported functions are handlers, under their export's name", async ()
   assertEquals(registry.classes(), ["Arrow", "Async", "Other_Name", "Plain"]);
   assertEquals(registry.get("Plain")?.options, { queue: "low", retry: 5 });
   assertEquals(registry.get("Async")?.options, {});
-  // deno-lint-ignore no-explicit-any -- this handler does not look at its context
+  // deno-lint-ignore no-explicit-any -- this handler ignores its context
   assertEquals(registry.get("Plain")?.perform(undefined as any), "plain");
   assertMatch(registry.get("Plain")!.source, /\/handlers\.js$/);
 });
 
-Deno.test("classes, constants and the default export are passed over", async () => {
+Deno.test("classes, constants and the default export are ignored", async () => {
   const registry = await load({
     "handlers.js": `
       export default function () {}
@@ -60,7 +60,7 @@ Deno.test("classes, constants and the default export are passed over", async () 
   assertEquals(registry.classes(), ["HardJob", "odd"]);
 });
 
-Deno.test("the export `handlers` is for names that are no identifiers", async () => {
+Deno.test("the export `handlers` has the names that are not identifiers", async () => {
   const registry = await load({
     "handlers.js": `
       function invoice() {}
@@ -72,7 +72,7 @@ Deno.test("the export `handlers` is for names that are no identifiers", async ()
   assertEquals(registry.queues(), ["billing", "default"]);
 });
 
-Deno.test("what defineJob made has its own name and options", async () => {
+Deno.test("a definition keeps its name and options", async () => {
   const library = import.meta.resolve("./handler.ts");
   const registry = await load({
     "handlers.ts": `
@@ -81,11 +81,11 @@ Deno.test("what defineJob made has its own name and options", async () => {
   });
   assertEquals(registry.classes(), ["Greet"]);
   assertEquals(registry.get("Greet")?.options, { queue: "low" });
-  // deno-lint-ignore no-explicit-any -- this handler does not look at its context
+  // deno-lint-ignore no-explicit-any -- this handler ignores its context
   assertEquals(registry.get("Greet")?.perform(undefined as any, "bob"), "hello bob");
 });
 
-Deno.test("of a folder, the modules directly in it are loaded, but no tests and no hidden ones", async () => {
+Deno.test("a folder loads the modules directly in it, except tests and hidden files", async () => {
   const registry = await load({
     "b.js": "export function B() {}",
     "a.mjs": "export function A() {}",
@@ -96,7 +96,7 @@ Deno.test("of a folder, the modules directly in it are loaded, but no tests and 
     ".hidden.js": "throw new Error('hidden')",
     "types.d.ts": "export function D(): void;",
     "notes.txt": "not a module",
-    "sub/d.js": "throw new Error('in a folder of its own')",
+    "sub/d.js": "throw new Error('in a subfolder')",
   }, ["/"]);
   assertEquals(registry.classes(), ["A", "B", "C"]);
 });
@@ -106,7 +106,7 @@ Deno.test("a module that is named twice is loaded once", async () => {
   assertEquals(registry.classes(), ["A"]);
 });
 
-Deno.test("a handler that one module passes on from another is no clash", async () => {
+Deno.test("a handler that two modules export is loaded once", async () => {
   const registry = await load({
     "a.js": "export function A() {}",
     "index.js": 'export * from "./a.js"; export function B() {}',
@@ -121,45 +121,45 @@ Deno.test("two handlers for one class are an error that names both files", async
   );
 });
 
-Deno.test("what is not there is named", async () => {
-  assertEquals(await refusal({}, ["a.js"]), 'Handlers "a.js" cannot be loaded: there is no such file or folder');
+Deno.test("a path that does not exist is an error with its name", async () => {
+  assertEquals(await refusal({}, ["a.js"]), 'Handlers "a.js" cannot be loaded: no such file or folder');
   assertEquals(
     await refusal({ "notes.txt": "" }),
     'Handlers "" cannot be loaded: the folder has no module (.js, .mjs, .ts)',
   );
 });
 
-Deno.test("what a module lacks is named, with what is wanted", async () => {
+Deno.test("a module without valid handlers is an error with an example", async () => {
   assertEquals(
     await refusal({ "a.js": "export const a = 1; export default function A() {}" }),
-    'Handlers "a.js" cannot be loaded: it exports no function; wanted: export function HardJob(ctx, …args) { … }',
+    'Handlers "a.js" cannot be loaded: it exports no function; expected export function HardJob(ctx, …args) { … }',
   );
   for (const value of ["[() => {}]", "null", "() => {}", "5"]) {
     assertEquals(
       await refusal({ "a.js": `export const handlers = ${value};` }),
-      'Handlers "a.js": its export "handlers" is no object; wanted: { "ClassName": function }',
+      `Handlers "a.js": its export "handlers" isn't an object; expected { "ClassName": function }`,
     );
   }
   for (const value of ["class {}", "5", "undefined"]) {
     assertEquals(
       await refusal({ "a.js": `export const handlers = { A: ${value} };` }),
-      'Handlers "a.js": handlers["A"] is no function; wanted: (ctx, …args) => …',
+      `Handlers "a.js": handlers["A"] isn't a function; expected (ctx, …args) => …`,
     );
   }
   for (const value of ['"low"', "[]", "5", "() => {}"]) {
     assertEquals(
       await refusal({ "a.js": `export function A() {}\nA.options = ${value};` }),
-      'Handlers "a.js": A.options is no object; wanted: { queue: "low", retry: 5 }',
+      `Handlers "a.js": A.options isn't an object; expected { queue: "low", retry: 5 }`,
     );
   }
 });
 
-Deno.test("a generator is refused: calling it would run nothing", async () => {
-  const wanted = "wanted: an async function, or do not export it";
+Deno.test("a generator is rejected, because its call runs nothing", async () => {
+  const remedy = "use an async function, or don't export it";
   for (const declared of ["function*", "async function*"]) {
     assertEquals(
       await refusal({ "handlers.js": `export ${declared} Steps() { yield 1; }` }),
-      `Class "Steps" in handlers.js is a generator (function*), and calling it runs nothing of it; ${wanted}`,
+      `Class "Steps" in handlers.js is a generator (function*), whose call doesn't run its body; ${remedy}`,
     );
   }
   assertMatch(
@@ -175,7 +175,7 @@ Deno.test("a generator is refused: calling it would run nothing", async () => {
   );
 });
 
-Deno.test("a module that cannot be imported says why and where, in one line", async () => {
+Deno.test("a module that cannot be imported is an error with reason and place, in one line", async () => {
   assertEquals(
     await refusal({ "a.js": "export function A(ctx) {\n  return 1 +;\n}\n" }),
     'Handlers "a.js" cannot be loaded: SyntaxError: Expression expected at a.js:2:13',
@@ -199,7 +199,7 @@ Deno.test("a module that cannot be imported says why and where, in one line", as
   );
 });
 
-Deno.test("a module may throw anything while it is imported", async () => {
+Deno.test("a module may throw any value while it is imported", async () => {
   for (
     const [value, shown] of [["null", "null"], ["'gone'", "gone"], ["Object.create(null)", "{}"], [
       "{ a: 1 }",
@@ -212,7 +212,7 @@ Deno.test("a module may throw anything while it is imported", async () => {
   assert(cause instanceof RangeError);
 });
 
-Deno.test("loads CommonJS from .cjs, and names the cure for CommonJS in .js and for packages", async () => {
+Deno.test("loads CommonJS from .cjs, and names the remedy for CommonJS in .js and for packages", async () => {
   const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
   try {
     const source = "exports.Greet = (ctx, name) => name;\n";

@@ -1,17 +1,17 @@
 /**
- * A level of the log for one job: what its class or its push says (`log_level`), as in Sidekiq. Lines below it are
- * dropped; it never shows what the server's own level hides.
+ * The log level of one job, from the option `log_level` of its push or class, as in Sidekiq. Lines below it are dropped. It
+ * never shows lines that the level of the worker hides.
  *
  * @module
  */
 import { LOG_LEVELS, type LogLevel } from "../log/format.ts";
 
-/** The first of these that is a level, if any is. */
-export function firstLevel(...said: readonly unknown[]): LogLevel | undefined {
-  return said.find((one): one is LogLevel => LOG_LEVELS.includes(one as LogLevel));
+/** Returns the first valid level; undefined if none is valid. */
+export function firstLevel(...candidates: readonly unknown[]): LogLevel | undefined {
+  return candidates.find((one): one is LogLevel => LOG_LEVELS.includes(one as LogLevel));
 }
 
-/** Whether a line of `level` is at least of `least`. */
-export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
-  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
+/** Returns whether `level` is at least `minLevel`. */
+export function isAtLeast(level: LogLevel, minLevel: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minLevel);
 }

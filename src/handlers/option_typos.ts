@@ -1,6 +1,6 @@
 /**
- * Misspelled options of classes. Unknown options are allowed, as fields of each payload, so a misspelled one (`retrys: 3`)
- * would never be noticed.
+ * Finds misspelled options of classes. An unknown option is valid, as a field of each payload. Without a warning, a
+ * misspelled one (`retrys: 3`) would have no effect.
  *
  * @module
  */
@@ -13,9 +13,9 @@ export function misspelledOptions(handlers: readonly Handler[]): string[] {
     Object.entries(options).flatMap(([option, value]) => {
       const meant = value === undefined ? undefined : meantOption(option, "class");
       if (meant === undefined) return [];
-      // Functions stay in this process.
-      const now = typeof value === "function" ? "it is never called" : "it is written into each payload as it is";
-      return [`Option ${JSON.stringify(option)} of class ${name}: did you mean "${meant}"? ${now}`];
+      // Payloads never contain functions.
+      const effect = typeof value === "function" ? "it is never called" : "it is written unchanged into each payload";
+      return [`Option ${JSON.stringify(option)} of class ${name}: did you mean "${meant}"? ${effect}`];
     })
   );
 }

@@ -5,22 +5,22 @@ import { Registry } from "./registry.ts";
 const said = (options: Record<string, unknown>) =>
   misspelledOptions(new Registry().add("Mail", () => {}, options).list());
 
-Deno.test("an option that is near a known one is named, with what becomes of it", () => {
+Deno.test("a misspelled option is reported, with its effect", () => {
   assertEquals(said({ retrys: 3 }), [
-    'Option "retrys" of class Mail: did you mean "retry"? it is written into each payload as it is',
+    'Option "retrys" of class Mail: did you mean "retry"? it is written unchanged into each payload',
   ]);
   assertEquals(said({ retry_in: () => 5 }), [
     'Option "retry_in" of class Mail: did you mean "retryIn"? it is never called',
   ]);
 });
 
-Deno.test("what others call it, and the other way to join words, is meant too", () => {
+Deno.test("names of other systems and other ways to join words are recognized", () => {
   const meant = (option: string) => said({ [option]: 1 }).map((message) => /did you mean "(\w+)"/.exec(message)?.[1]);
   const pairs = [["retries", "retry"], ["maxRetries", "retry"], ["uniqueFor", "unique_for"], ["timeoutMs", "timeout"]];
   for (const [given, known] of pairs) assertEquals(meant(given!), [known]);
 });
 
-Deno.test("options that are known, that are near none, or that say nothing are left alone", () => {
+Deno.test("known options, unrelated ones and undefined ones are not reported", () => {
   const known = {
     queue: "low",
     retry: 5,

@@ -1,5 +1,5 @@
 /**
- * The registry: which handler performs which class.
+ * The registry of handlers, by class.
  *
  * @module
  */
@@ -15,31 +15,31 @@ import {
   type JobDefinition,
 } from "./handler.ts";
 
-/** Two handlers for one class, or one that is no function. The message is one line for people. */
+/** A handler is invalid, or a class has two handlers. The message is one line for people. */
 export class HandlerError extends Error {
-  /** Told apart by name. */
+  /** `HandlerError`. */
   override readonly name = "HandlerError";
 }
 
-/** Class → handler. */
+/** The handlers of a worker, one for each class. */
 export class Registry {
   readonly #handlers: Map<string, Handler>;
 
   /**
-   * A registry.
+   * Creates a registry.
    *
-   * @param other its handlers are in this one, too
+   * @param other its handlers are copied
    */
   constructor(other?: Registry) {
     this.#handlers = new Map(other?.list().map((handler) => [handler.class, handler]));
   }
 
   /**
-   * Registers what performs a class.
+   * Registers the handler of a class.
    *
-   * @param options default: those on the function
-   * @param source where it comes from, for people
-   * @throws {HandlerError} when the class has a handler already, it is a generator, or its options are not as they should be
+   * @param options default: the property `options` of the function
+   * @param source the file or program that defines it, for messages
+   * @throws {HandlerError} if the class has a handler already, the function is a generator, or an option is invalid
    */
   add(
     name: string,
@@ -49,15 +49,15 @@ export class Registry {
   ): this {
     if (typeof name !== "string" || name === "") {
       throw new HandlerError(
-        `A handler in ${source} has no name: ${JSON.stringify(name)}; wanted: the class it performs`,
+        `A handler in ${source} has no name: ${JSON.stringify(name)}; expected the class that it performs`,
       );
     }
     if (typeof perform !== "function") {
-      throw new HandlerError(`Class "${name}" in ${source} has no function to perform it; wanted: (ctx, …args) => …`);
+      throw new HandlerError(`Class "${name}" in ${source} has no function to perform it; expected (ctx, …args) => …`);
     }
     if (isGenerator(perform)) {
       throw new HandlerError(
-        `Class "${name}" in ${source} is a generator (function*), and calling it runs nothing of it; wanted: an async function, or do not export it`,
+        `Class "${name}" in ${source} is a generator (function*), whose call doesn't run its body; use an async function, or don't export it`,
       );
     }
     const known = this.#handlers.get(name);
@@ -79,9 +79,9 @@ export class Registry {
   }
 
   /**
-   * Registers jobs defined with `defineJob`.
+   * Registers jobs that `defineJob` returned.
    *
-   * @throws {HandlerError} when a class has a handler already
+   * @throws {HandlerError} if a class has a handler already
    */
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
   define(...jobs: readonly JobDefinition<any>[]): this {
@@ -89,28 +89,28 @@ export class Registry {
     return this;
   }
 
-  /** The handler of a class. */
+  /** Returns the handler of a class. */
   get(name: string): Handler | undefined {
     return this.#handlers.get(name);
   }
 
-  /** All handlers, by class. */
+  /** Returns all handlers, sorted by class. */
   list(): Handler[] {
     return [...this.#handlers.values()].sort((a, b) => a.class < b.class ? -1 : 1);
   }
 
-  /** The classes that have a handler, in order. */
+  /** Returns the classes that have a handler, sorted. */
   classes(): string[] {
     return this.list().map((handler) => handler.class);
   }
 
-  /** The queues that handlers name in their options. */
+  /** Returns the queues of all handlers. */
   queues(): string[] {
     return [...new Set(this.list().map((handler) => handler.options.queue ?? "default"))];
   }
 }
 
-/** An invalid option fails the start, instead of each push. */
+/** Checks the options of a class, so that an invalid one fails the start and not each push. */
 function checkOptions(name: string, options: HandlerOptions, source: string): void {
   try {
     checkClassOptions(name, options);

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { defineJob, type HandlerExport, type HandlerOptions } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
-Deno.test("a registry knows its handlers by class", () => {
+Deno.test("a registry returns its handlers by class", () => {
   const perform = () => {};
   const registry = new Registry().add("B", perform, { queue: "low" }, "b.js").add("A", perform);
   assertEquals(registry.classes(), ["A", "B"]);
@@ -12,14 +12,14 @@ Deno.test("a registry knows its handlers by class", () => {
   assertEquals(registry.get("A")?.source, "program");
 });
 
-Deno.test("a registry knows nothing that was not registered", () => {
+Deno.test("a registry has only registered classes", () => {
   const registry = new Registry();
   for (const name of ["A", "constructor", "__proto__", "toString"]) assertEquals(registry.get(name), undefined);
   registry.add("__proto__", () => {});
   assertEquals(registry.classes(), ["__proto__"]);
 });
 
-Deno.test("a handler's options are those on the function, unless others are given", () => {
+Deno.test("the options of a handler are those of the function, unless others are given", () => {
   const perform: HandlerExport = () => {};
   perform.options = { queue: "low" };
   const registry = new Registry().add("A", perform).add("B", perform, { queue: "high" });
@@ -27,7 +27,7 @@ Deno.test("a handler's options are those on the function, unless others are give
   assertEquals(registry.get("B")?.options, { queue: "high" });
 });
 
-Deno.test("the queues are those that handlers name, each once, and default for those that name none", () => {
+Deno.test("the queues are those of all handlers, each once, and default for a handler without one", () => {
   const registry = new Registry().add("A", () => {}, { queue: "low" }).add("B", () => {}).add("C", () => {}, {
     queue: "low",
   });
@@ -43,19 +43,19 @@ Deno.test("a class has one handler", () => {
   );
 });
 
-Deno.test("what is no function, or has no name, is refused", () => {
-  // deno-lint-ignore no-explicit-any -- as from JavaScript
+Deno.test("a handler that is not a function, or has no name, is rejected", () => {
+  // deno-lint-ignore no-explicit-any -- as in JavaScript
   const add = (...args: any[]) => new Registry().add(...(args as [string, () => void]));
   for (const perform of [undefined, null, "A", {}]) {
     assertEquals(
       assertThrows(() => add("A", perform), HandlerError).message,
-      'Class "A" in program has no function to perform it; wanted: (ctx, …args) => …',
+      'Class "A" in program has no function to perform it; expected (ctx, …args) => …',
     );
   }
   for (const name of ["", undefined, 5]) {
     assertEquals(
       assertThrows(() => add(name, () => {}), HandlerError).message,
-      `A handler in program has no name: ${JSON.stringify(name)}; wanted: the class it performs`,
+      `A handler in program has no name: ${JSON.stringify(name)}; expected the class that it performs`,
     );
   }
 });
@@ -68,22 +68,22 @@ Deno.test("jobs from defineJob are registered with their names and options", () 
   assertThrows(() => registry.define(greet), HandlerError, "two handlers");
 });
 
-Deno.test("Options that no push could go through with are refused when the class is registered", () => {
-  const refused = (options: HandlerOptions, message: string) => {
+Deno.test("options that would fail each push are rejected when the class is registered", () => {
+  const rejected = (options: HandlerOptions, message: string) => {
     assertThrows(() => new Registry().add("A", () => {}, options, "a.js"), HandlerError, message);
   };
-  refused({ queue: "b@d" }, 'Options of class "A" in a.js: queue is "b@d"; expected a name of letters');
-  refused({ retry: "lots" } as unknown as HandlerOptions, 'retry is "lots"');
-  refused({ jid: "x" }, 'jid is "x"; expected no such option on a class: each push sets it');
-  refused({ at: "2030-01-01" }, "at is");
-  refused({ result_ttl: "x" }, 'result_ttl is "x"; expected seconds');
-  refused({ failure_ttl: -7 }, "failure_ttl is -7");
-  refused({ log_level: "loud" } as unknown as HandlerOptions, 'log_level is "loud"');
-  refused({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; expected true or false');
-  refused({ meta: { call: () => {} } }, "meta.call");
+  rejected({ queue: "b@d" }, 'Options of class "A" in a.js: queue is "b@d"; expected a name of letters');
+  rejected({ retry: "lots" } as unknown as HandlerOptions, 'retry is "lots"');
+  rejected({ jid: "x" }, 'jid is "x"; expected no such option on a class: each push sets it');
+  rejected({ at: "2030-01-01" }, "at is");
+  rejected({ result_ttl: "x" }, 'result_ttl is "x"; expected seconds');
+  rejected({ failure_ttl: -7 }, "failure_ttl is -7");
+  rejected({ log_level: "loud" } as unknown as HandlerOptions, 'log_level is "loud"');
+  rejected({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; expected true or false');
+  rejected({ meta: { call: () => {} } }, "meta.call");
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
-  refused(cyclic, "self");
+  rejected(cyclic, "self");
   assertEquals(
     new Registry().add("A", () => {}, {
       retryIn: () => 5,

@@ -1,6 +1,6 @@
 /**
- * A job that is being performed, as the worker (or the isolated process) that performs it sees it: it aborts the job, and
- * reads what the handler reports. The handler sees {@linkcode RunningJob.context} only.
+ * A running job, for the worker or isolated process that performs it: aborts the job, and reads the reports of the handler.
+ * The handler receives only {@linkcode RunningJob.context}.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { LeaseSteps, StepJob } from "../steps/services.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
 
-/** What running jobs share. */
+/** The services that running jobs share. */
 export interface RunningJobServices {
   /** The log that handlers write to. */
   readonly log: Log;
@@ -26,32 +26,32 @@ export interface RunningJobServices {
   readonly client: Client;
   /** The options of classes. */
   readonly registry?: Pick<Registry, "get">;
-  /** Makes what runs the steps of a job, for the token of its lease. */
+  /** Creates the step runner of a job, for the token of its lease. */
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
-  /** The worker's notice that it goes quiet or stops. */
+  /** The notice that the worker becomes quiet or stops. */
   readonly stopNotice?: { readonly signal: AbortSignal };
   /** Called at each progress report. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Longer notes and lines are cut. */
+/** Longer notes and lines are truncated. */
 const MAX_NOTE_LENGTH = 200;
-/** The latest lines are kept. */
+/** This many of the latest lines are kept. */
 const MAX_LINES = 20;
 
-/** A job that is being performed. Its costly parts are made when first used. */
+/** A running job. Its costly parts are created when they are first used. */
 export class RunningJob {
   readonly job: Job;
-  /** The queue it was taken from. */
+  /** The queue that the job was taken from. */
   readonly queue: string;
-  /** What its handler receives. */
+  /** The first argument of the handler. */
   readonly context: JobContext;
-  /** The span it is performed in. */
+  /** The span that the job is performed in. */
   trace: JobTrace | undefined;
   readonly #services: RunningJobServices;
   readonly #token: string | undefined;
   #steps: StepRunner | undefined;
-  /** The worker's signal at the start of the job. */
+  /** The signal of the worker's notice when the job started. */
   readonly #notice: AbortSignal | undefined;
   #stopping: AbortSignal | undefined;
   #controller: AbortController | undefined;
@@ -61,7 +61,7 @@ export class RunningJob {
   #lines: readonly string[] | undefined;
   #minLevel: LogLevel | undefined;
 
-  /** @param token of its lease; absent where it has no steps */
+  /** @param token the token of its lease; absent if the job cannot use steps */
   constructor(job: Job, queue: string, services: RunningJobServices, token?: string) {
     this.job = job;
     this.queue = queue;
@@ -75,12 +75,12 @@ export class RunningJob {
     return this.job.jid;
   }
 
-  /** The class whose handler performs it. */
+  /** The class whose handler performs the job. */
   get class(): string {
     return this.job.class;
   }
 
-  /** 1 at the first attempt. */
+  /** The number of the attempt, from 1. */
   get attempt(): number {
     return this.job.attempt;
   }
@@ -97,12 +97,12 @@ export class RunningJob {
     return new MemberBatch(batch.id, this.jid, { push: (job) => client.push(job), batches: client.batches });
   }
 
-  /** What runs its steps; undefined until the handler uses one. */
+  /** The step runner; undefined until the handler uses a step. */
   get steps(): StepRunner | undefined {
     return this.#steps;
   }
 
-  /** The same, made with the first step. */
+  /** Returns the step runner. Creates it with the first step. */
   useSteps(): StepRunner {
     const { stepRunner } = this.#services;
     if (this.#token === undefined || stepRunner === undefined) {
@@ -111,7 +111,7 @@ export class RunningJob {
     return this.#steps ??= stepRunner(this, this.#token);
   }
 
-  /** See {@linkcode JobContext.stopping}. A signal per job: listeners on the worker's would outlive their jobs. */
+  /** See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs. */
   get stopping(): AbortSignal {
     return this.#stopping ??= this.#notice === undefined
       ? new AbortController().signal
@@ -141,7 +141,7 @@ export class RunningJob {
     if (this.#abort) throw this.#abort.reason;
   }
 
-  /** Returns whether lines of a level are logged for this job: by its `log_level`, or its class's. */
+  /** Returns whether lines of a level are logged for this job, by the `log_level` of the job or its class. */
   logs(level: LogLevel): boolean {
     this.#minLevel ??=
       firstLevel(this.job.payload["log_level"], this.#services.registry?.get(this.class)?.options["log_level"]) ??
@@ -149,7 +149,7 @@ export class RunningJob {
     return isAtLeast(level, this.#minLevel);
   }
 
-  /** The log for its handler. */
+  /** The log of the handler. */
   get log(): Log {
     const { jid, class: name, queue, attempt } = this;
     this.#log ??= this.#remembering(
@@ -158,9 +158,9 @@ export class RunningJob {
     return this.#log;
   }
 
-  /** Notes a progress report of the handler. */
+  /** Records a progress report of the handler. */
   report(done: number, note?: string): void {
-    // From JavaScript, both may be anything. They are stored, and shown.
+    // A JavaScript handler may pass any values. They are stored and shown.
     this.#progress = {
       done: typeof done === "number" ? done : Number(asText(done)),
       note: note === undefined ? undefined : asText(note).slice(0, MAX_NOTE_LENGTH),
@@ -178,7 +178,7 @@ export class RunningJob {
     return this.#lines?.at(-1);
   }
 
-  /** The last lines that its handler logged: at most 20, each cut to 200 characters; undefined without any. */
+  /** The last lines that the handler logged: at most 20, each truncated to 200 characters; undefined if it logged none. */
   get lastLines(): readonly string[] | undefined {
     return this.#lines;
   }
@@ -275,7 +275,7 @@ class Context extends StepMethods implements JobContext {
   }
 }
 
-/** Sets the span that a job is performed in: for the log, and for processes that perform it elsewhere. */
+/** Sets the span that a job is performed in, for the log and for the isolated process that performs it. */
 export function setTrace(context: JobContext, trace: JobTrace): void {
   Context.setTrace(context, trace);
 }
@@ -285,7 +285,7 @@ export function stepRelay(context: JobContext): LeaseSteps {
   return Context.stepRelay(context);
 }
 
-/** Returns the fields that name a job's span in the log, by OpenTelemetry's names. */
+/** Returns the log fields of a job's span, with OpenTelemetry's names. */
 export function traceFields(
   { trace }: Pick<RunningJob, "trace">,
 ): { readonly trace_id?: string; readonly span_id?: string } {

@@ -44,7 +44,7 @@ Deno.test("accepts log messages and progress notes of any type and length", () =
   assertEquals([job.lastLine?.length, job.lastLines?.at(-1)?.length, job.progress?.note?.length], [200, 200, 200]);
 });
 
-Deno.test("keeps the latest progress report, and passes each on", () => {
+Deno.test("keeps the latest progress report, and forwards each one", () => {
   const reports: unknown[] = [];
   const job = runningJob({ onProgress: (progress) => reports.push(progress) });
   assertEquals(job.progress, undefined);
@@ -71,7 +71,7 @@ Deno.test("aborts the signal with the first reason, whether the handler read the
   assertStrictEquals(before.context.signal, signal);
 });
 
-Deno.test("drops log lines below the log_level of the push, else of the class", () => {
+Deno.test("drops log lines below the log_level of the push, or else of the class", () => {
   const registry = new Registry().add("HardJob", () => {}, { log_level: "warn" });
   const loggedWith = (payload: Record<string, unknown>) => {
     const log = new KeptLog();

@@ -1,15 +1,15 @@
 /**
- * Tells running jobs that their worker takes no more jobs and may stop.
+ * Notifies running jobs that their worker takes no more jobs and may stop.
  *
  * @module
  */
 import { Shutdown } from "../job/errors.ts";
 
-/** One worker's notice. A worker that resumes starts a new one; jobs that saw the old one keep it. */
+/** The notice of one worker. A worker that resumes renews it; jobs that received the old signal keep it. */
 export class StopNotice {
   #controller = new AbortController();
 
-  /** Aborts when the worker goes quiet or stops. */
+  /** Aborts when the worker becomes quiet or stops. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -19,7 +19,7 @@ export class StopNotice {
     this.#controller.abort(new Shutdown("The worker takes no more jobs"));
   }
 
-  /** Starts a new {@linkcode signal}, for the jobs to come. */
+  /** Replaces an aborted {@linkcode signal}, for later jobs. */
   renew(): void {
     if (this.signal.aborted) this.#controller = new AbortController();
   }

@@ -97,7 +97,7 @@ Deno.test("warns of a misspelled option of a handler, in doctor and in a worker"
   await using bench = await Bench.open();
   const handlers = `${bench.folder}/mail.js`;
   await Deno.writeTextFile(handlers, "export function Mail() {}\nMail.options = { retrys: 3, tenant: 'acme' };\n");
-  const wanted = 'Option "retrys" of class Mail: did you mean "retry"? it is written into each payload as it is';
+  const wanted = 'Option "retrys" of class Mail: did you mean "retry"? it is written unchanged into each payload';
   assertEquals(one(await findings(bench, [handlers]), 'Option "').message, wanted);
   await using server = await bench.server([handlers]);
   await server.logged(wanted, { level: "warn" });

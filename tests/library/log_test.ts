@@ -77,7 +77,7 @@ Deno.test("a misspelt option is named at the start", async () => {
   );
   assertEquals(
     messages(stderr)[0],
-    'Option "retrys" of class Welcome: did you mean "retry"? it is written into each payload as it is',
+    'Option "retrys" of class Welcome: did you mean "retry"? it is written unchanged into each payload',
   );
 });
 

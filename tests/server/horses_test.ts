@@ -154,7 +154,7 @@ Deno.test("a horse that crashes, exits or eats too much fails its own job only, 
   const devoured = await dead(bench, await bench.push("Devour", []));
   assertEquals(devoured.error_class, "OutOfMemory");
   // How much more it has eaten by the time that anybody looks is the machine's affair.
-  const [, used] = /used (\d+) MB of memory; allowed: 300 MB$/.exec(String(devoured.error_message)) ?? [];
+  const [, used] = /used (\d+) MB of memory; the limit is 300 MB$/.exec(String(devoured.error_message)) ?? [];
   assert(Number(used) >= 300, String(devoured.error_message));
   await bench.push("Note", [bench.notes, "still there"]);
   await bench.noted("still there");

@@ -121,7 +121,7 @@ Deno.test("a program that is not there, not executable, or dies: one clear line 
   });
   assertEquals(await dead(bench, await bench.push("Absent", [])), [
     "ProgramFailed",
-    `Program "/no/such/program" cannot be started: there is no such program`,
+    `Program "/no/such/program" cannot be started: program not found`,
   ]);
   assertEquals(await dead(bench, await bench.push("Plain", [])), [
     "ProgramFailed",
@@ -146,11 +146,11 @@ Deno.test("a program that prints without end is killed; so is one that prints wh
   });
   assertEquals(await dead(bench, await bench.push("Endless", [])), [
     "ProgramFailed",
-    `Program "yes" printed more than 98 KB; wanted: its result alone on stdout, anything else on stderr`,
+    `Program "yes" printed more than 98 KB; print only the result on stdout, and anything else on stderr`,
   ]);
   assertEquals(await dead(bench, await bench.push("Binary", [])), [
     "ProgramFailed",
-    `Program "printf" printed what is not UTF-8; wanted: JSON, or text`,
+    `Program "printf" printed invalid UTF-8; expected JSON or text`,
   ]);
 });
 
@@ -158,7 +158,7 @@ Deno.test("a program that says too much on stderr does not fill the log", async 
   await using bench = await Bench.open();
   await using server = await serve(bench, `yes loud | head -n 20000 >&2`);
   await server.logged("Done", { jid: await bench.push("Program", []) });
-  await server.logged("The program says too much; the rest is not logged");
+  await server.logged("Program printed too many lines on stderr; the rest is not logged");
   assert(server.lines.filter((line) => line.msg === "loud").length <= 1_000);
 });
 

@@ -1,20 +1,20 @@
 /**
- * Whoever connects to a socket of ours, for as long as it is open. A connection that cannot be taken, as when too many
- * files are open, waits in the kernel: the next attempt comes a moment later, and not never.
+ * Accepts connections until the listener is closed. If a connection cannot be accepted, for example because too many files
+ * are open, it waits in the kernel, and the loop tries again after a pause.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 
-/** After a failure, the next attempt comes so much later. */
+/** The pause after a failure. */
 const PAUSE_MS = 100;
 
 /**
- * Hands each connection on; resolves when the listener is closed. Never rejects. The first of several failures in a row
- * is logged, and that it works again.
+ * Calls `onConnection` for each connection. Resolves when the listener is closed; never rejects. Logs the first of several
+ * failures in a row, and the recovery.
  *
- * @param options.signal ends the pause after a failure; the listener is closed then, too
+ * @param options.signal ends the pause after a failure. The caller closes the listener, too
  */
 export async function acceptAll(
   listener: Pick<Deno.Listener, "accept">,
@@ -24,13 +24,13 @@ export async function acceptAll(
   for (let failures = 0;;) {
     try {
       const connection = await listener.accept();
-      if (failures > 0) log.info("Connections are accepted again");
+      if (failures > 0) log.info("Accepting connections again");
       failures = 0;
       onConnection(connection);
     } catch (error) {
       if (signal.aborted || isClosed(error)) return;
       if (failures++ === 0) {
-        log.error("A connection cannot be accepted, trying again", { error: (error as Error).message });
+        log.error("Can't accept a connection, trying again", { error: (error as Error).message });
       }
       await clock.sleep(PAUSE_MS, signal);
     }

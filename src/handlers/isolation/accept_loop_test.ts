@@ -3,7 +3,7 @@ import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { acceptAll } from "./accept_loop.ts";
 
-/** A listener that answers in turn with a connection, an error, or (at the end) that it is closed. */
+/** A listener that returns these connections and throws these errors in turn, and then is closed. */
 function listener(...answers: (Error | string)[]): { accept(): Promise<Deno.Conn> } {
   return {
     accept() {
@@ -13,10 +13,10 @@ function listener(...answers: (Error | string)[]): { accept(): Promise<Deno.Conn
   };
 }
 
-/** As the system says that too many files are open. */
+/** The error of the system when too many files are open. */
 const FULL = new Error("Too many open files (os error 24)");
 
-Deno.test("who connects is taken again when too many files were open for a while, which is told once, and nothing spins", async () => {
+Deno.test("connections are accepted again after a time with too many open files, with one message and without spinning", async () => {
   const clock = new FakeClock();
   const log = new KeptLog();
   const taken: unknown[] = [];
@@ -30,8 +30,8 @@ Deno.test("who connects is taken again when too many files were open for a while
   await over;
   assertEquals(taken, ["a", "b", "c"]);
   assertEquals(log.said, [
-    "error A connection cannot be accepted, trying again",
-    "info Connections are accepted again",
+    "error Can't accept a connection, trying again",
+    "info Accepting connections again",
   ]);
 });
 

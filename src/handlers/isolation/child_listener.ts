@@ -1,12 +1,12 @@
 /**
- * Lets child processes connect to this one, and nothing else.
+ * Accepts connections of child processes, and no others.
  *
  *  1. The socket is in a folder that only this user can open: no other local user can reach it. A name in Linux's abstract
  *     space would be readable in `/proc/net/unix`, and anyone could connect. Deno 2.8.3 can't close a connection that sends
  *     nothing (denoland/deno#35292), so they would stay open until no file descriptor is free.
  *  2. It exists only while a child is expected, and so needs no cleanup when this process is killed later. It is also safe
  *     from programs that delete old temporary files.
- *  3. A token tells which child connects.
+ *  3. A token identifies the child that connects.
  *
  * @module
  */
@@ -16,23 +16,23 @@ import { acceptAll } from "./accept_loop.ts";
 import { readToken } from "./ipc.ts";
 import { attempt, SpawnError } from "./spawn_self.ts";
 
-/** A child that is to connect. */
+/** A child that is expected to connect. */
 export interface ExpectedChild {
-  /** The socket's path. */
+  /** The path of the socket. */
   readonly address: string;
-  /** What the child has to send first. */
+  /** The child must send this token first. */
   readonly token: string;
-  /** Its connection; undefined when it was canceled. */
+  /** The connection of the child; undefined after {@linkcode cancel}. */
   readonly connection: Promise<Deno.Conn | undefined>;
-  /** Stops waiting for it: it has ended. */
+  /** Stops waiting, because the child has ended. */
   cancel(): void;
 }
 
-/** What a listener is made with. */
+/** Options of a listener. */
 export interface ChildListenerOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Where its folder may be, the best first. Default: {@linkcode temporaryFolders}. */
+  /** The folders for the socket's folder, in order of preference. Default: {@linkcode temporaryFolders}. */
   readonly folders?: readonly string[];
 }
 
@@ -52,9 +52,9 @@ export class ChildListener {
   }
 
   /**
-   * Accepts one more child's connection.
+   * Expects the connection of one more child.
    *
-   * @throws {SpawnError} when no socket can be opened
+   * @throws {SpawnError} if no socket can be opened
    */
   expect(): ExpectedChild {
     const { address } = this.#open ??= attempt(() => this.#listen());
@@ -82,7 +82,7 @@ export class ChildListener {
 
   #listenIn(parent: string): OpenListener {
     using cleanup = new DisposableStack();
-    // Readable by this user alone.
+    // Only this user can open it.
     const folder = Deno.makeTempDirSync({ dir: parent, prefix: "jobs-" });
     cleanup.defer(() => Deno.removeSync(folder, { recursive: true }));
     const address = `${folder}/socket`;
@@ -97,7 +97,7 @@ export class ChildListener {
         try {
           opened.dispose();
         } catch {
-          // The folder is gone already.
+          // The folder has been deleted.
         }
       },
     };
@@ -121,7 +121,7 @@ export class ChildListener {
   }
 }
 
-/** Folders in which the socket's folder may be, the best first. A container with a read-only root has one of them. */
+/** Returns the folders for the socket's folder, in order of preference. At least one is writable in a container with a read-only root. */
 function temporaryFolders(): string[] {
   const { XDG_RUNTIME_DIR, TMPDIR, HOME } = Deno.env.toObject();
   return [XDG_RUNTIME_DIR, TMPDIR, "/tmp", "/dev/shm", HOME].filter((one) =>

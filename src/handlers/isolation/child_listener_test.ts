@@ -4,7 +4,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import { ChildListener } from "./child_listener.ts";
 import { SpawnError } from "./spawn_self.ts";
 
-/** A listener with its folders in one that is removed afterwards. */
+/** A listener whose folders are in a folder that is deleted afterwards. */
 async function listening(folders = ["."]) {
   const root = await Deno.makeTempDir({ prefix: "jobs-test-" });
   const listener = new ChildListener({
@@ -37,7 +37,7 @@ Deno.test("accepts each child by its token, and no other connection", async () =
   assertEquals(await first.connection, undefined);
 });
 
-Deno.test("only this user can open the socket's folder, and it is removed once no child is expected", async () => {
+Deno.test("only this user can open the socket's folder, which is deleted when no child is expected", async () => {
   await using site = await listening();
   const [first, second] = [site.listener.expect(), site.listener.expect()];
   const folder = first.address.slice(0, first.address.lastIndexOf("/"));
@@ -54,7 +54,7 @@ Deno.test("only this user can open the socket's folder, and it is removed once n
   assertEquals(site.entries(), []);
 });
 
-Deno.test("takes the first folder in which a socket can be, and names all when there is none", async () => {
+Deno.test("uses the first folder in which a socket can be opened, and names all if none can", async () => {
   const tooLong = "x".repeat(110);
   await using site = await listening(["missing", tooLong, "."]);
   await Deno.mkdir(`${site.root}/${tooLong}`);

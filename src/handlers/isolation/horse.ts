@@ -1,10 +1,10 @@
 /**
- * One horse, seen from its parent: a child process that performs one job at a time.
+ * The parent's side of a horse: a child process that performs one job at a time. `horse_main.ts` is the child's side.
  *
- *  1. It is this very program with a hidden subcommand; it loads the handlers once, and reports when it is ready.
- *  2. When a job's signal aborts, the horse is told; if the job has not ended within the grace period, the horse is
- *     killed. The job then failed with what its signal aborted with.
- *  3. When the horse ends by itself, only its job fails, and the error's name says how.
+ *  1. A horse is this program with a hidden subcommand. It loads the handlers once, and reports when it is ready.
+ *  2. When a job's signal aborts, the horse receives the reason. If the job hasn't ended after the grace period, the horse
+ *     is killed, and the job fails with that reason.
+ *  3. When a horse ends unexpectedly, only its job fails. The name of the error is the kind of end.
  *
  * @module
  */
@@ -23,29 +23,29 @@ import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
 const HORSE_COMMAND = "__horse";
-/** The variable that tells a horse where its parent listens, who that is, and the horse's token. */
+/** The variable with the address of the parent's socket, the token of the horse, and the process ID of the parent. */
 export const HORSE_VARIABLE = "JOBS_HORSE";
 
-/** It has so long to export its spans. */
-const RETIRE_MS = 1_000;
-/** V8 reports itself on standard error, whose lines are the job's log; the failure alone would puzzle. */
+/** A retiring horse has this long to export its spans. */
+const RETIRE_TIMEOUT_MS = 1_000;
+/** Explains a SIGTRAP. V8 prints the details on stderr, which goes to the job's log. */
 const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
-/** What a horse is made with. */
+/** Options of a horse. */
 export interface HorseOptions {
-  /** Its connection to come. */
+  /** The expected connection of the horse. */
   readonly expected: ExpectedChild;
   readonly modules: readonly string[];
-  /** For what its handlers push. */
+  /** The store for the clients of its handlers. */
   readonly store: ParentStore;
-  /** An aborted job has so long to end. */
+  /** An aborted job has this long to end. */
   readonly killAfterMs: number;
   readonly clock: Clock;
-  /** For what it prints while it has no job. */
+  /** The log for the output of the horse while it has no job. */
   readonly log: Log;
 }
 
-/** A horse ended by itself before it received its job. */
+/** A horse ended before it received its job. */
 export class NeverStarted extends Error {
   /** How the horse ended. */
   override readonly cause: ProcessLost;
@@ -74,15 +74,15 @@ export class Horse {
   /** Whether it may have spans to export. */
   #traced = false;
   #performed = 0;
-  /** Why we killed it, if we did. */
+  /** The reason why the parent killed it; undefined if it didn't. */
   #reason: unknown;
-  /** Resolves when the process has ended and everything it said is read. */
+  /** Resolves when the process has ended and all its output is read. */
   readonly gone: Promise<void>;
 
   /**
-   * Starts the process, which connects once it is up.
+   * Starts the process, which then connects.
    *
-   * @throws {SpawnError} when it can't be started
+   * @throws {SpawnError} if it can't be started
    */
   constructor(options: HorseOptions) {
     this.#options = options;
@@ -93,24 +93,24 @@ export class Horse {
       output: "piped",
     });
     void connection.then((socket) => socket && this.#connected(socket));
-    this.#ready.promise.catch(() => {}); // whoever waits for it hears of it
-    const say = (line: string) => (this.#work?.job.log ?? options.log).info(line);
-    const printed = [this.#child.stdout, this.#child.stderr].map((stream) => eachLine(stream, say));
+    this.#ready.promise.catch(() => {}); // perform() handles it
+    const log = (line: string) => (this.#work?.job.log ?? options.log).info(line);
+    const printed = [this.#child.stdout, this.#child.stderr].map((stream) => eachLine(stream, log));
     this.gone = this.#child.status.then(async (status) => {
       cancel();
       this.#end(status);
-      // What it had started goes with it, and lets go of the pipes.
+      // Processes that it has started would hold the pipes open.
       killGroup(this.pid, "SIGKILL");
       await Promise.all(printed);
     });
   }
 
-  /** Its process number. */
+  /** Its process ID. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Whether it can take a job. */
+  /** Whether it can perform a job. */
   get alive(): boolean {
     return !this.#dead;
   }
@@ -120,20 +120,20 @@ export class Horse {
     return this.#work !== undefined;
   }
 
-  /** How many jobs it has performed. */
+  /** The number of jobs that it has performed. */
   get performed(): number {
     return this.#performed;
   }
 
   /**
-   * Performs a job; resolves with its result.
+   * Performs a job. Resolves with its result.
    *
-   * @throws what the handler threw, {@linkcode ProcessLost}, or {@linkcode NeverStarted}
+   * @throws the error of the handler, {@linkcode ProcessLost}, or {@linkcode NeverStarted}
    */
   async perform(job: JobContext): Promise<unknown> {
     const ended = new AbortController();
     const onAbort = () => void this.#abort(job.signal.reason, ended.signal);
-    // From now on: a horse that never gets ready is killed too.
+    // Registered before the horse is ready, so that one that never becomes ready is killed, too.
     if (job.signal.aborted) onAbort();
     else job.signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -165,9 +165,9 @@ export class Horse {
   }
 
   /**
-   * Ends it at once, with everything it has started.
+   * Kills the horse at once, with all processes that it has started.
    *
-   * @param reason what its job fails with
+   * @param reason the error of its job
    */
   kill(reason: unknown): void {
     if (this.#dead) return;
@@ -177,9 +177,10 @@ export class Horse {
   }
 
   /**
-   * Ends it, once the spans of its jobs are exported or a moment has passed. It takes no job any more.
+   * Ends the horse when it has exported its spans, at the latest after {@linkcode RETIRE_TIMEOUT_MS}. It takes no more
+   * jobs.
    *
-   * @param reason what the job that it still performs fails with; there is no waiting then
+   * @param reason the error of a running job. With a running job, the horse is killed at once
    */
   async retire(reason: unknown): Promise<void> {
     if (this.#dead || !this.#traced || this.busy) return this.kill(reason);
@@ -188,11 +189,11 @@ export class Horse {
     this.#connection!.send({ kind: "retire" });
     const ended = new AbortController();
     void this.#child.status.then(() => ended.abort());
-    await this.#options.clock.sleep(RETIRE_MS, ended.signal);
+    await this.#options.clock.sleep(RETIRE_TIMEOUT_MS, ended.signal);
     if (!ended.signal.aborted) killGroup(this.pid, "SIGKILL");
   }
 
-  /** Lets it load its handlers. */
+  /** Lets the horse load its handlers. */
   #connected(socket: Deno.Conn): void {
     const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
     const { modules, log } = this.#options;
@@ -223,7 +224,7 @@ export class Horse {
         work?.job.progress(frame.done, frame.note);
         break;
       case "call":
-        void this.#answer(frame);
+        void this.#reply(frame);
         break;
       case "ready":
         if (frame.refused === undefined) this.#ready.resolve();
@@ -235,7 +236,7 @@ export class Horse {
     }
   }
 
-  async #answer(call: StoreCall): Promise<void> {
+  async #reply(call: StoreCall): Promise<void> {
     const { id } = call;
     try {
       const value = await this.#call(call);
@@ -247,7 +248,7 @@ export class Horse {
 
   #call(call: StoreCall): Promise<unknown> {
     const { store } = this.#options;
-    // Throws after the job has ended: then nothing may be written for it.
+    // Throws after the job has ended, when its steps must not be written.
     const steps = (): LeaseSteps => {
       if (this.#work === undefined) throw new TypeError("The job has ended");
       return stepRelay(this.#work.job);

@@ -1,5 +1,6 @@
 /**
- * The horse's own side: connects to its parent, loads the handlers, and performs what it is sent, one job at a time.
+ * The child's side of a horse: connects to its parent, loads the handlers, and performs the jobs that the parent sends, one
+ * at a time.
  *
  * @module
  */
@@ -21,29 +22,28 @@ import { Registry } from "../registry.ts";
 import { StopNotice } from "../stop_notice.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
-/** What a horse needs to trace. Disposing of it exports its spans. */
+/** Tracing in a horse. Disposing of it exports the spans. */
 export interface HorseTracing extends AsyncDisposable {
-  /** For the client of its handlers. */
+  /** Middleware for the client of its handlers. */
   readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
-  /** Runs something as part of a span of the parent's. */
+  /** Runs a function as part of a span of the parent. */
   within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
 }
 
-/** Sets tracing up, where it is on. */
+/** Sets up tracing; undefined if it is off. */
 export type OpenTracing = () => Promise<HorseTracing | undefined>;
 
 /**
- * Performs jobs until the parent is gone.
+ * Performs jobs until the parent has closed the connection.
  *
- * @param openTracing where traces are on, it sets them up
- * @returns false when it was not started by one
+ * @returns false if no parent started this process
  */
 export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
-  const told = Deno.env.get(HORSE_VARIABLE);
-  if (told === undefined) return false;
-  // What a handler starts is no horse.
+  const variable = Deno.env.get(HORSE_VARIABLE);
+  if (variable === undefined) return false;
+  // Processes that a handler starts are not horses.
   Deno.env.delete(HORSE_VARIABLE);
-  const [address, token, parent] = JSON.parse(told) as [string, string, number];
+  const [address, token, parent] = JSON.parse(variable) as [string, string, number];
   if (!dieWithParent(parent)) return true;
   const socket = await Deno.connect({ transport: "unix", path: address });
   await socket.write(new TextEncoder().encode(token));
@@ -62,17 +62,17 @@ class HorseMain implements AsyncDisposable {
   readonly #parent: FrameConnection<ToHorse, FromHorse>;
   readonly #registry = new Registry();
   #client: Client;
-  /** The parent's. */
+  /** Forwards calls to the parent. */
   readonly #store: ParentStore = {
     jobs: { enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<Enqueue> },
     classes: { read: (...args) => this.#call({ verb: "readClasses", args }) as ReturnType<ReadClasses> },
     steps: { signal: (...args) => this.#call({ verb: "signal", args }) as ReturnType<Signal> },
   };
-  readonly #asked = new Map<number, (answer: Answer) => void>();
-  #lastAsked = 0;
+  readonly #calls = new Map<number, (answer: Answer) => void>();
+  #lastCall = 0;
   readonly #openTracing: OpenTracing;
   #tracing: HorseTracing | undefined;
-  /** The parent's, for the current job. */
+  /** The stop notice for the current job, as the parent sends it. */
   readonly #stopNotice = new StopNotice();
   #job: RunningJob | undefined;
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
@@ -84,7 +84,7 @@ class HorseMain implements AsyncDisposable {
   }
 
   async run(): Promise<void> {
-    // A promise that a handler left behind must not end the horse, and with it a later job.
+    // A promise that a handler doesn't await must not end the horse, and with it a later job.
     const catchLate = (event: PromiseRejectionEvent | ErrorEvent) => {
       event.preventDefault();
       const error = errorFrame("reason" in event ? event.reason : event.error);
@@ -104,7 +104,7 @@ class HorseMain implements AsyncDisposable {
         void this.#perform(frame);
         break;
       case "retire":
-        // Reading ends with it, and then everything.
+        // This ends reading, and then the process.
         this.#parent[Symbol.dispose]();
         break;
       case "stopping":
@@ -114,8 +114,8 @@ class HorseMain implements AsyncDisposable {
         this.#job?.abort(new RemoteError(frame.error));
         break;
       case "answer":
-        this.#asked.get(frame.id)?.(frame);
-        this.#asked.delete(frame.id);
+        this.#calls.get(frame.id)?.(frame);
+        this.#calls.delete(frame.id);
         break;
       case "start":
         void this.#start(frame);
@@ -127,7 +127,7 @@ class HorseMain implements AsyncDisposable {
     this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
     try {
       await loadHandlers(modules, this.#registry);
-      // Not before: handlers may bring a tracer provider of their own.
+      // After loading: handlers may install a tracer provider.
       this.#tracing = await this.#openTracing();
       this.#client = this.#newClient();
       this.#parent.send({ kind: "ready" });
@@ -150,7 +150,7 @@ class HorseMain implements AsyncDisposable {
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       }, "of the parent");
       const running = this.#job;
-      // A module may export other handlers here than there.
+      // A module may export other handlers here than in the parent.
       const handler = this.#registry.get(job.class);
       if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
       const call = () => handler.perform(context, ...job.args);
@@ -185,15 +185,15 @@ class HorseMain implements AsyncDisposable {
     });
   }
 
-  /** Exports what it traced. */
+  /** Exports the spans. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#tracing?.[Symbol.asyncDispose]();
   }
 
   async #call(call: Pick<StoreCall, "verb" | "args">): Promise<unknown> {
-    const id = ++this.#lastAsked;
+    const id = ++this.#lastCall;
     const answer = await new Promise<Answer>((resolve) => {
-      this.#asked.set(id, resolve);
+      this.#calls.set(id, resolve);
       this.#parent.send({ kind: "call", id, ...call } as StoreCall);
     });
     if (answer.error) throw new RemoteError(answer.error);
@@ -201,19 +201,19 @@ class HorseMain implements AsyncDisposable {
   }
 }
 
-/** The result as JSON; the job is done also where there is no such thing. */
+/** Returns the result as JSON; undefined if it isn't JSON, with a warning. The job has succeeded anyway. */
 function resultText(value: unknown, { log }: JobContext): string | undefined {
   try {
     const text = stringifyLossless(value);
     if (text !== undefined || value === undefined) return text;
-    log.warn("The result is not kept", { why: `a ${typeof value} is no JSON` });
+    log.warn("The result is not kept", { why: `a ${typeof value} isn't JSON` });
   } catch (error) {
     log.warn("The result is not kept", { why: errorFrame(error).message });
   }
   return undefined;
 }
 
-/** Logs through the parent, which knows the job. */
+/** Sends log lines to the parent, which adds the fields of the job. */
 class FrameLog implements Log {
   readonly #send: (frame: FromHorse) => void;
   readonly #debug: boolean;
@@ -226,19 +226,19 @@ class FrameLog implements Log {
   }
 
   debug(message: string, fields?: LogFields): void {
-    if (this.#debug) this.#say("debug", message, fields);
+    if (this.#debug) this.#log("debug", message, fields);
   }
 
   info(message: string, fields?: LogFields): void {
-    this.#say("info", message, fields);
+    this.#log("info", message, fields);
   }
 
   warn(message: string, fields?: LogFields): void {
-    this.#say("warn", message, fields);
+    this.#log("warn", message, fields);
   }
 
   error(message: string, fields?: LogFields): void {
-    this.#say("error", message, fields);
+    this.#log("error", message, fields);
   }
 
   enabled(level: LogLevel): boolean {
@@ -249,12 +249,12 @@ class FrameLog implements Log {
     return new FrameLog(this.#send, this.#debug, { ...this.#fields, ...fields });
   }
 
-  #say(level: LogLevel, message: string, fields: LogFields = {}): void {
+  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
     this.#send({ kind: "log", level, message: String(message), fields: sendable({ ...this.#fields, ...fields }) });
   }
 }
 
-/** Fields as JSON can carry them: errors by their text, what cannot be sent by what it is. */
+/** Returns fields as JSON, with errors and bigints as text. Fields that aren't JSON are replaced. */
 function sendable(fields: LogFields): LogFields {
   try {
     return JSON.parse(JSON.stringify(fields, (_key, value) => {

@@ -1,8 +1,8 @@
 /**
- * What a process and its horses say to each other: JSON, one frame a line, over a socket.
+ * The protocol between a worker and its horses: one JSON frame per line, over a socket.
  *
- * A socket rather than stdin and stdout: what a handler prints, or lets a program of its own read, cannot get in between,
- * and a round trip takes half the time.
+ * A socket instead of stdin and stdout, because handlers and the programs that they start use those. A round trip over a
+ * socket also takes half the time.
  *
  * @module
  */
@@ -10,60 +10,60 @@ import type { ClientStore } from "../../client/client.ts";
 import type { LeaseSteps } from "../../steps/services.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
-/** What the client in a horse needs of a store; the parent has one. */
+/** The parts of the parent's store that the client in a horse uses. */
 export type ParentStore = Required<Pick<ClientStore, "jobs" | "classes" | "steps">>;
 
-/** An error as it travels; see `remote_error.ts`. */
+/** An error as a frame; see `remote_error.ts`. */
 export interface ErrorFrame {
   readonly class: string;
   readonly message: string;
   readonly causes: readonly string[];
   readonly stack: readonly string[];
-  /** Of a `Snooze`. */
+  /** For a `Snooze`. */
   readonly delayMs?: number;
 }
 
-/** To a horse. */
+/** A frame to a horse. */
 export type ToHorse =
-  /** The first: which modules to load, and whether debug lines are wanted. */
+  /** The first frame: the modules to load, and whether to send debug lines. */
   | { readonly kind: "start"; readonly modules: readonly string[]; readonly debug: boolean }
-  /** The payload is its text: nothing is lost on the way. */
+  /** A job to perform. The payload is text, so that no digit is lost. */
   | {
     readonly kind: "perform";
     readonly queue: string;
     readonly payload: string;
-    /** Tells of the span that it is performed in. */
+    /** The headers of the span that the job is performed in. */
     readonly trace?: Readonly<Record<string, string>>;
   }
-  /** The worker goes quiet or stops: aborts `stopping` of the running job. */
+  /** The worker becomes quiet or stops. Aborts `stopping` of the running job. */
   | { readonly kind: "stopping" }
-  /** Aborts the signal of the job under way. */
+  /** Aborts the signal of the running job. */
   | { readonly kind: "abort"; readonly error: ErrorFrame }
-  /** There will be no more jobs; ends it as soon as its spans are exported. */
+  /** No more jobs follow. The horse ends when its spans are exported. */
   | { readonly kind: "retire" }
   /** The answer to `call`. */
   | { readonly kind: "answer"; readonly id: number; readonly value?: unknown; readonly error?: ErrorFrame };
 
-/** From a horse. */
+/** A frame from a horse. */
 export type FromHorse =
-  /** Its handlers are loaded, or could not be. */
+  /** The handlers are loaded; with `refused`, loading failed with this message. */
   | { readonly kind: "ready"; readonly refused?: string }
-  /** The job is done; its result as JSON text. */
+  /** The job succeeded. The result is JSON text. */
   | { readonly kind: "done"; readonly result?: string }
   | { readonly kind: "failed"; readonly error: ErrorFrame }
   | { readonly kind: "log"; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: "progress"; readonly done: number; readonly note?: string }
-  /** The handler's client asks something of the store. */
+  /** The client or the steps of the handler call the store. */
   | StoreCall;
 
-/** One call of the parent's store. */
+/** A call to the parent's store. */
 export type StoreCall =
   & { readonly kind: "call"; readonly id: number }
   & (
     | { readonly verb: "enqueue"; readonly args: Parameters<ParentStore["jobs"]["enqueue"]> }
     | { readonly verb: "readClasses"; readonly args: Parameters<ParentStore["classes"]["read"]> }
     | { readonly verb: "signal"; readonly args: Parameters<ParentStore["steps"]["signal"]> }
-    // The steps of the job under way.
+    // The steps of the running job.
     | { readonly verb: "readSteps"; readonly args: [] }
     | { readonly verb: "rememberStep"; readonly args: Parameters<LeaseSteps["remember"]> }
     | { readonly verb: "wait"; readonly args: Parameters<LeaseSteps["wait"]> }
@@ -74,7 +74,7 @@ export class FrameConnection<In, Out> implements Disposable {
   readonly #socket: Deno.Conn;
   readonly #encoder = new TextEncoder();
   #unsent = "";
-  /** Called with whether what is in `#unsent` was written. */
+  /** Callbacks for the frames in `#unsent`. They receive whether these were written. */
   #onWritten: ((isWritten: boolean) => void)[] = [];
   #sending = false;
 
@@ -82,13 +82,13 @@ export class FrameConnection<In, Out> implements Disposable {
     this.#socket = socket;
   }
 
-  /** Sends a frame, after those before it. One that cannot be sent is dropped: the reading side learns of the end. */
+  /** Sends a frame, in order. A frame that cannot be sent is dropped: {@linkcode read} reports the end of the connection. */
   send(frame: Out): void {
     this.#unsent += `${JSON.stringify(frame)}\n`;
     if (!this.#sending) void this.#sendAll();
   }
 
-  /** Sends a frame; resolves with whether it was written. If not, the other side has ended and never receives it. */
+  /** Sends a frame. Resolves with whether it was written; if not, the other process has ended and never receives it. */
   deliver(frame: Out): Promise<boolean> {
     return new Promise((resolve) => {
       this.#onWritten.push(resolve);
@@ -96,7 +96,7 @@ export class FrameConnection<In, Out> implements Disposable {
     });
   }
 
-  /** Hands every frame on as it comes; resolves when the other side is gone. */
+  /** Calls `onFrame` for each frame. Resolves when the other process has closed the connection. */
   async read(onFrame: (frame: In) => void): Promise<void> {
     const decoder = new TextDecoder();
     const buffer = new Uint8Array(64 * 1024);
@@ -119,7 +119,7 @@ export class FrameConnection<In, Out> implements Disposable {
     try {
       this.#socket.close();
     } catch {
-      // It is closed already.
+      // Already closed.
     }
   }
 
@@ -146,7 +146,7 @@ export class FrameConnection<In, Out> implements Disposable {
   }
 }
 
-/** What comes first on a socket, before any frame: the token (a UUID) that proves who connects. */
+/** Reads the token (a UUID) that precedes all frames, and identifies the child that connects. */
 export async function readToken(socket: Deno.Conn): Promise<string> {
   const bytes = new Uint8Array(crypto.randomUUID().length);
   let read = 0;

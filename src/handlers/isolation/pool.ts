@@ -1,13 +1,13 @@
 /**
- * The horses: a pool of child processes that perform jobs away from the main one. A handler that never yields, crashes
- * or eats all memory then harms its own job only, and can be killed.
+ * The pool of horses: child processes that perform jobs outside the worker process. A handler that never yields, crashes or
+ * uses all memory then affects only its job, and can be killed.
  *
- *  1. A horse is started when a job needs one and none is free, so there are never more than processors; the one used
- *     last is used first.
- *  2. One that has performed so many jobs, or grown over the limit, is replaced. One that grows over it while it performs
- *     is killed, and its job fails.
- *  3. A job that is given to a horse which died unnoticed while it was idle goes to another.
- *  4. While the machine has too few file descriptors, processes or memory to start one, jobs wait for it.
+ *  1. A horse is started when a job needs one and none is idle. There are never more horses than processors. The horse that
+ *     was used last is used first.
+ *  2. A horse is replaced after {@linkcode HorsePoolOptions.maxJobs} jobs. A horse that exceeds the memory limit is killed,
+ *     and its job fails.
+ *  3. If a horse died while it was idle, a job that was given to it goes to another horse.
+ *  4. While the machine lacks file descriptors, processes or memory to start a horse, jobs wait.
  *
  * @module
  */
@@ -22,53 +22,53 @@ import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
 import { checkDescriptors, SpawnError } from "./spawn_self.ts";
 
-/** What the pool is made with. */
+/** Options of the pool. */
 export interface HorsePoolOptions {
-  /** Modules with the handlers. */
+  /** The modules with the handlers. */
   readonly modules: readonly string[];
-  /** For what handlers push. */
+  /** The store for the clients of handlers. */
   readonly store: ParentStore;
-  /** An aborted job has so long to end before its horse is killed. */
+  /** An aborted job has this long to end before its horse is killed. */
   readonly killAfterMs: number;
   /** A horse that uses more memory is killed; 0 for no limit. */
   readonly maxMemoryBytes: number;
-  /** A horse that has performed so many jobs is replaced; 0 for never. */
+  /** A horse is replaced after this many jobs; 0 for never. */
   readonly maxJobs: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How many horses there are, and were. */
+/** The numbers of horses. */
 export interface HorseCounts {
-  /** That run. */
+  /** Horses that run now. */
   readonly running: number;
-  /** Started in all. */
+  /** Horses that were started. */
   readonly started: number;
-  /** Replaced because they had performed as many jobs as a horse performs. */
+  /** Horses that were replaced after {@linkcode HorsePoolOptions.maxJobs} jobs. */
   readonly renewed: number;
-  /** Killed for the time or memory that their jobs took, or crashed. */
+  /** Horses that were killed, for the time or memory of their jobs, or crashed. */
   readonly killed: number;
 }
 
-/** How often memory is looked at while there is a limit. */
-const POLL_INTERVAL_MS = 100;
-/** Time between two attempts to start a horse while the machine lacks what that takes. */
+/** The memory of horses is checked at this interval if it is limited. */
+const MEMORY_INTERVAL_MS = 100;
+/** Time between two attempts to start a horse while the machine lacks resources. */
 const RESTART_INTERVAL_MS = 500;
 
-/** A job that no horse has received, because each ended before, fails with the last of so many. */
+/** A job fails if this many horses in a row ended before they received it. */
 const MAX_HORSES_PER_JOB = 3;
 
-/** The pool. */
+/** A pool of horses. */
 export class HorsePool {
   readonly #options: HorsePoolOptions;
   readonly #listener: ChildListener;
-  /** All that run. */
+  /** All running horses. */
   readonly #horses = new Set<Horse>();
   #idle: Horse[] = [];
-  /** Whether the last attempt to start one failed because the machine lacked something for a while. */
-  #short = false;
+  /** Whether the last attempt to start a horse failed because the machine temporarily lacked resources. */
+  #isShort = false;
   readonly #stop = new AbortController();
-  /** Those that have done their share. */
+  /** Horses that are being replaced. */
   readonly #retired = new WeakSet<Horse>();
   #started = 0;
   #renewed = 0;
@@ -79,20 +79,20 @@ export class HorsePool {
     this.#listener = new ChildListener(options);
   }
 
-  /** The process numbers of those that run. */
+  /** The process IDs of the running horses. */
   get pids(): number[] {
     return [...this.#horses].map((horse) => horse.pid);
   }
 
-  /** How many there are, and were. */
+  /** The numbers of horses. */
   get counts(): HorseCounts {
     return { running: this.#horses.size, started: this.#started, renewed: this.#renewed, killed: this.#killed };
   }
 
   /**
-   * Starts the first horse, so that the first job need not wait for it.
+   * Starts the first horse, so that the first job doesn't wait for it.
    *
-   * @throws {SpawnError} when no horse can ever be started
+   * @throws {SpawnError} if starting a horse fails permanently
    */
   async start(): Promise<void> {
     if (this.#options.maxMemoryBytes > 0) void this.#watchMemory();
@@ -101,9 +101,9 @@ export class HorsePool {
   }
 
   /**
-   * Performs a job in a horse; resolves with its result.
+   * Performs a job in a horse. Resolves with its result.
    *
-   * @throws what the handler threw, {@linkcode ProcessLost}, or {@linkcode SpawnError}
+   * @throws the error of the handler, {@linkcode ProcessLost}, or {@linkcode SpawnError}
    */
   async perform(job: JobContext): Promise<unknown> {
     for (let attempt = 1;; attempt++) {
@@ -119,15 +119,15 @@ export class HorsePool {
     }
   }
 
-  /** Ends all horses. Their jobs have ended, or were given back. */
+  /** Ends all horses. Their jobs have ended, or have been returned to their queues. */
   async stop(): Promise<void> {
     this.#stop.abort();
     const horses = [...this.#horses];
-    for (const horse of horses) void horse.retire(new ProcessLost("Stopped", "The server stopped"));
+    for (const horse of horses) void horse.retire(new ProcessLost("Stopped", "The worker stopped"));
     await Promise.all(horses.map((horse) => horse.gone));
   }
 
-  /** A free horse, or a new one; waits while none can be started. */
+  /** Returns an idle horse, or a new one. Waits while none can be started. */
   async #take(signal: AbortSignal): Promise<Horse> {
     for (;;) {
       signal.throwIfAborted();
@@ -146,19 +146,19 @@ export class HorsePool {
     this.#idle.push(horse);
   }
 
-  /** Starts a horse; undefined while the machine lacks what that takes. */
+  /** Starts a horse; undefined if the machine temporarily lacks resources. */
   async #tryHorse(): Promise<Horse | undefined> {
     const { log } = this.#options;
     try {
       await checkDescriptors();
       const horse = this.#startHorse();
-      if (this.#short) log.info("Isolated processes can be started again");
-      this.#short = false;
+      if (this.#isShort) log.info("Isolated processes can be started again");
+      this.#isShort = false;
       return horse;
     } catch (error) {
       if (!(error instanceof SpawnError && error.transient)) throw error;
-      if (!this.#short) log.error("Can't start an isolated process, trying again", { error: error.message });
-      this.#short = true;
+      if (!this.#isShort) log.error("Can't start an isolated process, trying again", { error: error.message });
+      this.#isShort = true;
       return undefined;
     }
   }
@@ -189,7 +189,7 @@ export class HorsePool {
     const { clock, maxMemoryBytes } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await clock.sleep(POLL_INTERVAL_MS, signal);
+      await clock.sleep(MEMORY_INTERVAL_MS, signal);
       for (const horse of this.#horses) {
         const used = await memoryOf(horse.pid);
         if (used <= maxMemoryBytes || !horse.alive) continue;
@@ -197,7 +197,7 @@ export class HorsePool {
         horse.kill(
           new ProcessLost(
             "OutOfMemory",
-            `The process that performed it used ${formatBytes(used)} of memory; allowed: ${
+            `The process that performed it used ${formatBytes(used)} of memory; the limit is ${
               formatBytes(maxMemoryBytes)
             }`,
           ),

@@ -1,10 +1,10 @@
 /**
- * A job as a program, in any language: the configuration says which command performs which class.
+ * Performs jobs with external programs, in any language. The configuration maps classes to commands.
  *
- * The payload is its stdin, as JSON; `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its environment, and
- * `TRACEPARENT` where traces are on.
- * What it prints is the result, stderr goes to the job's log, and its exit code says how the job went. Never a shell, and
- * never a command that came from a store: whoever can push jobs must not be able to run commands.
+ * A program receives the payload on stdin, as JSON. `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its
+ * environment, and `TRACEPARENT` if tracing is on. Its stdout is the result, its stderr goes to the job's log, and its exit
+ * code is the outcome. A command is never run by a shell and never comes from a store: a client that can push jobs must not
+ * be able to run commands.
  *
  * @module
  */
@@ -17,36 +17,36 @@ import type { HandlerFunction } from "../handler.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
 
-/** What programs are run with. */
+/** Options for all programs. */
 export interface ProgramServices {
   readonly clock: Clock;
-  /** From TERM to KILL, when a job is aborted. */
+  /** The time from TERM to KILL when a job is aborted. */
   readonly killAfterMs: number;
-  /** A program that prints more is killed. */
+  /** A program that prints more on stdout is killed. */
   readonly maxResultBytes: number;
 }
 
-/** The exit codes with a meaning of their own; any other failure is tried again as the class says. */
+/** Exit codes with a special meaning. Any other failure is retried by the options of the class. */
 const DISCARD = 100;
 const KILL = 101;
 const TRY_AGAIN = 75;
-/** Lines of a job's stderr that go to the log; the rest is dropped, and that is said. */
+/** At most this many lines of stderr are logged. A warning replaces the rest. */
 const MAX_LINES = 1_000;
 
 /** The failure of a job whose program failed. */
 export class ProgramFailed extends Error {
-  /** Told apart by name. */
+  /** `ProgramFailed`. */
   override readonly name = "ProgramFailed";
 }
 
-/** The program could not do it now, and says that it may work later (exit code 75). */
+/** The program failed temporarily (exit code 75). */
 export class TryAgain extends Error {
-  /** Told apart by name. */
+  /** `TryAgain`. */
   override readonly name = "TryAgain";
 }
 
 /**
- * A handler that performs its jobs with a command.
+ * Returns a handler that performs its jobs with a command.
  *
  * @param command the program and its arguments; a path with a slash is relative to the working directory
  */
@@ -57,7 +57,7 @@ export function programHandler(command: readonly string[], services: ProgramServ
 class ProgramRun {
   readonly #command: readonly string[];
   readonly #services: ProgramServices;
-  /** Why we ended it, if we did. */
+  /** The reason why the worker ended the program; undefined if it didn't. */
   #reason: unknown;
   #lastLine: string | undefined;
 
@@ -78,7 +78,7 @@ class ProgramRun {
     const status = await child.status;
     ended.abort();
     job.signal.removeEventListener("abort", onAbort);
-    // What it left behind goes with it: it would hold the pipes open, and nobody would ever end it.
+    // Processes that it has left running would hold the pipes open, and nothing else would end them.
     killGroup(child.pid, "SIGKILL");
     const [output] = await Promise.all([reading, logging, feeding]);
     return this.#conclude(status, output);
@@ -102,11 +102,11 @@ class ProgramRun {
         detached: true,
       }).spawn();
     } catch (error) {
-      throw new ProgramFailed(`Program "${program}" cannot be started: ${whyNotStarted(error)}`, { cause: error });
+      throw new ProgramFailed(`Program "${program}" cannot be started: ${startProblem(error)}`, { cause: error });
     }
   }
 
-  /** Asks it to end, and after the grace period does not ask any more. */
+  /** Sends TERM, and KILL after the grace period. */
   async #terminate(pid: number, reason: unknown, ended: AbortSignal): Promise<void> {
     this.#reason ??= reason;
     killGroup(pid, "SIGTERM");
@@ -119,11 +119,13 @@ class ProgramRun {
     await eachLine(stderr, (line) => {
       this.#lastLine = line;
       if (++lines <= MAX_LINES) job.log.info(line);
-      else if (lines === MAX_LINES + 1) job.log.warn("The program says too much; the rest is not logged");
+      else if (lines === MAX_LINES + 1) {
+        job.log.warn("Program printed too many lines on stderr; the rest is not logged");
+      }
     });
   }
 
-  /** What it prints, up to the limit; undefined when there is more, and then it is killed. */
+  /** Reads stdout. If it exceeds the limit, kills the program and resolves with undefined. */
   async #readResult(child: Deno.ChildProcess): Promise<Uint8Array | undefined> {
     const { maxResultBytes } = this.#services;
     const chunks: Uint8Array[] = [];
@@ -134,7 +136,7 @@ class ProgramRun {
         this.#reason ??= new ProgramFailed(
           `Program "${this.#command[0]}" printed more than ${
             formatBytes(maxResultBytes)
-          }; wanted: its result alone on stdout, anything else on stderr`,
+          }; print only the result on stdout, and anything else on stderr`,
         );
         killGroup(child.pid, "SIGKILL");
         return undefined;
@@ -147,20 +149,20 @@ class ProgramRun {
   #conclude(status: Deno.CommandStatus, output: Uint8Array | undefined): unknown {
     if (this.#reason !== undefined) throw this.#reason;
     if (status.success && output !== undefined) return this.#parse(output);
-    const what = `Program "${this.#command[0]}" ${howItEnded(status)}${this.#lastLine ? `: ${this.#lastLine}` : ""}`;
-    if (status.signal !== null) throw new ProcessLost(`Killed:${status.signal}`, what);
-    if (status.code === DISCARD) throw new Discard(what);
-    if (status.code === KILL) throw new Kill(what);
-    throw status.code === TRY_AGAIN ? new TryAgain(what) : new ProgramFailed(what);
+    const message = `Program "${this.#command[0]}" ${howItEnded(status)}${this.#lastLine ? `: ${this.#lastLine}` : ""}`;
+    if (status.signal !== null) throw new ProcessLost(`Killed:${status.signal}`, message);
+    if (status.code === DISCARD) throw new Discard(message);
+    if (status.code === KILL) throw new Kill(message);
+    throw status.code === TRY_AGAIN ? new TryAgain(message) : new ProgramFailed(message);
   }
 
-  /** JSON where it is JSON, else the text. */
+  /** Returns the output parsed as JSON; as text if it isn't JSON. */
   #parse(output: Uint8Array): unknown {
     let text: string;
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(output).trim();
     } catch {
-      throw new ProgramFailed(`Program "${this.#command[0]}" printed what is not UTF-8; wanted: JSON, or text`);
+      throw new ProgramFailed(`Program "${this.#command[0]}" printed invalid UTF-8; expected JSON or text`);
     }
     if (text === "") return undefined;
     try {
@@ -171,24 +173,24 @@ class ProgramRun {
   }
 }
 
-/** `TRACEPARENT` and the like, by which the program can make its spans part of the job's. */
+/** Returns `TRACEPARENT` and related variables, with which the program can continue the trace of the job. */
 function traceVariables({ trace }: JobContext): Record<string, string> {
   return Object.fromEntries(Object.entries(trace?.carrier ?? {}).map(([name, value]) => [name.toUpperCase(), value]));
 }
 
-/** Gives it the payload. A program need not read it. */
+/** Writes the payload to stdin. A program need not read it. */
 async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
   const writer = stdin.getWriter();
   try {
     await writer.write(new TextEncoder().encode(`${text}\n`));
     await writer.close();
   } catch {
-    // It has ended, or closed its stdin.
+    // The program has ended, or closed its stdin.
   }
 }
 
-function whyNotStarted(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "there is no such program";
+function startProblem(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "program not found";
   if (error instanceof Deno.errors.PermissionDenied) return "it is not executable (chmod +x)";
   return (error as Error).message;
 }

@@ -1,5 +1,5 @@
 /**
- * Errors that cross the border of a process: what was thrown there is thrown here, with its name, message and stack.
+ * Errors of isolated processes. An error that a handler throws there is thrown here with the same name, message and stack.
  *
  * @module
  */
@@ -7,17 +7,17 @@ import { CAUSES, describeError } from "../../job/describe_error.ts";
 import { verdictOf } from "../../job/errors.ts";
 import type { ErrorFrame } from "./ipc.ts";
 
-/** An error that was thrown in another process. Its name is that of the error there. */
+/** An error that was thrown in another process. It has the name of the original error. */
 export class RemoteError extends Error {
-  /** The name of the error there. */
+  /** The name of the original error. */
   override readonly name: string;
-  /** Of a `Snooze`: milliseconds until the job runs again. */
+  /** For a `Snooze`: milliseconds until the job runs again. */
   readonly delayMs?: number;
 
-  /** The lines of its causes, which stayed in that process. */
+  /** The lines of its causes. The causes themselves stayed in that process. */
   readonly [CAUSES]: readonly string[];
 
-  /** The error of a frame. */
+  /** Creates the error from a frame. */
   constructor(frame: ErrorFrame) {
     super(frame.message);
     this.name = frame.class;
@@ -27,21 +27,21 @@ export class RemoteError extends Error {
   }
 }
 
-/** The process that performed a job ended before the job did. Its name says how, for `error_class`. */
+/** The process that performed a job ended before the job. The name of the error is the kind of end, for `error_class`. */
 export class ProcessLost extends Error {
   /** `Killed:SIGSEGV`, `Exited:3`, `OutOfMemory`. */
   override readonly name: string;
 
-  /** @param how becomes the name */
+  /** @param how the name of the error */
   constructor(how: string, message: string) {
     super(message);
     this.name = how;
-    // Where we noticed it says nothing about where it happened.
+    // The stack of the worker is unrelated to the end of the process.
     this.stack = `${how}: ${message}`;
   }
 }
 
-/** What was thrown, to be sent. */
+/** Returns a thrown value as a frame. */
 export function errorFrame(thrown: unknown): ErrorFrame {
   const verdict = verdictOf(thrown);
   return {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { describeError } from "../../job/describe_error.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
-Deno.test("the causes of an error survive the border of a process", () => {
+Deno.test("the causes of an error survive its transfer between processes", () => {
   const thrown = new Error("outer", { cause: new TypeError("fetch failed") });
   const remote = new RemoteError(JSON.parse(JSON.stringify(errorFrame(thrown))));
   assertEquals(describeError(remote).causes, ["caused by TypeError: fetch failed"]);

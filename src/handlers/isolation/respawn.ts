@@ -1,18 +1,18 @@
 /**
- * How to start this program once more: compiled, it is its own command; from its sources, Deno runs them again.
+ * The command that starts this program again. A compiled program is the command; sources are run by Deno again.
  *
  * @module
  */
 
 import { fileURLToPath } from "node:url";
 
-/** A program, and the arguments before one's own. */
+/** A program, and its first arguments. */
 export interface SelfCommand {
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** The command that starts `jobs`, also from within a program that only imports it. */
+/** Returns the command that starts `jobs`, also from a program that only imports the library. */
 export function selfCommand(): SelfCommand {
   const program = Deno.execPath();
   if (Deno.build.standalone) return { program, args: [] };
@@ -28,8 +28,9 @@ export function selfCommand(): SelfCommand {
 }
 
 /**
- * The lock file that `scripts/deno.sh` keeps, for `./jobs` and all tasks that start processes: what a user's handlers import
- * may go into it, and without any Deno reads the whole index of every package, which takes longer than the rest of the start.
+ * Returns the flag for the lock file that `scripts/deno.sh` keeps for `./jobs` and all tasks that start processes. The
+ * imports of a user's handlers may be added to it. Without a lock file, Deno reads the whole index of every package, which
+ * takes longer than the rest of the start.
  */
 function lockFlag(main: URL): string {
   const path = fileURLToPath(new URL(".deno/lock", main));

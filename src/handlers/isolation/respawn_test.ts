@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 
-Deno.test("selfCommand: also from a folder whose name an address would escape", async () => {
+Deno.test("selfCommand works in a folder whose name a URL would escape", async () => {
   const folder = await Deno.makeTempDir({ prefix: "jobs é 100% " });
   try {
     await Deno.mkdir(`${folder}/src/handlers/isolation`, { recursive: true });

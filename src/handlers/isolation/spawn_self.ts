@@ -1,25 +1,25 @@
 /**
- * Starts this program once more, as a child process.
+ * Starts this program again, as a child process.
  *
  * @module
  */
 import { selfCommand } from "./respawn.ts";
 
-/** How a child process is started. */
+/** Options of a child process. */
 export interface SpawnOptions {
-  /** After the program's own. */
+  /** Arguments after those of {@linkcode selfCommand}. */
   readonly args: readonly string[];
-  /** Added to this process's environment. */
+  /** Variables to add to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where its standard output and error go. */
+  /** The destination of its standard output and error. */
   readonly output: "piped" | "inherit";
 }
 
 /** A child process can't be started. */
 export class SpawnError extends Error {
-  /** Distinguishes it from other errors. */
+  /** `SpawnError`. */
   override readonly name = "SpawnError";
-  /** Whether the machine lacks something that it may have again soon: file descriptors, processes, memory. */
+  /** Whether the machine temporarily lacks file descriptors, processes or memory. */
   readonly transient: boolean;
 
   constructor(message: string, transient: boolean) {
@@ -28,16 +28,16 @@ export class SpawnError extends Error {
   }
 }
 
-/** `EAGAIN`, `ENOMEM`, `ENFILE` and `EMFILE` of errno(3), as Deno writes them into an error's message. */
+/** Matches `EAGAIN`, `ENOMEM`, `ENFILE` and `EMFILE` of errno(3) in the messages of Deno's errors. */
 const SHORTAGE = /\(os error (11|12|23|24)\)/;
-/** Starting a child process takes 8 on Linux, a `Worker` 6, and the store and handlers open files meanwhile. */
+/** On Linux a child process needs 8 descriptors and a `Worker` 6. The store and handlers open files at the same time. */
 const NEEDED_DESCRIPTORS = 16;
 
 /**
  * Starts this program with other arguments, as the leader of a process group and with an empty standard input. Call
  * {@linkcode checkDescriptors} before.
  *
- * @throws {SpawnError} when it can't be started
+ * @throws {SpawnError} if it can't be started
  */
 export function spawnSelf({ args, env, output }: SpawnOptions): Deno.ChildProcess {
   const { program, args: first } = selfCommand();
@@ -57,7 +57,7 @@ export function spawnSelf({ args, env, output }: SpawnOptions): Deno.ChildProces
 }
 
 /**
- * Calls a function that starts a child process, or prepares that.
+ * Calls a function that starts a child process, or prepares one.
  *
  * @throws {SpawnError} for an error of the operating system
  */
@@ -74,10 +74,10 @@ export function attempt<Result>(start: () => Result): Result {
 /**
  * Checks that enough files can be opened to start a child process or a `Worker`.
  *
- * Without it, a shortage ends this process: Deno 2.8.3 panics when it can't create a `Worker`, and also when it runs from
- * sources and an operation fails that isn't asynchronous, because it opens files to find the error's line.
+ * Without this check, a shortage ends this process. Deno 2.8.3 panics if it can't create a `Worker`. When run from sources,
+ * it also panics if a synchronous operation fails, because it opens files to find the line of the error.
  *
- * @throws {SpawnError} when the limit is reached
+ * @throws {SpawnError} if the limit is reached
  */
 export async function checkDescriptors(): Promise<void> {
   const files: Deno.FsFile[] = [];
