@@ -12,6 +12,7 @@ import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
 import { logger } from "../log/log.ts";
 import { AutoStop } from "./control/auto_stop.ts";
+import { Cancellations } from "./control/cancellations.ts";
 import { BatchSweeper } from "./schedule/batch_sweeper.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -170,8 +171,9 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const report = new CronReporter(log("scheduler"), counters);
   const decider = new CronDecider({ client, report, local: inProcessRuns });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
-  const onCancel = (jid: string) => manager.cancel(jid);
-  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: owner, inbox, onCancel }));
+  const cancelHere = (jid: string) => manager.cancel(jid);
+  const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), owner, cancelHere });
+  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: owner, inbox, cancellations }));
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,

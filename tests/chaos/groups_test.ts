@@ -48,9 +48,15 @@ class Worker {
   }
 
   async kill(): Promise<void> {
-    await this.#child[Symbol.asyncDispose]();
+    try {
+      Deno.kill(this.#child.pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
     this.#stoppedAt = Math.min(this.#stoppedAt, systemClock.now());
-    await this.#read.catch(() => {});
+    // What it wrote before its death is read to the end.
+    await this.#read;
+    await this.#child[Symbol.asyncDispose]();
     for (const run of this.#open.values()) this.runs.push({ ...run, end: this.#stoppedAt });
     this.#open.clear();
   }

@@ -283,7 +283,10 @@ export const cron: Cases = {
     const owner = "host:1:aaaaaaaaaaaa";
     await t.store.workers.heartbeat(processRecord(owner), 60_000);
     await takeUpTo(t.store, owner);
-    const commands = await woken((signal) => t.store.workers.receive(owner, signal), () => t.store.jobs.cancel(jid(2)));
+    const commands = await woken((signal) => t.store.workers.receive(owner, signal), async () => {
+      assertEquals(await t.store.jobs.cancel(jid(2), owner), false, "its own worker isn't asked");
+      assertEquals(await t.store.jobs.cancel(jid(2), "host:2:bbbbbbbbbbbb"), true);
+    });
     assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);
     assertEquals((await read(t.store))!.live, jid(2));
   },

@@ -9,6 +9,7 @@ import type { ServerStore } from "../../store/port/store.ts";
 import type { Command } from "../../store/port/workers.ts";
 import type { LoopBody } from "../component.ts";
 import type { Inbox, Verb } from "./signals.ts";
+import type { Cancellations } from "./cancellations.ts";
 
 const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
   quiet: "quiet",
@@ -26,8 +27,8 @@ export interface RemoteCommandsOptions {
   readonly clock: Clock;
   readonly identity: string;
   readonly inbox: Inbox;
-  /** Called for each request to cancel a job. */
-  readonly onCancel: (jid: string) => void;
+  /** Receives the requests to cancel a job. */
+  readonly cancellations: Pick<Cancellations, "cancel" | "stop">;
 }
 
 /** Receives commands. Its loop's task is `remote-commands`. */
@@ -49,14 +50,18 @@ export class RemoteCommands implements LoopBody<number> {
 
   /** Accepts commands, also those that came with a heartbeat. */
   accept(commands: readonly Command[]): void {
-    const { store, inbox, onCancel } = this.#options;
+    const { store, inbox, cancellations } = this.#options;
     for (const { verb, id, jid } of commands) {
       // At once, also during a stop: it concerns a job, not the worker.
-      if (verb === "cancel" && jid !== undefined) onCancel(jid);
+      if (verb === "cancel" && jid !== undefined) void cancellations.cancel(jid);
       const known = VERBS[verb];
       if (known === undefined) continue;
       inbox.put({ verb: known, by: "command", ...(id && { reply: (text) => store.workers.reply(id, text) }) });
     }
+  }
+
+  end(): void {
+    this.#options.cancellations.stop();
   }
 
   rest(received: number, signal: AbortSignal): Promise<void> {

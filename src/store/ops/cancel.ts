@@ -43,6 +43,24 @@ export async function cancelJob(store: CancelStore, jid: string, now: number): P
 }
 
 /**
+ * Cancels one job for a worker, unless that worker has leased it.
+ *
+ * @param now epoch milliseconds
+ * @returns false if the worker has leased it
+ */
+export async function cancelElsewhere(
+  store: CancelStore,
+  jid: string,
+  worker: string | undefined,
+  now: number,
+): Promise<boolean> {
+  const isHere = ({ place, owner }: Entry) => place.in === "leased" && owner === worker;
+  if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
+  await cancelJob(store, jid, now);
+  return true;
+}
+
+/**
  * The same for several, which are looked for all at once.
  *
  * @param now epoch milliseconds

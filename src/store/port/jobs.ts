@@ -224,8 +224,11 @@ export interface JobStore {
    * Cancels a job: removes a waiting one and keeps its record, and asks the worker of a running one to abort it. A dead
    * job stays. The only verb that is several steps: after a crash in between, nothing or all of it has happened to the
    * job, and the same call again is safe.
+   *
+   * @param by the worker that calls. A job that it has leased itself is left alone
+   * @returns false if `by` has leased the job
    */
-  cancel(jid: string): Promise<void>;
+  cancel(jid: string, by?: string): Promise<boolean>;
 
   /** Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them. */
   hasQueuedJobs(queues: readonly string[]): Promise<boolean>;

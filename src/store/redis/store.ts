@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { cancelJob } from "../ops/cancel.ts";
+import { cancelElsewhere } from "../ops/cancel.ts";
 import type { Store } from "../admin/store.ts";
 import { adminPart } from "./admin.ts";
 import { auditPart } from "./audit.ts";
@@ -29,7 +29,7 @@ import { Workers } from "./workers.ts";
 export function redisStore(context: Context, close: () => Promise<void>): Store {
   const channel = new WakeChannel(context.subscriptions);
   const book = new LeaseBook();
-  const cancel = async (jid: string) => void await cancelJob(store, jid, await serverTime(context));
+  const cancel = async (jid: string, by?: string) => cancelElsewhere(store, jid, by, await serverTime(context));
   const { jobs, close: endWaits } = jobsPart(context, { channel, book, cancel });
   const cron = new Cron(context, channel);
   const results = new Results(context);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Store } from "../admin/store.ts";
-import { cancelJob } from "../ops/cancel.ts";
+import { cancelElsewhere } from "../ops/cancel.ts";
 import { auditPart } from "./audit.ts";
 import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
@@ -52,7 +52,7 @@ export function sqliteStore(url: string, context: Context): Store {
       stillLeased: (owner, tokens) => read(() => stillLeased(context, owner, tokens)),
       promote: (limit) => promotion.promote(limit),
       rescue: (request) => rescue(context, request),
-      cancel: async (jid) => void await cancelJob(store, jid, now()),
+      cancel: (jid, by) => cancelElsewhere(store, jid, by, now()),
       hasQueuedJobs: (names) => read(() => queues.hasQueuedJobs(context, names)),
       waitForWork: (names, signal) =>
         watch.until(() => {

@@ -1,0 +1,75 @@
+/**
+ * Requests to cancel a job that this worker runs, or ran when the request was sent.
+ *
+ * The job may have left this worker in the meantime: it was given back unstarted, retried, or rescued. The sender has
+ * already been told that it is cancelled, so this worker cancels it where it is now. If this worker dies before that, the
+ * request is lost.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import type { JobStore } from "../../store/port/jobs.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** Pause before the next look, doubled after each one. */
+const FIRST_PAUSE_MS = 50;
+/** The last look comes after some 25 s. */
+const MAX_LOOKS = 10;
+
+/** Options of {@linkcode Cancellations}. */
+export interface CancellationsOptions {
+  readonly store: { readonly jobs: Pick<JobStore, "cancel"> };
+  readonly clock: Clock;
+  readonly tasks: Tasks;
+  readonly log: Log;
+  /** This worker, as owner of leases. */
+  readonly owner: string;
+  /** Cancels a job of this worker; false if it doesn't have the job. */
+  readonly cancelHere: (jid: string) => boolean;
+}
+
+/** Cancels jobs. Its tasks are `cancel JID`. */
+export class Cancellations {
+  readonly #options: CancellationsOptions;
+  readonly #stop = new AbortController();
+
+  constructor(options: CancellationsOptions) {
+    this.#options = options;
+  }
+
+  /** Cancels a job, here or where it is now. Resolves when that is done; never rejects. */
+  async cancel(jid: string): Promise<void> {
+    const { cancelHere, tasks, log } = this.#options;
+    if (cancelHere(jid)) return;
+    const task = tasks.add(`cancel ${jid}`);
+    try {
+      await this.#follow(jid);
+    } catch (error) {
+      log.warn("Job not cancelled", { jid, error: (error as Error).message });
+    } finally {
+      tasks.remove(task);
+    }
+  }
+
+  /** Gives up jobs that were not found yet. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #follow(jid: string): Promise<void> {
+    const { store, clock, owner, cancelHere } = this.#options;
+    let pauseMs = FIRST_PAUSE_MS;
+    for (let look = 1; !this.#stop.signal.aborted; look++) {
+      try {
+        // A lease that was taken a moment ago arrives here soon.
+        if (await store.jobs.cancel(jid, owner) || cancelHere(jid) || look === MAX_LOOKS) return;
+      } catch (error) {
+        if (!(error instanceof StoreError && error.transient) || look === MAX_LOOKS) throw error;
+      }
+      await clock.sleep(pauseMs, this.#stop.signal);
+      pauseMs *= 2;
+    }
+  }
+}

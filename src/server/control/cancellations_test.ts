@@ -1,0 +1,63 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import { openStore } from "../../store/open.ts";
+import { Client } from "../../client/client.ts";
+import { Tasks } from "./tasks.ts";
+import { Cancellations } from "./cancellations.ts";
+
+const OWNER = "host:1:aaaaaaaaaaaa";
+
+/** A store with one job that `OWNER` has taken, and the cancellations of that worker. */
+async function lab(cancelHere: () => boolean) {
+  const clock = new FakeClock();
+  const store = await openStore("sqlite::memory:");
+  const client = new Client({ store, onUnregistered: () => {} });
+  const jid = (await client.push("Report", []))!;
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: OWNER });
+  const tasks = new Tasks(clock);
+  const cancellations = new Cancellations({ store, clock, tasks, log: new KeptLog(), owner: OWNER, cancelHere });
+  const giveBack = () => store.jobs.settle(OWNER, [{ kind: "release", token: lease!.token }]);
+  const places = async () => (await store.admin.find([jid])).map(({ place }) => place.in);
+  const dispose = () => store[Symbol.asyncDispose]();
+  return { clock, store, jid, tasks, cancellations, giveBack, places, [Symbol.asyncDispose]: dispose };
+}
+
+Deno.test("a job that was given back before its cancel request arrived is removed from its queue, with a record", async () => {
+  await using t = await lab(() => false);
+  await t.giveBack();
+  await t.cancellations.cancel(t.jid);
+  assertEquals(await t.places(), []);
+  const { records } = await t.store.results.page();
+  assertEquals(records.length, 1);
+});
+
+Deno.test("a job that is taken and has not arrived yet is cancelled when it does", async () => {
+  let calls = 0;
+  await using t = await lab(() => ++calls === 3);
+  const cancelled = t.cancellations.cancel(t.jid);
+  await t.clock.untilSleeping();
+  assertEquals(calls, 2);
+  await t.clock.advance(50);
+  await cancelled;
+  assertEquals([calls, await t.places()], [3, ["leased"]]);
+});
+
+Deno.test("a job that is given back while its worker looks for it is removed", async () => {
+  await using t = await lab(() => false);
+  const cancelled = t.cancellations.cancel(t.jid);
+  await t.clock.untilSleeping();
+  await t.giveBack();
+  await t.clock.advance(50);
+  await cancelled;
+  assertEquals(await t.places(), []);
+});
+
+Deno.test("a stop ends the search, and the task with it", async () => {
+  await using t = await lab(() => false);
+  const cancelled = t.cancellations.cancel(t.jid);
+  await t.clock.untilSleeping();
+  t.cancellations.stop();
+  await cancelled;
+  assertEquals(t.tasks.list().length, 0);
+});
