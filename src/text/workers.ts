@@ -62,5 +62,6 @@ function runningJson(job: RunningJobRecord): Record<string, unknown> {
     progress: job.progress,
     lastLine: job.lastLine,
     log: job.log,
+    abortReason: job.abortReason,
   };
 }

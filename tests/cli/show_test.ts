@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
@@ -118,3 +119,31 @@ Deno.test("prints how a job ended if it can't be cancelled anymore", async () =>
   const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });
   assertEquals([code, stderr], [1, 'jobs: Job "ended1" has finished: succeeded 300d ago\n']);
 });
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`shows that a job was cancelled whose handler hasn't ended, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const handlers = `${bench.folder}/deaf.js`;
+    await Deno.writeTextFile(
+      handlers,
+      `export async function Deaf(ctx, file) {
+        ctx.log.info("Started");
+        while (!await Deno.stat(file).then(() => true, () => false)) await new Promise((done) => setTimeout(done, 50));
+      }`,
+    );
+    await using server = await bench.server([handlers]);
+    const jid = await bench.push("Deaf", [`${bench.folder}/end`]);
+    await server.logged("Started");
+    const env = { JOBS_STORE: bench.url };
+    assertEquals((await jobs(["show", jid], { env })).stdout.includes("aborting"), false);
+    const cancelled = await jobs(["cancel", jid], { env });
+    assertEquals([cancelled.code, cancelled.stdout], [0, "Cancelled 1 job\n"]);
+    assertEquals(cancelled.stderr, `jobs: 1 running job will end soon; jobs show ${jid}\n`);
+    await bench.until(async () => (await bench.store.workers.list())[0]?.work[0]?.abortReason === "Cancelled");
+    assertMatch((await jobs(["show", jid], { env })).stdout, /^aborting +cancel requested; its handler hasn't ended$/m);
+    assertEquals(JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout).abortReason, "Cancelled");
+    await Deno.writeTextFile(`${bench.folder}/end`, "");
+    await server.logged("Cancelled", { jid });
+  });
+}

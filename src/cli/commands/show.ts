@@ -93,17 +93,18 @@ export async function jobLines(store: Store, jid: string): Promise<string[] | un
   return shown.flatMap((lines, i) => i === 0 ? lines : ["", ...lines]);
 }
 
-type Report = Pick<RunningJobRecord, "progress" | "lastLine" | "log">;
+type Report = Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason">;
 
 /** Returns what a running job last reported; as old as its worker's last heartbeat. */
 async function reportOf(store: Store, jid: string, entries: readonly Entry[]): Promise<Report | undefined> {
   if (entries.every((entry) => entry.owner === undefined)) return undefined;
   const work = (await store.workers.list()).flatMap((worker) => worker.work);
-  const { progress, lastLine, log } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
+  const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
   return {
     ...(progress !== undefined && { progress }),
     ...(lastLine !== undefined && { lastLine }),
     ...(log !== undefined && { log }),
+    ...(abortReason !== undefined && { abortReason }),
   };
 }
 
@@ -141,6 +142,7 @@ function describe(
     ["class", shownClass(payload, entry.payload)],
     ["args", stringifyLossless(payload.args)],
     ["state", entry.owner === undefined ? where : `${where} on ${entry.owner}`],
+    ["aborting", report?.abortReason && abortText(report.abortReason)],
     ...lineRows("why", why),
     ["progress", report?.progress],
     ["last line", report?.lastLine],
@@ -194,6 +196,17 @@ function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
   if (typeof retryCount !== "number") return undefined;
   const all = attemptNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
   return all > retryCount + 1 ? `${retryCount + 1} since the last retry by hand, ${all} in total` : `${retryCount + 1}`;
+}
+
+/** Returns the reason why a job's signal has aborted, for a job that hasn't ended yet. */
+function abortText(reason: string): string {
+  const reasons: Readonly<Record<string, string>> = {
+    Cancelled: "cancel requested",
+    Timeout: "its timeout has passed",
+    Shutdown: "its worker is stopping",
+    LeaseLost: "its worker was offline, and it runs elsewhere",
+  };
+  return `${reasons[reason] ?? reason}; its handler hasn't ended`;
 }
 
 /** Returns a row for each recorded failure, the earliest first, with the number of its attempt. */

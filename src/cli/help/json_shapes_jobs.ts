@@ -105,6 +105,7 @@ export const JOB_SHAPES: readonly Shape[] = [
       "position?": ["any", "queued: 1 for the job that is fetched next; a text if it is far from that"],
       "progress?": ["text", "running: its progress"],
       "lastLine?": ["text", "running: its last log line"],
+      "abortReason?": ["text", "running: its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`"],
       "log?": ["list of texts", "running: its last log lines"],
       "steps?": ["list", "its durable steps, as `jobs steps` prints them"],
       ...under("steps[]", STEP),

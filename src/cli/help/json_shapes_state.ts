@@ -46,6 +46,7 @@ export const STATE_SHAPES: readonly Shape[] = [
       "jobs[].startedAt?": ["time", "when it started"],
       "jobs[].progress?": ["text", "its progress"],
       "jobs[].lastLine?": ["text", "its last log line"],
+      "jobs[].abortReason?": ["text", "its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`"],
       "jobs[].log?": ["list of texts", "its last log lines"],
       "totals?": ["any", "class → `succeeded`, `failed`, `cancelled`, `expired`, `timeSpentMs`"],
     },

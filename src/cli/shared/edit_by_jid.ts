@@ -38,6 +38,7 @@ export async function editByJid(
   const jids = [...new Set(given)];
   const failures: Failure[] = [];
   let changed = 0;
+  let aborted = 0;
   for (let from = 0; from < jids.length; from += BATCH) {
     // In a deep queue, looking for many jobs takes as long as looking for one.
     const batch = jids.slice(from, from + BATCH);
@@ -47,7 +48,8 @@ export async function editByJid(
       batch,
     );
     for (const [jid, result] of results) {
-      if (result === true) changed++;
+      if (result === "aborted") aborted++;
+      if (result === true || result === "aborted") changed++;
       else failures.push({ jid, ...result });
     }
   }
@@ -63,6 +65,9 @@ export async function editByJid(
     });
   }
   for (const { message } of failures) printError(`jobs: ${message}`);
+  if (aborted > 0 && !flags.json) {
+    printError(`jobs: ${jobCount(aborted, "running")} will end soon; jobs show ${jids.length === 1 ? jids[0] : "JID"}`);
+  }
   if (flags.json) {
     const [first] = failures;
     printJson({
@@ -75,7 +80,8 @@ export async function editByJid(
   return failures.length === 0 ? 0 : 1;
 }
 
-type Outcome = readonly [jid: string, result: true | ErrorInfo];
+/** The result for a job: changed, cancelled while it was running, or an error. */
+type Outcome = readonly [jid: string, result: true | "aborted" | ErrorInfo];
 
 async function lookUp(store: Store, command: EditCommand, jids: readonly string[]): Promise<Outcome[]> {
   const found = Map.groupBy(await store.admin.find(jids), ({ payload }) => getField(payload, "jid"));
@@ -106,7 +112,13 @@ async function cancelBatch(store: Store, command: EditCommand, jids: readonly st
   const results = await cancelJobs(store, jids, systemClock.now());
   return await Promise.all([...results].map(async ([jid, result]): Promise<Outcome> => [
     jid,
-    result === "absent" ? await notFound(store, jid) : result === "dead" ? wrongState(jid, "dead", command) : true,
+    result === "absent"
+      ? await notFound(store, jid)
+      : result === "dead"
+      ? wrongState(jid, "dead", command)
+      : result === "aborted"
+      ? result
+      : true,
   ]));
 }
 

@@ -182,12 +182,13 @@ export class Manager {
 
 /** The reports of a job's handler. */
 function reportOf(
-  { progress, lastLine, lastLines }: RunningJob,
-): Pick<RunningJobRecord, "progress" | "lastLine" | "log"> {
+  { progress, lastLine, lastLines, abortedBy }: RunningJob,
+): Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason"> {
   return {
     ...(progress &&
       { progress: progress.note === undefined ? `${progress.done}` : `${progress.done} ${progress.note}` }),
     ...(lastLine !== undefined && { lastLine }),
     ...(lastLines !== undefined && { log: lastLines }),
+    ...(abortedBy instanceof Error && { abortReason: abortedBy.name }),
   };
 }

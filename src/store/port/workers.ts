@@ -21,6 +21,8 @@ export interface RunningJobRecord {
   readonly lastLine?: string;
   /** The last lines it logged, that one included. */
   readonly log?: readonly string[];
+  /** The reason if its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`. */
+  readonly abortReason?: string;
 }
 
 /** A process as it describes itself at each beat. */

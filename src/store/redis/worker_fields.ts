@@ -35,8 +35,8 @@ export function infoOf(process: WorkerRecord): string {
 }
 
 /** Returns the JSON of one running job. */
-export function workOf({ queue, payload, since, progress, lastLine, log }: RunningJobRecord): string {
-  const output = JSON.stringify({ progress, lastLine, log }).slice(1);
+export function workOf({ queue, payload, since, progress, lastLine, log, abortReason }: RunningJobRecord): string {
+  const output = JSON.stringify({ progress, lastLine, log, abortReason }).slice(1);
   return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
     output === "}" ? output : `,${output}`
   }`;
@@ -90,6 +90,7 @@ function readWork(task: string, json: string): RunningJobRecord {
     ...(typeof work["progress"] === "string" && { progress: work["progress"] }),
     ...(typeof work["lastLine"] === "string" && { lastLine: work["lastLine"] }),
     ...(Array.isArray(work["log"]) && { log: readStrings(work["log"]) }),
+    ...(typeof work["abortReason"] === "string" && { abortReason: work["abortReason"] }),
   };
 }
 
