@@ -318,3 +318,45 @@ onBothStores("a list is filtered, reversed, paged through and searched", async (
   assertStringIncludes(page.html, "1 job found");
   assertEquals((await page.follow("Many")).heading, "Many");
 });
+
+onBothStores(
+  "finished jobs are filtered by status, class and queue, and the audit log by user and action",
+  async (site) => {
+    const { store, visitor } = site;
+    const record = (i: number) => ({
+      jid: `e${i}`,
+      class: i % 10 === 0 ? "Mail::Send" : "Report",
+      queue: i % 2 === 0 ? "low" : "default",
+      state: i % 20 === 0 ? "failed" : "done",
+      ended_at: 1_700_000_000_000 + i,
+    });
+    for (let i = 0; i < 120; i++) {
+      await store.results.keep({ jid: `e${i}`, ttlMs: Infinity, body: JSON.stringify(record(i)) });
+    }
+    const rows = (page: HtmlPage) => page.html.match(/href="\/jobs\/e\d+"/g)?.length ?? 0;
+    let page = await (await visitor().open("/finished")).press("Apply", { fill: { Class: "Mail::*" } });
+    assertEquals([rows(page), page.value("Class")], [12, "Mail::*"]);
+    page = await page.follow("Failed");
+    assertEquals(rows(page), 6);
+    page = await page.press("Apply", { fill: { Queue: "default" } });
+    assertStringIncludes(page.html, "Searched 120 results.");
+    page = await page.follow("Clear");
+    assertEquals(rows(page), 50);
+
+    for (const path of ["/queues/a/pause", "/queues/b/pause", "/queues/a/resume"]) {
+      await visitor().submit(
+        path,
+        {},
+        "/queues",
+      );
+    }
+    page = await (await visitor().open("/audit")).press("Apply", { fill: { Action: "pause", Target: "queue:*" } });
+    assertEquals(page.html.match(/<td data-label="Action">(\w+)</g)?.length, 2);
+    page = await page.press("Apply", { fill: { User: "nemo" } });
+    assertStringIncludes(page.html, "No matching activity.");
+    const { value } = await visitor().api("GET", "/audit?action=resume");
+    assertEquals(value.acts.map(({ target }: { target: string }) => target), ["queue:a"]);
+    const finished = await visitor().api("GET", "/finished?state=failed&class=Mail*&limit=3");
+    assertEquals(finished.value.jobs.length >= 3 && finished.value.next !== undefined, true);
+  },
+);

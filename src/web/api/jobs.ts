@@ -9,6 +9,7 @@ import { FILTERS } from "../read/filter.ts";
 import { lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
 import { scanOf } from "../read/paging.ts";
+import { FINISHED_FILTERS } from "../read/record_filter.ts";
 import { endedJob, endedOf } from "../read/results.ts";
 import { payloadLength } from "../read/scan.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -86,7 +87,12 @@ export const jobRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/finished",
     about: "Lists the finished jobs whose result is kept, the latest first",
-    query: { q: "text anywhere in the result", cursor: "next of the page before", limit: "1 to 1000; default 50" },
+    query: {
+      q: "text anywhere in the result",
+      ...Object.fromEntries(Object.entries(FINISHED_FILTERS).map(([name, { about }]) => [name, about])),
+      cursor: "next of the page before",
+      limit: "1 to 1000; default 50",
+    },
     answer: {
       type: "object",
       properties: { jobs: { type: "array", items: { type: "object" } }, next: { type: "string" } },

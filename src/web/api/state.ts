@@ -18,6 +18,7 @@ import { recentEnded } from "../read/results.ts";
 import { countsOf } from "../read/counts.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
+import { AUDIT_FILTERS } from "../read/record_filter.ts";
 import { askWorker, dumpWorker } from "../actions/workers.ts";
 import { viewRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
@@ -85,7 +86,11 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/audit",
     about: "Lists the actions of users, the latest first; the last 10,000 are kept",
-    query: { cursor: "next of the page before", limit: "1 to 1000; default 50" },
+    query: {
+      ...Object.fromEntries(Object.entries(AUDIT_FILTERS).map(([name, { about }]) => [name, about])),
+      cursor: "next of the page before",
+      limit: "1 to 1000; default 50",
+    },
     answer: {
       type: "object",
       properties: {

@@ -3,38 +3,55 @@
  *
  * @module
  */
-import type { AuditEntry, AuditPage } from "../../store/admin/audit.ts";
+import type { AuditEntry } from "../../store/admin/audit.ts";
 import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
+import type { AuditList } from "../read/audit.ts";
+import { AUDIT_FILTERS } from "../read/record_filter.ts";
+import { FilterForm } from "./filters.tsx";
 import { Empty, link, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
 import { num, TableHead } from "./table.tsx";
 
+const FIELDS = (Object.keys(AUDIT_FILTERS) as (keyof typeof AUDIT_FILTERS)[]).map((name) => ({
+  ...AUDIT_FILTERS[name],
+  name,
+}));
+
 /** The page. Readers see it, too: it reveals less than the jobs do. */
-export function AuditPage({ view, page, cursor }: {
+export function AuditPage({ view, list: { acts, filter, cursor, next } }: {
   readonly view: View;
-  readonly page: AuditPage;
-  readonly cursor: string | undefined;
+  readonly list: AuditList;
 }) {
+  const isFiltered = Object.keys(filter).length > 0;
   return (
     <Layout view={view} title="Audit">
       <div class="heading">
         <h1>Audit</h1>
         <span class="note">actions here and on the command line; the last 10,000 are kept</span>
       </div>
+      {(acts.length > 0 || isFiltered) && (
+        <div class="filters">
+          <FilterForm view={view} path="/audit" fields={FIELDS} values={filter} />
+        </div>
+      )}
       <div id="rows" data-live>
-        {page.acts.length === 0
-          ? (
+        {acts.length === 0
+          ? isFiltered ? <Empty title="No matching activity." /> : (
             <Empty title="No activity yet.">
               Each action on jobs, queues, workers and cron entries is recorded here: who, from where, and its outcome.
             </Empty>
           )
-          : <ActTable view={view} acts={page.acts} />}
+          : <ActTable view={view} acts={acts} />}
       </div>
       <nav class="paging" aria-label="Pages of this list">
         <span class="grow"></span>
-        {cursor !== undefined && <a href={link(view, "/audit")}>← First page</a>}
-        {page.next !== undefined && <a rel="next" href={link(view, "/audit", { cursor: page.next })}>Next →</a>}
+        {cursor !== undefined && <a href={link(view, "/audit", filter)}>← First page</a>}
+        {next !== undefined && (
+          <a rel="next" href={link(view, "/audit", { ...filter, cursor: next })}>
+            {isFiltered ? "Show more results" : "Next"} →
+          </a>
+        )}
       </nav>
     </Layout>
   );

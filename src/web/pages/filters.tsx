@@ -3,71 +3,107 @@
  *
  * @module
  */
-import { type Filter, FILTERS, isEmpty } from "../read/filter.ts";
+import { type Filter, FILTERS } from "../read/filter.ts";
 import { hasErrors } from "../read/job_sets.ts";
 import type { JobList } from "../read/paging.ts";
-import { Field } from "./field.tsx";
+import { Field, type FieldErrors } from "./field.tsx";
 import { Icon } from "./icons.tsx";
 import { link, type View } from "./view.tsx";
 
-/** Search, the other filters behind a button, and a chip for each that is set. */
-export function Filters(
-  { view, list: { place, path, filter, reverse, errors } }: {
-    readonly view: View;
-    readonly list: JobList;
-  },
-) {
-  const order = reverse ? "reverse" : "forward";
-  const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
-    name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
-  );
+/** A filter in a form. */
+interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  readonly example?: string | undefined;
+  /** The ID of a datalist. */
+  readonly list?: string | undefined;
+}
+
+/** A form with a search field and filters, and a chip for each that is set. */
+export function FilterForm({ view, path, search, fields, values, keep = {}, errors }: {
+  readonly view: View;
+  readonly path: string;
+  /** The label of the search field; absent: there is none. */
+  readonly search?: string;
+  readonly fields: readonly FilterField[];
+  /** The texts of the filters that are set; of the search under `q`. */
+  readonly values: Readonly<Record<string, string | undefined>>;
+  /** Other parameters of the URL that stay. */
+  readonly keep?: Readonly<Record<string, string>>;
+  readonly errors?: FieldErrors | undefined;
+}) {
   const without = (name: string) =>
-    link(view, path, { ...Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name)), order });
+    link(view, path, { ...Object.fromEntries(Object.entries(values).filter(([other]) => other !== name)), ...keep });
+  const labels: Readonly<Record<string, string>> = {
+    q: "text",
+    ...Object.fromEntries(fields.map(({ name, label }) => [name, label.toLowerCase()])),
+  };
+  const set = Object.entries(values).filter(([name, value]) => value !== undefined && Object.hasOwn(labels, name));
   return (
-    <div class="filters">
+    <>
       <form action={link(view, path)} aria-label="Filter">
-        <input
-          type="search"
-          name="q"
-          value={filter.q ?? ""}
-          placeholder={FILTERS.q.label}
-          aria-label={FILTERS.q.label}
-          class="wide"
-        />
+        {search !== undefined && (
+          <input
+            type="search"
+            name="q"
+            value={values["q"] ?? ""}
+            placeholder={search}
+            aria-label={search}
+            class="wide"
+          />
+        )}
         <details class="popover" open={errors !== undefined}>
           <summary class="button">
             <Icon name="filter" />Filter
           </summary>
           <div class="panel">
-            {names.map((name) => (
+            {fields.map(({ name, label, example, list }) => (
               <Field
-                label={FILTERS[name].label}
+                label={label}
                 name={name}
-                value={filter[name] ?? ""}
+                value={values[name] ?? ""}
                 errors={errors}
-                attributes={{
-                  type: "search",
-                  placeholder: FILTERS[name].example,
-                  list: name === "queue" ? "queue-names" : undefined,
-                }}
+                attributes={{ type: "search", placeholder: example, list }}
               />
             ))}
             <button type="submit" class="primary">Apply</button>
           </div>
         </details>
-        <input type="hidden" name="order" value={order} />
+        {Object.entries(keep).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       </form>
-      {(Object.keys(FILTERS) as (keyof Filter)[]).flatMap((name) =>
-        filter[name] === undefined ? [] : (
-          <span class="chip">
-            <span>{FILTERS[name].chip}: {filter[name]}</span>
-            <a href={without(name)} aria-label={`Remove filter ${FILTERS[name].chip}`}>
-              <Icon name="x" />
-            </a>
-          </span>
-        )
-      )}
-      {!isEmpty(filter) && <a href={link(view, path, { order })}>Clear</a>}
+      {set.map(([name, value]) => (
+        <span class="chip">
+          <span>{labels[name]}: {value}</span>
+          <a href={without(name)} aria-label={`Remove filter ${labels[name]}`}>
+            <Icon name="x" />
+          </a>
+        </span>
+      ))}
+      {set.length > 0 && <a href={link(view, path, keep)}>Clear</a>}
+    </>
+  );
+}
+
+/** The filters of a list of jobs, its grouping and its order. */
+export function Filters({ view, list: { place, path, filter, reverse, errors } }: {
+  readonly view: View;
+  readonly list: JobList;
+}) {
+  const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
+    name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
+  );
+  const fields = names.map((name) => ({ ...FILTERS[name], name, list: name === "queue" ? "queue-names" : undefined }));
+  return (
+    <div class="filters">
+      <FilterForm
+        view={view}
+        path={path}
+        search="Search…"
+        fields={fields}
+        values={filter}
+        keep={{ order: reverse ? "reverse" : "forward" }}
+        errors={errors}
+      />
       <span class="grow"></span>
       {hasErrors(place) && (
         <nav class="choice" aria-label="View">

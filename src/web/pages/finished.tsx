@@ -10,7 +10,11 @@ import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { endedState, logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
+import { FINISHED_FILTERS } from "../read/record_filter.ts";
+import { number } from "../../text/format.ts";
+import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
+import { QueueNames } from "./job_table.tsx";
 import { Empty, link, Time, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
@@ -18,35 +22,61 @@ import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 import { num, TableHead } from "./table.tsx";
 
+/** The final states of jobs. */
+const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
+const FIELDS = (["class", "queue"] as const).map((name) => ({
+  ...FINISHED_FILTERS[name],
+  name,
+  list: name === "queue" ? "queue-names" : undefined,
+}));
+
 /** The finished jobs. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
-  const { rows, text, cursor, next } = list;
+  const { rows, text, filter, cursor, next, looked } = list;
+  const query = { q: text, ...filter };
+  const isFiltered = text !== "" || Object.keys(filter).length > 0;
   return (
     <Layout view={view} title="Finished">
       <div class="heading">
         <h1>Finished</h1>
         <span class="note">jobs whose result is kept, latest first</span>
       </div>
-      <form class="filters" action={link(view, "/finished")} aria-label="Filter">
-        <input
-          type="search"
-          name="q"
-          value={text}
-          placeholder="Search…"
-          aria-label="Search…"
-          class="wide"
+      <div class="filters">
+        <QueueNames view={view} />
+        <FilterForm
+          view={view}
+          path="/finished"
+          search="Search…"
+          fields={FIELDS}
+          values={{ q: text || undefined, ...filter }}
         />
-        {text !== "" && <a href={link(view, "/finished")}>Clear</a>}
-      </form>
+        <span class="grow"></span>
+        <nav class="choice" aria-label="Status">
+          {["", ...STATES].map((state) => (
+            <a
+              href={link(view, "/finished", { ...query, state })}
+              aria-current={(filter.state ?? "") === state ? "true" : undefined}
+            >
+              {titleCase(state || "all")}
+            </a>
+          ))}
+        </nav>
+      </div>
       <div id="rows" data-live>
         {rows.length === 0
-          ? text === "" ? <NothingFinished /> : <Empty title="No matching jobs." />
+          ? isFiltered
+            ? <Empty title="No matching jobs.">Searched {number(looked)} results.</Empty>
+            : <NothingFinished />
           : <FinishedTable view={view} rows={rows} />}
       </div>
       <nav class="paging" aria-label="Pages of this list">
         <span class="grow"></span>
-        {cursor !== undefined && <a href={link(view, "/finished")}>← First page</a>}
-        {next !== undefined && <a rel="next" href={link(view, "/finished", { cursor: next })}>Next →</a>}
+        {cursor !== undefined && <a href={link(view, "/finished", query)}>← First page</a>}
+        {next !== undefined && (
+          <a rel="next" href={link(view, "/finished", { ...query, cursor: next })}>
+            {isFiltered ? "Show more results" : "Next"} →
+          </a>
+        )}
       </nav>
     </Layout>
   );

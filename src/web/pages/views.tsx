@@ -138,8 +138,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 
   app.get("/audit", async (c) => {
-    const [view, page] = await Promise.all([viewOf(services, c), readAuditPage(services, c)]);
-    return html(services, c, <AuditPage view={view} page={page} cursor={c.req.query("cursor") || undefined} />);
+    const [view, list] = await Promise.all([viewOf(services, c), readAuditPage(services, c)]);
+    return html(services, c, <AuditPage view={view} list={list} />);
   });
 
   app.get("/workers", async (c) => {

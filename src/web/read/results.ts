@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { pageOf } from "./paging.ts";
+import { FINISHED_FILTERS, matchesRecord, readRecords, type RecordFilter, recordFilterOf } from "./record_filter.ts";
 import { lastLines, MAX_PARSED_CHARS } from "./job_view.ts";
 
 /** A page of finished jobs. */
@@ -14,23 +15,37 @@ export interface FinishedList {
   readonly rows: readonly EndedJob[];
   /** The text searched for; may be empty. */
   readonly text: string;
+  readonly filter: RecordFilter<keyof typeof FINISHED_FILTERS>;
   readonly cursor: string | undefined;
   /** Absent on the last page, and after a search. */
   readonly next: string | undefined;
+  /** How many results were read for this page. */
+  readonly looked: number;
 }
 
 /** Returns the page of finished jobs that a request names. */
 export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-  const page = pageOf(c);
-  if (text === "") {
-    const { records, next } = await services.store.results.page(page);
-    return { rows: await showAll(records, services), text, cursor: page.cursor, next };
+  const filter = recordFilterOf(c, FINISHED_FILTERS);
+  const matches = (row: EndedJob) => matchesRecord(filter, (name) => valueOf(row, name));
+  if (text !== "") {
+    const found = await showAll(await services.store.results.search(text, pageOf(c).limit), services);
+    // The store searches unmasked text. Without this, a search could reveal a masked value.
+    const needle = text.toLowerCase();
+    const rows = found.filter((row) => textOf(row).includes(needle) && matches(row));
+    return { rows, text, filter, cursor: undefined, next: undefined, looked: found.length };
   }
-  const found = await showAll(await services.store.results.search(text, page.limit), services);
-  // The store searches unmasked text. Without this, a search could reveal a masked value.
-  const needle = text.toLowerCase();
-  return { rows: found.filter((row) => textOf(row).includes(needle)), text, cursor: undefined, next: undefined };
+  const read = async (page: { readonly limit: number; readonly cursor?: string }) => {
+    const { records, next } = await services.store.results.page(page);
+    return { rows: await showAll(records, services), ...(next !== undefined && { next }) };
+  };
+  const isFiltered = Object.keys(filter).length > 0;
+  const { rows, next, looked } = await readRecords(services, c, read, isFiltered ? matches : undefined);
+  return { rows, text, filter, cursor: pageOf(c).cursor, next, looked };
+}
+
+function valueOf(row: EndedJob, name: keyof typeof FINISHED_FILTERS): string {
+  return name === "state" ? endedState(String(row.state)) : String(row[name]);
 }
 
 /** The latest results, for statistics. */
