@@ -140,7 +140,13 @@ function sectionOf(environments: unknown, environment: string, file: string, nam
   return undefined;
 }
 
-function parseSetting(name: SettingName, value: unknown, fromText: boolean, origin: string): unknown {
+/**
+ * Returns the value of a setting.
+ *
+ * @param fromText whether it is text from a flag or an environment variable
+ * @throws {ConfigError} if it is invalid
+ */
+export function parseSetting(name: SettingName, value: unknown, fromText: boolean, origin: string): unknown {
   const row: Setting<unknown> = SETTINGS[name];
   const parsed = row.kind.parse(value, fromText);
   if (parsed === undefined) {
@@ -156,8 +162,12 @@ function parseSetting(name: SettingName, value: unknown, fromText: boolean, orig
 
 type SetValue = (name: SettingName, value: unknown, fromText: boolean, origin: string) => void;
 
-/** Sets the settings of a document, whose nested objects are dotted keys. */
-function applyDocument(document: unknown, origin: string, set: SetValue): void {
+/**
+ * Sets the settings of a document, whose nested objects are dotted keys.
+ *
+ * @throws {ConfigError} if a key is unknown
+ */
+export function applyDocument(document: unknown, origin: string, set: SetValue): void {
   if (!isObject(document)) {
     throw new ConfigError(`${origin}: invalid ${show(document)}: expected an object of settings`);
   }

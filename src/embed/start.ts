@@ -16,7 +16,7 @@ import {
 export interface ServerOptions extends WorkerOptions {
   /**
    * Serves the dashboard, the HTTP API, /metrics, /healthz and /readyz at this address: `127.0.0.1:7433`, or a port. Port 0
-   * is any free port; `server.url` has it. An address of other machines requires `settings.webUsers`. Default: none.
+   * is any free port; `server.url` has it. An address of other machines requires `settings.web.users`. Default: none.
    */
   readonly web?: string | number;
 }

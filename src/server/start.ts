@@ -8,7 +8,7 @@
 import type { Client } from "../client/client.ts";
 import { systemClock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
-import { checkSettings } from "../config/check.ts";
+import { readServerSettings, type ServerSettings } from "../config/program_settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import { misspelledOptions } from "../handlers/option_typos.ts";
@@ -95,8 +95,8 @@ export interface ServerOptions {
   readonly jobs?: readonly JobDefinition<any>[];
   /** A registry with more handlers. It is copied: handlers added to it later are not run. */
   readonly registry?: Registry;
-  /** Settings that differ from their defaults: `{ concurrency: 5 }`. Durations in milliseconds. */
-  readonly settings?: Partial<Settings>;
+  /** Settings that differ from their defaults, as in a configuration file: `{ concurrency: 5, shutdownTimeout: "1m" }`. */
+  readonly settings?: ServerSettings;
   /** Middleware around every push of the server's client. */
   readonly pushMiddleware?: readonly PushMiddleware[];
   /** Middleware around every job it performs. */
@@ -109,7 +109,7 @@ export interface ServerOptions {
   readonly hooks?: Hooks;
   /**
    * Where to log. Default: if the program has configured LogTape, its category `jobs`; otherwise stderr, by the settings
-   * `logLevel`, `logFormat` and `logFile`. `false`: the server sets up no log.
+   * `log.level`, `log.format` and `log.file`. `false`: the server sets up no log.
    */
   readonly log?: LogOptions | false;
   /** Whether to handle signals as the executable does: TERM and INT stop, TSTP quiets, and so on. Default false. */
@@ -135,7 +135,7 @@ export interface Server extends AsyncDisposable {
   quiet(): Promise<void>;
   /** Takes jobs again. */
   resume(): void;
-  /** Stops: waits for running jobs until `settings.shutdownTimeoutMs`, then gives unfinished ones back. */
+  /** Stops: waits for running jobs for `settings.shutdownTimeout`, then gives unfinished ones back. */
   stop(): Promise<void>;
   /** Describes what every async task is doing, as lines of text. */
   dump(): string[];
@@ -149,7 +149,7 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
  *
  * @param openDashboard opens the dashboard of the server
  *
- * @throws {ConfigError} if a setting is unknown or invalid
+ * @throws {ConfigError} if a setting is unknown, invalid or without effect
  * @throws {StoreError} if the store cannot be opened
  * @throws {HandlerError} if two jobs have the same class
  * @throws {CrontabError} if a cron entry is invalid
@@ -157,7 +157,8 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
  */
 export async function startServer(options: ServerOptions, openDashboard?: OpenBeside): Promise<Server> {
   const registry = new Registry(options.registry).define(...options.jobs ?? []);
-  const settings = checkSettings(options.settings ?? {});
+  const context = { hasWeb: openDashboard !== undefined, isSilent: options.log === false };
+  const settings = readServerSettings(options.settings ?? {}, context);
   using logStack = new DisposableStack();
   const ownLog = setUpLog(options.log, settings);
   if (ownLog !== undefined) logStack.use(ownLog);

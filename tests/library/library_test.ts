@@ -20,7 +20,7 @@ Deno.unrefTimer(setTimeout(() => Deno.exit(3), 30_000)); // no heartbeat
 const beats = [0, 0, 0].map(() => Promise.withResolvers<void>());
 let beat = 0;
 const hooks = { heartbeat: () => beats[beat++]?.resolve() };
-await using server = await startServer({ store: Deno.args[0]!, jobs: [Welcome], hooks, settings: { heartbeatMs: 50 } });
+await using server = await startServer({ store: Deno.args[0]!, jobs: [Welcome], hooks, settings: { heartbeat: "50ms" } });
 const jid = await server.client.push(Welcome, ["Ada", 2]);
 const ended = await server.client.result(jid!);
 await Promise.all(beats.map(({ promise }) => promise));

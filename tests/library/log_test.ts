@@ -44,7 +44,7 @@ Deno.test("level and format are for the program to say, as options or as setting
   const { stderr: pretty } = await runProgram(`await serve({ log: { format: "pretty" } });`);
   assertMatch(pretty, /^\d{4}-\d\d-\d\d .* INFO {2}processor Welcome, Ada class=Welcome /m);
   assertEquals((await runProgram(`await serve({ log: { level: "error" } });`)).stderr, "");
-  assertEquals((await runProgram(`await serve({ settings: { logLevel: "error" } });`)).stderr, "");
+  assertEquals((await runProgram(`await serve({ settings: { log: { level: "error" } } });`)).stderr, "");
   assertEquals((await runProgram(`await serve({ log: false });`)).stderr, "");
 });
 

@@ -1,6 +1,6 @@
 /** A job that keeps killing its workers is buried for all to see. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Client, startServer, WorkerDied } from "../../src/mod.ts";
+import { Client, type ServerSettings, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
 import { processRecord, takeUpTo } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
@@ -11,7 +11,11 @@ import type { Store } from "../../src/store/admin/store.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
 /** A worker that soon knows who is offline. */
-const SETTINGS = { heartbeatMs: 50, heartbeatTimeoutMs: 400, logFormat: "json", logLevel: "info" } as const;
+const settings = (file: string): ServerSettings => ({
+  heartbeat: "50ms",
+  heartbeatTimeout: "400ms",
+  log: { format: "json", level: "info", file },
+});
 
 /** A worker has died while it ran a job that had been to blame twice; returns the jid. */
 async function blame(store: Store, fields: Record<string, unknown> = {}): Promise<string> {
@@ -32,7 +36,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const file = `${bench.folder}/log`;
     const server = await startServer({
       store: bench.url,
-      settings: { ...SETTINGS, logFile: file },
+      settings: settings(file),
       hooks: { death: ({ jid }, error) => told.push(jid, error) },
     });
     const ended = await bench.client.result(jid);
@@ -108,7 +112,7 @@ Deno.test("shows a buried job like any other dead job: in the dashboard, in /met
 Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () => {
   await using bench = await Bench.open();
   const jid = await blame(bench.store, { dead: false });
-  const server = await startServer({ store: bench.url, settings: { ...SETTINGS, logFile: `${bench.folder}/log` } });
+  const server = await startServer({ store: bench.url, settings: settings(`${bench.folder}/log`) });
   assertEquals((await bench.client.result(jid))!.state, "failed");
   await server.stop();
   assertEquals((await bench.store.admin.page({ in: "dead" })).entries, []);

@@ -32,7 +32,7 @@ async function open(
     store: url,
     storeOptions: { clock },
     jobs: [defineJob("Act", perform as (ctx: JobContext, ...args: unknown[]) => unknown, more.options)],
-    settings: { shutdownTimeoutMs: 100 },
+    settings: { shutdownTimeout: "100ms" },
     log: false,
     ...(more.hooks && { hooks: more.hooks }),
     ...(more.middleware && { performMiddleware: more.middleware }),

@@ -6,7 +6,7 @@
  */
 import { startServer } from "../../src/mod.ts";
 
-const server = await startServer({ store: Deno.args[0]!, settings: { heartbeatMs: 50 } });
+const server = await startServer({ store: Deno.args[0]!, settings: { heartbeat: "50ms" } });
 console.log("started");
 
 let isAsked = false;
