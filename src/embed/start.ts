@@ -4,6 +4,7 @@
  * @module
  */
 import { ConfigError } from "../config/load.ts";
+import { readServerSettings, type ServerSettings } from "../config/program_settings.ts";
 import type { Settings } from "../config/settings.ts";
 import {
   type Launching,
@@ -14,6 +15,8 @@ import {
 
 /** Options of {@linkcode startServer}. */
 export interface ServerOptions extends WorkerOptions {
+  /** Settings that differ from their defaults, as in a configuration file: `{ concurrency: 5, shutdownTimeout: "1m" }`. */
+  readonly settings?: ServerSettings;
   /**
    * Serves the dashboard, the HTTP API, /metrics, /healthz and /readyz at this address: `127.0.0.1:7433`, or a port. Port 0
    * is any free port; `server.url` has it. An address of other machines requires `settings.web.users`. Default: none.
@@ -36,7 +39,7 @@ export interface ServerOptions extends WorkerOptions {
  * if (ended?.result !== 3 || page !== "ok\n") throw new Error("unexpected");
  * ```
  *
- * @throws {ConfigError} if a setting or the address is invalid
+ * @throws {ConfigError} if a setting is unknown, invalid or without effect, or the address is invalid
  * @throws {StoreError} if the store cannot be opened
  * @throws {HandlerError} if two jobs have the same class
  * @throws {CrontabError} if a cron entry is invalid
@@ -44,8 +47,12 @@ export interface ServerOptions extends WorkerOptions {
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { web, ...rest } = options;
-  if (web === undefined) return await start(rest);
-  return await start(rest, (launching, settings) => openDashboard(String(web), launching, settings));
+  const settings = readServerSettings(options.settings ?? {}, {
+    hasWeb: web !== undefined,
+    isSilent: rest.log === false,
+  });
+  if (web === undefined) return await start({ ...rest, settings });
+  return await start({ ...rest, settings }, (launching, settings) => openDashboard(String(web), launching, settings));
 }
 
 /** Opens the dashboard on the worker's store. Loaded only now: a worker without one needs none of it. */

@@ -7,8 +7,7 @@
  */
 import type { Client } from "../client/client.ts";
 import { systemClock } from "../clock.ts";
-import type { Settings } from "../config/settings.ts";
-import { readServerSettings, type ServerSettings } from "../config/program_settings.ts";
+import { defaultSettings, type Settings } from "../config/settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import { misspelledOptions } from "../handlers/option_typos.ts";
@@ -95,8 +94,6 @@ export interface ServerOptions {
   readonly jobs?: readonly JobDefinition<any>[];
   /** A registry with more handlers. It is copied: handlers added to it later are not run. */
   readonly registry?: Registry;
-  /** Settings that differ from their defaults, as in a configuration file: `{ concurrency: 5, shutdownTimeout: "1m" }`. */
-  readonly settings?: ServerSettings;
   /** Middleware around every push of the server's client. */
   readonly pushMiddleware?: readonly PushMiddleware[];
   /** Middleware around every job it performs. */
@@ -114,6 +111,15 @@ export interface ServerOptions {
   readonly log?: LogOptions | false;
   /** Whether to handle signals as the executable does: TERM and INT stop, TSTP quiets, and so on. Default false. */
   readonly signals?: boolean;
+}
+
+/**
+ * The same, with settings that are loaded and checked. Default: those of the table.
+ *
+ * @internal
+ */
+export interface LoadedServerOptions extends ServerOptions {
+  readonly settings?: Partial<Settings>;
 }
 
 /** A running server. */
@@ -149,16 +155,14 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
  *
  * @param openDashboard opens the dashboard of the server
  *
- * @throws {ConfigError} if a setting is unknown, invalid or without effect
  * @throws {StoreError} if the store cannot be opened
  * @throws {HandlerError} if two jobs have the same class
  * @throws {CrontabError} if a cron entry is invalid
  * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
  */
-export async function startServer(options: ServerOptions, openDashboard?: OpenBeside): Promise<Server> {
+export async function startServer(options: LoadedServerOptions, openDashboard?: OpenBeside): Promise<Server> {
   const registry = new Registry(options.registry).define(...options.jobs ?? []);
-  const context = { hasWeb: openDashboard !== undefined, isSilent: options.log === false };
-  const settings = readServerSettings(options.settings ?? {}, context);
+  const settings = { ...defaultSettings(), ...options.settings };
   using logStack = new DisposableStack();
   const ownLog = setUpLog(options.log, settings);
   if (ownLog !== undefined) logStack.use(ownLog);
