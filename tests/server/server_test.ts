@@ -111,7 +111,7 @@ Deno.test("an error in the startup hook stops the start, and nothing stays behin
 
 Deno.test("what is no setting is refused, and a registry is left as it was: several servers may use it", async () => {
   const start = (settings: Record<string, unknown>) => startServer({ store: "sqlite::memory:", settings, log: false });
-  await assertRejects(() => start({ concurrency: 0 }), ConfigError, 'Invalid setting "concurrency" 0: expected ');
+  await assertRejects(() => start({ concurrency: 0 }), ConfigError, 'settings: invalid "concurrency" 0: expected ');
   await assertRejects(() => start({ concurency: 5 }), ConfigError, 'did you mean "concurrency"?');
   const registry = new Registry().add("A", () => {});
   const jobs = [defineJob("B", () => {})];
