@@ -77,8 +77,14 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([result.code, result.stdout], [0, "Cancelled 2 jobs\n"]);
     await gone(bench, queued);
 
-    await using server = await bench.server([HORSES, "-c", "4"], { JOBS_KILL_AFTER: "200ms" });
-    const failing = await bench.push("Fail", [], { retry: 5, retry_for: 1e6, class: "Missing" });
+    // Its first retry is due an hour later.
+    const handlers = `${bench.folder}/again.js`;
+    await Deno.writeTextFile(
+      handlers,
+      "export function FailAgain() { throw new Error('no luck'); }\nFailAgain.options = { retryIn: () => 3600 };",
+    );
+    await using server = await bench.server([HORSES, handlers, "-c", "4"], { JOBS_KILL_AFTER: "200ms" });
+    const failing = await bench.push("FailAgain", [], { retry: 5, retry_for: 1e6 });
     await bench.until(async () => (await bench.store.admin.find([failing]))[0]?.place.in === "retry");
     assertEquals((await cancel(failing)).stdout, "Cancelled 1 job\n");
 
