@@ -28,7 +28,7 @@ const KEPT: Readonly<Record<string, Kept>> = {
   "no-print": {
     names: ["Deno.stdout", "Deno.stderr"],
     except: ["Deno.stdout.isTerminal", "Deno.stderr.isTerminal"],
-    only: ["src/log/log.ts", "src/cli/terminal/output.ts"],
+    only: ["src/log/", "src/cli/terminal/output.ts"],
     instead: "log through the logger that is passed in, or print a command's result with src/cli/terminal/output.ts",
   },
   "no-exit": {

@@ -1,26 +1,26 @@
 /**
- * Now, and sleep: the only file that reads the time or sets a timer, so that tests can hold both still.
+ * The clock. No other file reads the time or sets a timer, so that tests can control both.
  *
  * @module
  */
 import { setImmediate } from "node:timers";
 
-/** What tells the time. */
+/** A clock. */
 export interface Clock {
-  /** Epoch milliseconds. It may jump when the system's clock is set. */
+  /** Returns epoch milliseconds. They may jump when the system clock is set. */
   now(): number;
-  /** Milliseconds since some fixed moment. It never jumps: for durations. */
+  /** Returns milliseconds since a fixed moment. They never jump: use them for durations. */
   monotonic(): number;
   /** Resolves after `ms`, or as soon as `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Resolves in the next turn of the event loop: after everything that is ready now has run. */
+  /** Resolves in the next turn of the event loop, after all code that is ready now has run. */
   turn(): Promise<void>;
 }
 
-/** `setTimeout` takes at most this; a longer sleep is made of several. */
+/** The longest timeout of `setTimeout`. A longer sleep uses several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The system's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -47,10 +47,10 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `act` every `ms`, by the system's clock, until the function returned is called. Half the cost of sleeping in a
- * loop, which counts where it goes on all day.
+ * Calls a function every `ms` milliseconds, by the system clock, until the returned function is called. Costs half as much
+ * as sleeping in a loop, which matters in a process that runs all day.
  */
-export function every(ms: number, act: () => void): () => void {
-  const timer = setInterval(act, ms);
+export function every(ms: number, call: () => void): () => void {
+  const timer = setInterval(call, ms);
   return () => clearInterval(timer);
 }

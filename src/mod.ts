@@ -1,5 +1,5 @@
 /**
- * The library's front door: what a program that imports `jobs` may use.
+ * The library: everything that a program may import from `jobs`.
  *
  * Push jobs with {@linkcode Client}; perform them with {@linkcode startServer}; define them, typed, with
  * {@linkcode defineJob}.

@@ -1,20 +1,20 @@
 /**
- * The version, as `deno.json` says it, and what the executable was made from.
+ * The version in `deno.json`, and the commit that the executable was compiled from.
  *
  * @module
  */
 import config from "../deno.json" with { type: "json" };
 
-/** For example `0.1.0`. */
+/** The version, for example `0.1.0`. */
 export const VERSION: string = config.version;
 
-/** The commit that the executable was compiled from, with `-dirty` when the sources differed from it. */
+/** Returns the commit of the executable, with `-dirty` if the sources differed from it; undefined for any other program. */
 export function compiledFrom(): string | undefined {
   if (!Deno.build.standalone) return undefined;
   try {
-    // scripts/compile.ts puts it there, beside the chunks.
+    // scripts/compile.ts writes it next to the chunks.
     return Deno.readTextFileSync(new URL("./commit.txt", import.meta.url)).trim() || undefined;
   } catch {
-    return undefined; // a program of someone else's, with this library in it
+    return undefined; // another compiled program, which uses this library
   }
 }

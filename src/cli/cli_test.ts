@@ -75,7 +75,7 @@ Deno.test("prints an error in one line on stderr, with the exit code of its kind
     [
       ["run", "ok.js", "--log-file", "no/such.log"],
       1,
-      'jobs: Log file "no/such.log" cannot be opened: there is no such folder',
+      'jobs: Log file "no/such.log" cannot be opened: no such folder',
     ],
     [
       ["stats", "--store", "mysql:x"],

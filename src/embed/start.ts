@@ -1,5 +1,5 @@
 /**
- * A worker inside a program, with its dashboard if the program wants one: the server and the web, put together.
+ * Starts a worker inside a program, optionally with its dashboard.
  *
  * @module
  */
@@ -55,27 +55,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return await start({ ...rest, settings }, (launching, settings) => openDashboard(String(web), launching, settings));
 }
 
-/** Opens the dashboard on the worker's store. Loaded only now: a worker without one needs none of it. */
+/** Opens the dashboard on the worker's store. Loads the web modules only here, because most workers have no dashboard. */
 async function openDashboard(text: string, { launcher, store, stack }: Launching, settings: Settings): Promise<string> {
-  const [{ createWeb }, { parseListenAddress, serve, urlOf }] = await Promise.all([
+  const [{ createWeb }, { parseListenAddress, serve, urlOf }, { webOptions, webPrefix }] = await Promise.all([
     import("../web/web.ts"),
     import("../web/http/serve.ts"),
+    import("../web/web_settings.ts"),
   ]);
   try {
     const address = parseListenAddress(text);
-    const prefix = (settings.webPrefix ?? "").replace(/\/+$/, "");
     const web = stack.use(createWeb({
+      ...webOptions(settings, address),
       store,
-      prefix,
-      users: settings.webUsers,
-      readOnly: settings.webReadOnly,
-      hosts: [...settings.webHosts, address.host],
-      proxyHeader: settings.webProxyHeader,
-      proxies: settings.webProxies,
-      tokenRate: settings.webTokenRate,
-      mask: settings.webMask,
-      maxPayloadBytes: settings.maxPayloadBytes,
-      sidekiqWire: settings.sidekiqWire,
       classes: launcher.classes,
       counts: () => Promise.resolve([{ process: undefined, counts: launcher.counts() }]),
       notReady: () => {
@@ -84,7 +75,7 @@ async function openDashboard(text: string, { launcher, store, stack }: Launching
       },
     }));
     const server = stack.use(await serve(web, address));
-    return urlOf(server.address, prefix);
+    return urlOf(server.address, webPrefix(settings));
   } catch (error) {
     if (error instanceof RangeError) throw new ConfigError(`Invalid option "web" "${text}": ${error.message}`);
     throw error;

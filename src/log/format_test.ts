@@ -22,7 +22,7 @@ function pretty(fields: Record<string, unknown>, more: Partial<LogLine> = {}): s
 }
 
 function assertHarmless(text: string): void {
-  // deno-lint-ignore no-control-regex -- control characters are what it is about
+  // deno-lint-ignore no-control-regex -- matches control characters
   assertMatch(text, /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/);
 }
 
@@ -40,7 +40,7 @@ Deno.test("a pretty line has time, level, name, message and fields", () => {
   );
 });
 
-Deno.test("a pretty line quotes what is not one word, and leaves out what is undefined", () => {
+Deno.test("a pretty line quotes values of several words, and omits undefined", () => {
   assertEquals(
     pretty({ a: "two words", b: 'say "x"', c: "k=v", d: "", e: undefined, f: null, g: { h: [1] }, "odd key": true }),
     "2026-11-21 08:00:00.123 INFO  processor-3 Done " +
@@ -56,12 +56,12 @@ Deno.test("a JSON line has ts, level, name and msg, then the fields", () => {
   assertEquals(json({ gone: undefined, kept: null }), { ...json({}), kept: null });
 });
 
-Deno.test("a field cannot pass for what is ours", () => {
+Deno.test("a field cannot replace a fixed key", () => {
   const line = json({ ts: "then", level: "error", name: "bob", msg: "forged" });
   assertEquals(line, { ...json({}), ts_: "then", level_: "error", name_: "bob", msg_: "forged" });
 });
 
-Deno.test("control characters are neutralised wherever they stand", () => {
+Deno.test("control characters are escaped in every position", () => {
   for (const c of HOSTILE) {
     const text = `a${c}b`;
     const line = json({ [text]: text, list: [text], two: `${text} words` }, { message: text, name: text });
@@ -74,7 +74,7 @@ Deno.test("control characters are neutralised wherever they stand", () => {
   );
 });
 
-Deno.test("whatever a handler logs is one line, and JSON", () => {
+Deno.test("any value that a handler logs is one line, and valid JSON", () => {
   const cyclic: Record<string, unknown> = { a: 1 };
   cyclic["self"] = cyclic;
   const nothing = Object.create(null);
@@ -104,7 +104,7 @@ Deno.test("whatever a handler logs is one line, and JSON", () => {
   }
 });
 
-Deno.test("what throws when it is looked at is unreadable, and does not throw", () => {
+Deno.test("a value that throws when it is read is shown as unreadable", () => {
   const fail = () => {
     throw null;
   };
@@ -130,7 +130,7 @@ Deno.test("what throws when it is looked at is unreadable, and does not throw", 
   }
 });
 
-Deno.test("what is too long is cut, and not built first", () => {
+Deno.test("a long value is truncated without being built first", () => {
   const long = "x".repeat(20_000_000);
   const list = Array.from({ length: 1000 }, () => long);
   assertEquals(json({ long })["long"], `${"x".repeat(10_000)}… (20000000 characters)`);

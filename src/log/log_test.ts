@@ -4,18 +4,18 @@ import { FakeClock } from "../../tests/support/clock.ts";
 import { systemClock } from "../clock.ts";
 import { LogError, logger, openLog } from "./log.ts";
 
-/** A folder of its own, away when disposed. */
+/** A temporary folder, which is deleted on disposal. */
 function tempFolder(): Disposable & { readonly path: string } {
   const path = Deno.makeTempDirSync({ prefix: "jobs-test-" });
   return { path, [Symbol.dispose]: () => Deno.removeSync(path, { recursive: true }) };
 }
 
-/** The lines of a JSON log, each of which must parse. */
+/** Returns the parsed lines of a JSON log. */
 function readLines(file: string): Record<string, unknown>[] {
   return Deno.readTextFileSync(file).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Runs a program on `src/log/log.ts` in a process of its own: `log` is open, `say` prints on stdout. */
+/** Runs a program on `src/log/log.ts` in a separate process, with the open log as `log`. `say` prints on stdout. */
 function start(program: string, shell = ""): Deno.ChildProcess {
   const script = `
     import { logger, openLog } from "${import.meta.resolve("./log.ts")}";
@@ -34,7 +34,7 @@ function dataUrl(script: string): string {
   return `data:application/javascript,${encodeURIComponent(script)}`;
 }
 
-Deno.test("a line has the part's name, the clock's time, and the fields, later over earlier", () => {
+Deno.test("a line has the name of the part, the time of the clock, and the fields, where later ones take precedence", () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   {
@@ -71,7 +71,7 @@ Deno.test("a log may be pretty, and is appended to", () => {
   );
 });
 
-Deno.test("the level changes for every log there is, at once", () => {
+Deno.test("setLevel changes the level of every log at once", () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   using control = openLog({ file, level: "warn" });
@@ -98,7 +98,7 @@ Deno.test("the level changes for every log there is, at once", () => {
   );
 });
 
-Deno.test("lines are in the file when the turn is over, and large amounts before", async () => {
+Deno.test("lines are in the file at the end of the turn, and large amounts earlier", async () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   using _log = openLog({ file });
@@ -111,7 +111,7 @@ Deno.test("lines are in the file when the turn is over, and large amounts before
   assertEquals((await Deno.stat(file)).size > 64 * 1024, true);
 });
 
-Deno.test("the first line of a turn is written at once, further ones together when it is over", async () => {
+Deno.test("the first line of a turn is written at once, and further ones together at its end", async () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   using _log = openLog({ file });
@@ -137,7 +137,7 @@ Deno.test("no line is lost when the log is closed within a turn", async () => {
   assertEquals(readLines(file).map(({ msg }) => msg), ["first", "second"]);
 });
 
-Deno.test("reopening after a rename loses no line and tears none", async () => {
+Deno.test("reopening after a rename neither loses nor splits a line", async () => {
   using folder = tempFolder();
   const [file, old] = [`${folder.path}/jobs.log`, `${folder.path}/jobs.log.1`];
   {
@@ -154,14 +154,14 @@ Deno.test("reopening after a rename loses no line and tears none", async () => {
   assertEquals(readLines(file).map(({ i }) => i), Array.from({ length: 999 }, (_, i) => i + 2_001));
 });
 
-Deno.test("a file that cannot be opened anew leaves the old one in use", () => {
+Deno.test("a file that cannot be reopened leaves the old one in use", () => {
   using folder = tempFolder();
   Deno.mkdirSync(`${folder.path}/logs`);
   using control = openLog({ file: `${folder.path}/logs/jobs.log` });
   logger("poller").info("before");
   Deno.renameSync(`${folder.path}/logs`, `${folder.path}/moved`);
   const error = assertThrows(() => control.reopen(), LogError);
-  assertEquals(error.message, `Log file "${folder.path}/logs/jobs.log" cannot be opened: there is no such folder`);
+  assertEquals(error.message, `Log file "${folder.path}/logs/jobs.log" cannot be opened: no such folder`);
   logger("poller").info("after");
   control.flush();
   assertEquals(readLines(`${folder.path}/moved/jobs.log`).map(({ msg }) => msg), ["before", "after"]);
@@ -175,7 +175,7 @@ Deno.test("a log file that cannot be opened is named in one line", () => {
   );
 });
 
-Deno.test("lines lost to a full disk are counted, and that is said when there is room", () => {
+Deno.test("lines lost to a full disk are counted, and reported when there is room again", () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   Deno.symlinkSync("/dev/full", file);
@@ -202,10 +202,10 @@ Deno.test("lines lost to a full disk are counted, and that is said when there is
   );
 });
 
-Deno.test("a line that a full disk tore is ended before the next, and counted", async () => {
+Deno.test("a line that a full disk cut off is ended before the next one, and counted as lost", async () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
-  // The limit of a file's size is the full disk. Keeping only the torn end of the file makes room.
+  // The limit of the file size acts as the full disk. Keeping only the cut-off end of the file makes room.
   const child = start(
     `
     const control = openLog({ file: "${file}" });
@@ -231,12 +231,12 @@ Deno.test("a line that a full disk tore is ended before the next, and counted", 
   assertEquals(end, "");
 });
 
-Deno.test("a closed stderr does not throw out of the log", async () => {
+Deno.test("a log call does not throw when stderr is closed", async () => {
   const child = start(`
     openLog({ format: "json" });
     const log = logger("poller");
     log.info("heard");
-    await Deno.stdin.readable.getReader().read(); // until nobody listens any more
+    await Deno.stdin.readable.getReader().read(); // until the parent has closed stderr
     for (let i = 0; i < 100; i++) {
       log.info("not heard", { text: "x".repeat(10_000) });
       await Promise.resolve();
@@ -251,7 +251,7 @@ Deno.test("a closed stderr does not throw out of the log", async () => {
   assertEquals((await child.status).code, 0);
 });
 
-Deno.test("nothing that is logged throws, and what is no object of fields is shown as well", () => {
+Deno.test("no logged value throws, and fields that are not an object are shown, too", () => {
   using folder = tempFolder();
   const file = `${folder.path}/jobs.log`;
   const fail = () => {
@@ -261,7 +261,7 @@ Deno.test("nothing that is logged throws, and what is no object of fields is sho
   {
     using _log = openLog({ file });
     const log = logger("HardJob", new FakeClock(0));
-    // A handler in JavaScript may give anything.
+    // A JavaScript handler may pass any value.
     const say = log.info.bind(log) as (message: unknown, fields?: unknown) => void;
     const add = log.with.bind(log) as (fields: unknown) => typeof log;
     say("getter", Object.defineProperty({ a: 1 }, "b", { get: fail, enumerable: true }));
@@ -296,7 +296,7 @@ Deno.test("nothing that is logged throws, and what is no object of fields is sho
   ]);
 });
 
-Deno.test("a program that configures LogTape itself gets the records", () => {
+Deno.test("a program that configures LogTape itself receives the records", () => {
   const records: LogRecord[] = [];
   configureSync({
     reset: true,

@@ -1,30 +1,30 @@
 /**
- * Values as logs show them. A handler may log anything (cycles, functions, getters that throw, gigabytes): it is shown
- * as well as it can be, within bounds, and nothing here throws. Pure.
+ * Formats values for logs. A handler may log any value: cycles, functions, getters that throw, gigabytes. The output is
+ * limited, and nothing here throws.
  *
  * @module
  */
 
-/** A value is cut beyond this many characters. */
+/** A longer value is truncated to this many characters. */
 const MAX_TEXT = 10_000;
-/** Of a list within a value so many elements are shown. */
+/** A list within a value shows at most this many elements. */
 const MAX_LIST = 1_000;
-/** Stands for what throws when it is looked at. */
+/** Replaces a value that throws when it is read. */
 const UNREADABLE = "[unreadable]";
 
-/** The text, or its beginning and how long it is. */
+/** Returns a text; a long one truncated, with its length. */
 export function cut(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
 }
 
-/** A text as it is; anything else as {@linkcode asJson}. */
+/** Returns a string unchanged, and any other value as {@linkcode asJson} does. */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
   const json = asJson(value);
   return json?.startsWith('"') ? JSON.parse(json) : json ?? "undefined";
 }
 
-/** JSON text of anything; what JSON cannot hold is described. Undefined for undefined. */
+/** Returns any value as JSON text, with descriptions of values that JSON cannot represent. Undefined for undefined. */
 export function asJson(value: unknown): string | undefined {
   if (typeof value === "string") return JSON.stringify(cut(value));
   if (typeof value === "boolean" || typeof value === "bigint" || Number.isFinite(value)) return String(value);
@@ -38,8 +38,8 @@ export function asJson(value: unknown): string | undefined {
 }
 
 /**
- * The fields of both, the later over the earlier. From JavaScript, what is given as fields may be no object: an error
- * becomes `error` and `stack`, anything else `value`.
+ * Merges fields; later ones take precedence. A JavaScript handler may pass any value as fields: an error becomes `error`
+ * and `stack`, any other value that isn't an object becomes `value`.
  */
 export function mergeFields(
   fields: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ export function mergeFields(
   }
 }
 
-/** The fields that can be read, of an object with getters that throw, or a proxy. */
+/** Returns the readable fields of a proxy, or of an object with getters that throw. */
 function readable(object: unknown): Record<string, unknown> {
   try {
     const entries = Object.keys(object as object).map((key) => {
@@ -71,12 +71,12 @@ function readable(object: unknown): Record<string, unknown> {
   }
 }
 
-/** What stands for a value within a value, for one call of `JSON.stringify`. */
+/** Returns the replacer for one call of `JSON.stringify`. */
 function replacer(): (this: unknown, key: string, value: unknown) => unknown {
   const ancestors: unknown[] = [];
   let length = 0;
   return function (key, value) {
-    if (length > MAX_TEXT) return undefined; // it would be cut anyway; without this, a gigabyte is built first
+    if (length > MAX_TEXT) return undefined; // truncated anyway; avoids building a gigabyte first
     const part = describe(value);
     length += key.length + (typeof part === "string" ? part.length : 1);
     if (typeof part !== "object" || part === null) return part;
@@ -87,7 +87,7 @@ function replacer(): (this: unknown, key: string, value: unknown) => unknown {
   };
 }
 
-/** What JSON can hold as it is; in place of what it cannot, a description. */
+/** Returns a value that JSON can represent; otherwise a description of it. */
 function describe(value: unknown): unknown {
   switch (typeof value) {
     case "string":

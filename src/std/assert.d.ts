@@ -9,7 +9,7 @@
 /** An error's class, as tests name it. `any`: a constructor may take whatever it likes. */
 type ErrorClass<E extends Error> = abstract new (...args: any[]) => E;
 
-/** What a failed assertion throws. */
+/** The error of a failed assertion. */
 export declare class AssertionError extends Error {
   constructor(message: string, options?: ErrorOptions);
 }

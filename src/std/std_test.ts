@@ -1,4 +1,4 @@
-/** The types of `deno-std` are written by hand: what they promise is there, and does what we rely on. */
+/** The types of `deno-std` are written by hand. These tests check that the declared names exist and behave as expected. */
 import * as assert from "@std/assert";
 import { parseArgs } from "@std/cli/parse-args";
 import * as colors from "@std/fmt/colors";
@@ -9,7 +9,7 @@ import { parse as parseYaml } from "@std/yaml";
 
 const { assertEquals, assertThrows } = assert;
 
-/** The names that a declaration file exports as values. */
+/** Returns the names that a declaration file exports as values. */
 async function declaredNames(file: string): Promise<string[]> {
   const text = await Deno.readTextFile(new URL(file, import.meta.url));
   return [...text.matchAll(/^export declare (?:function|class) (\w+)/gm)].map((match) => match[1]!);
@@ -30,7 +30,7 @@ Deno.test("every declared name is exported", async () => {
   }
 });
 
-Deno.test("parseArgs keeps text as text where it is told to", () => {
+Deno.test("parseArgs keeps the text of string options", () => {
   const args = parseArgs(["push", "A", "12345678901234567890", "-q", "low", "--in=5m", "--", "--x"], {
     string: ["_", "q", "in"],
     alias: { q: "queue" },
@@ -41,7 +41,7 @@ Deno.test("parseArgs keeps text as text where it is told to", () => {
   assertEquals(args["in"], "5m");
 });
 
-Deno.test("parseArgs tells of flags nobody knows", () => {
+Deno.test("parseArgs reports unknown flags", () => {
   const unknown: string[] = [];
   parseArgs(["--jsn", "file"], {
     boolean: ["json"],
@@ -52,7 +52,7 @@ Deno.test("parseArgs tells of flags nobody knows", () => {
   assertEquals(unknown, ["--jsn"]);
 });
 
-Deno.test("YAML and JSONC are read, and what is neither is a SyntaxError", () => {
+Deno.test("YAML and JSONC are parsed, and invalid text is a SyntaxError", () => {
   assertEquals(parseYaml("a: 1\nb: [x, 2024-01-01]", { schema: "core" }), { a: 1, b: ["x", "2024-01-01"] });
   assertThrows(() => parseYaml("a: [1"), SyntaxError);
   assertEquals(parseJsonc('{ "a": 1, /* why */ }'), { a: 1 });

@@ -6,7 +6,7 @@
 
 /** How to read YAML. */
 export interface ParseOptions {
-  /** What plain scalars may become: `core` null, booleans and numbers; `default` (the default) dates and more as well. */
+  /** The types of plain scalars: `core` has null, booleans and numbers; `default` (the default) also has dates and more. */
   schema?: "failsafe" | "json" | "core" | "default";
   /** Let the last of equal keys win instead of refusing them; default false. */
   allowDuplicateKeys?: boolean;

@@ -342,7 +342,7 @@ Deno.test("a deploy that uses a name for another kind of step is an error with t
 Deno.test("the helpers of testJob reject calls that make no sense", async () => {
   const test = testJob(() => "well", []);
   await assertRejects(() => test.retry(), Error, "Only a failed job is retried; this one is new");
-  await assertRejects(() => test.finishChild("child", 1), Error, 'Step "child" waits for no child');
+  await assertRejects(() => test.finishChild("child", 1), Error, `Step "child" doesn't wait for a child`);
   await test.run();
-  await assertRejects(() => test.run(), Error, "has succeeded");
+  await assertRejects(() => test.run(), Error, "has already succeeded");
 });

@@ -1,6 +1,6 @@
 /**
- * A client for tests: it keeps what is pushed in memory, and runs it on a clock that it moves itself. No store, no worker,
- * no waiting. For handlers with durable steps there is `testJob`.
+ * A client for tests. It keeps pushed jobs in memory, and runs them on a clock that it moves, without a store, a worker or
+ * waiting. Use `testJob` for handlers with durable steps.
  *
  * @module
  */
@@ -23,23 +23,23 @@ import { TestClock } from "./test_clock.ts";
 
 /** A job that was pushed to a {@linkcode FakeClient}. */
 export interface PushedJob<Args extends readonly unknown[] = readonly unknown[]> {
-  /** Its ID. */
+  /** The ID of the job. */
   readonly jid: string;
-  /** The class whose handler performs it. */
+  /** The class whose handler performs the job. */
   readonly class: string;
   /** The handler's arguments. */
   readonly args: Args;
-  /** The queue: that of the push, else of the class, else `default`. */
+  /** The queue: that of the push, or else of the class, or else `default`. */
   readonly queue: string;
-  /** When it runs, or ran. */
+  /** When the job runs, or ran. */
   readonly at: Date;
-  /** The whole payload, as it is now. */
+  /** The current payload. */
   readonly payload: Payload;
   /** `pending` until {@linkcode FakeClient.drain} runs it; `dead` when its retries are exhausted. */
   readonly state: "pending" | "succeeded" | "discarded" | "expired" | "dead";
-  /** What its handler returned. */
+  /** The value that the handler returned. */
   readonly result?: unknown;
-  /** What its last attempt threw. */
+  /** The error of the last attempt. */
   readonly error?: unknown;
 }
 
@@ -48,9 +48,9 @@ export interface FakeClientOptions {
   /** The classes whose jobs {@linkcode FakeClient.drain} runs. */
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
   readonly jobs?: readonly JobDefinition<any>[];
-  /** What its clock shows first. Default: 2026-01-01T00:00:00Z. */
+  /** The initial time of its clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: Date;
-  /** Around each push. */
+  /** Wraps each push. */
   readonly middleware?: readonly PushMiddleware[];
 }
 
@@ -82,7 +82,7 @@ export class FakeClient extends Client {
     this.#jobs = new Map(jobs.map((job) => [job.class, job]));
   }
 
-  /** What its clock shows. */
+  /** The time of its clock. */
   get now(): Date {
     return new Date(this.#clock.now());
   }
@@ -93,18 +93,18 @@ export class FakeClient extends Client {
   /** Returns all jobs that were pushed, or those of a class by its name. */
   pushed(className?: string): PushedJob[];
   // deno-lint-ignore no-explicit-any -- as above
-  pushed(what?: string | JobClass<any>): PushedJob[] {
-    const name = typeof what === "function" ? what.class : what;
-    return this.#memory.entries.map(shown).filter((job) => name === undefined || job.class === name);
+  pushed(job?: string | JobClass<any>): PushedJob[] {
+    const name = typeof job === "function" ? job.class : job;
+    return this.#memory.entries.map(shown).filter((pushed) => name === undefined || pushed.class === name);
   }
 
   /**
-   * Runs what is due, in the order of its times, and what that pushes; retries and snoozed jobs, too. The clock moves on
-   * to the time of each job, and in the end to `until`.
+   * Runs due jobs in the order of their times, including the jobs that these push, retries and snoozed jobs. The clock
+   * advances to the time of each job, and in the end to `until`.
    *
-   * @param options.until how far time passes: a duration such as `7d`, or a Date. Default: not at all
-   * @returns how many attempts it ran
-   * @throws {Error} if a job's class is not among the client's `jobs`, or 10,000 attempts were not enough
+   * @param options.until the time to advance to: a duration such as `7d`, or a Date. Default: now
+   * @returns the number of attempts
+   * @throws {Error} if the class of a job is not among the client's `jobs`, or after 10,000 attempts
    */
   async drain({ until }: { readonly until?: number | string | Date } = {}): Promise<number> {
     const end = until instanceof Date
@@ -169,11 +169,11 @@ export class FakeClient extends Client {
   }
 }
 
-/** A drain that takes more attempts has met a job that pushes itself. */
+/** A drain with more attempts has a job that pushes itself. */
 const MAX_ATTEMPTS = 10_000;
 
 /**
- * Returns a client that keeps what is pushed in memory.
+ * Returns a client that keeps pushed jobs in memory.
  *
  * @example
  * ```ts
@@ -235,7 +235,7 @@ export function context(definition: JobClass<any>, options: TestContextOptions =
   return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }).context;
 }
 
-/** The jobs, in memory, with their unique locks and once keys. */
+/** The jobs, with their unique locks and the keys of idempotent pushes. */
 class Memory {
   readonly entries: Entry[] = [];
   readonly #clock: TestClock;
@@ -261,7 +261,7 @@ class Memory {
     }));
   }
 
-  /** The pending job with the earliest time up to `end`; of several, the one that was pushed first. */
+  /** Returns the pending job with the earliest time up to `end`; of several, the one that was pushed first. */
   next(end: number): Entry | undefined {
     let best: Entry | undefined;
     for (const entry of this.entries) {

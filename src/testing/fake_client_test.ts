@@ -20,7 +20,7 @@ Deno.test("pushed returns the jobs of a class with their arguments and options; 
   assertEquals(client.pushed().length, 2);
 });
 
-Deno.test("drain runs what is due, and what that pushes, as far as time passes", async () => {
+Deno.test("drain runs due jobs, and the jobs that these push, up to the given time", async () => {
   const client = fakeClient({ jobs: [Add, Chain] });
   await client.push(Add, [1, 2]);
   await client.push(Chain, [9]);
@@ -69,15 +69,15 @@ Deno.test("unique and idempotent pushes behave as on a store", async () => {
 
 Deno.test("a class without a handler, and a job that pushes itself forever, end the drain with an error", async () => {
   const client = fakeClient();
-  await client.push("Nobody", []);
-  await assertRejects(() => client.drain(), Error, 'No handler for class "Nobody"');
+  await client.push("Missing", []);
+  await assertRejects(() => client.drain(), Error, 'No handler for class "Missing"');
   const Self = defineJob("Self", async (ctx): Promise<void> => void await ctx.client.push("Self", []));
   const selfish = fakeClient({ jobs: [Self] });
   await selfish.push(Self, []);
   await assertRejects(() => selfish.drain(), Error, "pushes itself forever");
 });
 
-Deno.test("context is what a handler receives", async () => {
+Deno.test("context returns the first argument of a handler", async () => {
   const logged: string[] = [];
   const stop = new AbortController();
   const client = fakeClient();

@@ -8,7 +8,7 @@ import type { LeaseSteps } from "../steps/services.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { NewWait, Signal, SignalResult, StoredStep, Wait } from "../store/port/steps.ts";
 
-/** Keeps the steps of one job, and the signals that it waits for. */
+/** The steps of one job, and the signals that are kept for it. */
 export class MemorySteps implements LeaseSteps {
   readonly #records = new Map<string, string>();
   readonly #waits: { readonly key: string; readonly name: string }[] = [];
@@ -24,7 +24,7 @@ export class MemorySteps implements LeaseSteps {
     this.#now = now;
   }
 
-  /** The steps, in the order in which they began. */
+  /** Returns the steps, in the order in which they began. */
   list(): Step[] {
     return [...this.#records].map(([name, record]) => readStep(name, record));
   }
@@ -62,7 +62,7 @@ export class MemorySteps implements LeaseSteps {
     return Promise.resolve({ record: waiting, leftMs: forMs });
   }
 
-  /** As `StepStore.signal`. */
+  /** Behaves like `StepStore.signal`. */
   signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
     for (let at = this.#waits.findIndex((one) => one.key === key); at >= 0;) {
       const { name } = this.#waits.splice(at, 1)[0]!;
@@ -73,7 +73,7 @@ export class MemorySteps implements LeaseSteps {
     return Promise.resolve({});
   }
 
-  /** Ends a wait; returns false if the step doesn't wait. */
+  /** Ends a wait. Returns false if the step doesn't wait. */
   answer(name: string, outcome: string, state: "done" | "failed" = "done"): boolean {
     const record = this.#records.get(name);
     if (record === undefined || waitsUntil(record) === undefined) return false;

@@ -1,5 +1,5 @@
 /**
- * A clock that stands still until a test moves it.
+ * A clock that advances only when a test moves it.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export class TestClock implements Clock {
     });
   }
 
-  /** Lets time pass. */
+  /** Advances the clock. */
   pass(ms: number): void {
     this.#now += ms;
     this.#passed += ms;

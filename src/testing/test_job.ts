@@ -1,5 +1,6 @@
 /**
- * Runs one job in memory, for tests of handlers with durable steps: no store, no worker, and a clock that the test moves.
+ * Runs one job in memory, for tests of handlers with durable steps: without a store or a worker, and on a clock that the
+ * test moves.
  *
  * ```ts ignore
  * const test = testJob(Order, [42]);
@@ -39,17 +40,17 @@ export type TestedHandler<Args extends readonly any[]> = (ctx: JobContext, ...ar
 /**
  * - `asleep`: it sleeps, waits for a signal or a child, or was snoozed.
  * - `failed`: its last attempt threw; {@linkcode TestJob.retry} runs the next.
- * - `released`: its worker stopped; {@linkcode TestJob.run} continues it elsewhere.
+ * - `released`: its worker stopped; {@linkcode TestJob.run} continues it on another worker.
  */
 export type TestState = "new" | "asleep" | "succeeded" | "failed" | "released";
 
 /** Options of {@linkcode testJob}. */
 export interface TestJobOptions {
-  /** Its class. Default: the handler's `class`, else its name. */
+  /** The class of the job. Default: the `class` of the handler, or else its name. */
   readonly class?: string;
   /** More fields of the payload. */
   readonly job?: JobOptions;
-  /** What the clock shows first. Default: 2026-01-01T00:00:00Z. */
+  /** The initial time of the clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: Date;
 }
 
@@ -57,17 +58,17 @@ export interface TestJobOptions {
 export class TestJob {
   /** The state after the last attempt. */
   state: TestState = "new";
-  /** What the handler returned. */
+  /** The value that the handler returned. */
   result: unknown;
-  /** What the last attempt threw, if it failed. */
+  /** The error of the last attempt, if it failed. */
   error: unknown;
-  /** The names of the steps whose function has run, in order; one that was repeated is there twice. */
+  /** The names of the steps whose function has run, in order. A repeated step is listed twice. */
   readonly ran: string[] = [];
   /** The jobs that the handler pushed with `ctx.client`. */
   readonly pushed: NewJob[] = [];
-  /** The messages it logged. */
+  /** The messages that the handler logged. */
   readonly logged: string[] = [];
-  /** The job's ID. */
+  /** The ID of the job. */
   readonly jid: string;
   readonly #handler: TestedHandler<never>;
   readonly #payload: Record<string, unknown>;
@@ -97,40 +98,40 @@ export class TestJob {
     });
   }
 
-  /** Its steps, in the order in which they began. */
+  /** The steps of the job, in the order in which they began. */
   get steps(): Step[] {
     return this.#steps.list();
   }
 
-  /** What the clock shows. */
+  /** The time of the clock. */
   get now(): Date {
     return new Date(this.#clock.now());
   }
 
-  /** Runs an attempt, unless it sleeps: until the job sleeps, succeeds or fails. */
+  /** Runs an attempt until the job sleeps, succeeds or fails. Does nothing while the job sleeps. */
   async run(): Promise<TestState> {
-    if (this.state === "succeeded") throw new Error("The job has succeeded; a test runs it once");
+    if (this.state === "succeeded") throw new Error("The job has already succeeded");
     if (this.state === "asleep" && this.#dueAt > this.#clock.now()) return this.state;
     return await this.#attempt();
   }
 
-  /** Runs the next attempt of a job that failed: its steps are remembered. */
+  /** Runs the next attempt of a failed job, with its stored steps. */
   async retry(): Promise<TestState> {
     if (this.state !== "failed") throw new Error(`Only a failed job is retried; this one is ${this.state}`);
     return await this.#attempt();
   }
 
   /**
-   * Runs it again as after a crash of its worker during the last attempt: what was not remembered runs again.
+   * Runs the job again, as after a crash of its worker in the last attempt. Steps that are not stored run again.
    *
-   * @param name also forgets this step, as if its result had not been stored
+   * @param name also removes this step, as if its result had not been stored
    */
   async crash(name?: string): Promise<TestState> {
     if (name !== undefined) this.#steps.clear(name);
     return await this.#attempt();
   }
 
-  /** Lets time pass, seconds or a duration, and runs the job whenever it is due. */
+  /** Advances the clock by seconds or a duration, and runs the job whenever it is due. */
   async advance(duration: number | string): Promise<TestState> {
     const end = this.#clock.now() + parseDuration(String(duration));
     while (this.state === "asleep" && this.#dueAt <= end) {
@@ -141,7 +142,7 @@ export class TestJob {
     return this.state;
   }
 
-  /** Sends a signal, and runs the job if it waited for it. */
+  /** Sends a signal, and runs the job if it waits for that signal. */
   async signal(key: string, data: unknown = true): Promise<TestState> {
     const { reached } = await sendSignal(this.#steps, key, data, {});
     return reached === undefined ? this.state : await this.#attempt();
@@ -159,13 +160,13 @@ export class TestJob {
     return this.#endChild(step, `"error":${JSON.stringify({ class: name, message })},"final":true`, "failed");
   }
 
-  /** Tells the running job that its worker stops; call it from a step. */
+  /** Notifies the running job that its worker stops. Call it from a step. */
   stopWorker(): void {
     this.#stopNotice.give();
   }
 
   async #endChild(step: string, outcome: string, state: "done" | "failed"): Promise<TestState> {
-    if (!this.#steps.answer(step, outcome, state)) throw new Error(`Step "${step}" waits for no child`);
+    if (!this.#steps.answer(step, outcome, state)) throw new Error(`Step "${step}" doesn't wait for a child`);
     return await this.#attempt();
   }
 
@@ -174,7 +175,7 @@ export class TestJob {
     const raw = stringifyLossless({ ...this.#payload, ...retried, has_steps: true })!;
     this.#stopNotice = new StopNotice();
     const running = new RunningJob(parsePayload(raw)!, "default", {
-      log: new KeptLog(this.logged),
+      log: new MessageLog(this.logged),
       client: this.#client,
       stopNotice: this.#stopNotice,
       stepRunner: (job) =>
@@ -212,7 +213,7 @@ export class TestJob {
 /**
  * Prepares a job that runs in memory.
  *
- * @param handler the handler, or what `defineJob` returned
+ * @param handler the handler, or a definition from `defineJob`
  * @param args its arguments
  */
 // deno-lint-ignore no-explicit-any -- as a handler's arguments are
@@ -224,8 +225,8 @@ export function testJob<Args extends readonly any[]>(
   return new TestJob(handler as unknown as TestedHandler<never>, args, options);
 }
 
-/** Keeps messages. */
-class KeptLog implements Log {
+/** A log that collects messages. */
+class MessageLog implements Log {
   readonly #messages: string[];
 
   constructor(messages: string[]) {

@@ -1,16 +1,16 @@
 /**
- * Which span the running code is part of: OpenTelemetry's context, carried through whatever is awaited.
+ * The OpenTelemetry context of the running code, which follows it across awaits.
  *
  * @module
  */
 import { type Context, type ContextManager, ROOT_CONTEXT } from "@opentelemetry/api";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Keeps the context. */
+/** A context manager on `AsyncLocalStorage`. */
 export class ActiveContext implements ContextManager {
   readonly #current = new AsyncLocalStorage<Context>();
 
-  /** That of the running code. */
+  /** Returns the context of the running code. */
   active(): Context {
     return this.#current.getStore() ?? ROOT_CONTEXT;
   }
@@ -25,7 +25,7 @@ export class ActiveContext implements ContextManager {
     return this.#current.run(context, () => run.apply(thisArg, args));
   }
 
-  /** A function that will run within a context; what is no function stays as it is. */
+  /** Returns a function that runs within a context. Any other value stays unchanged. */
   bind<Target>(context: Context, target: Target): Target {
     if (typeof target !== "function") return target;
     const current = this.#current;
@@ -34,12 +34,12 @@ export class ActiveContext implements ContextManager {
     } as Target;
   }
 
-  /** It always is. */
+  /** Does nothing: the manager is always enabled. */
   enable(): this {
     return this;
   }
 
-  /** Forgets the context of the running code. */
+  /** Resets the context of the running code. */
   disable(): this {
     this.#current.disable();
     return this;

@@ -1,9 +1,9 @@
 /**
- * What spans say, by OpenTelemetry's semantic conventions for messaging
+ * The attributes of spans, by OpenTelemetry's semantic conventions for messaging
  * (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/).
  *
- * The system is `jobs` on either store: it says which program's attributes these are. What has no name in the
- * conventions stands under `messaging.jobs.`, as they ask for.
+ * The system is `jobs` on both stores, because it identifies the program that sets the attributes. Attributes without a
+ * name in the conventions begin with `messaging.jobs.`, as the conventions require.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { describeError } from "../job/describe_error.ts";
 /** The value of `SpanStatusCode.ERROR`. */
 const ERROR = 2;
 
-/** Of a span for one job. */
+/** Returns the attributes of a span for one job. */
 export function jobAttributes(
   operation: "send" | "process",
   job: { readonly class: unknown; readonly jid?: unknown; readonly queue: unknown },
@@ -26,7 +26,7 @@ export function jobAttributes(
   };
 }
 
-/** Of any span. */
+/** Returns the attributes of any span. */
 export function operationAttributes(operation: "send" | "process"): Attributes {
   return {
     "messaging.system": "jobs",
@@ -35,7 +35,7 @@ export function operationAttributes(operation: "send" | "process"): Attributes {
   };
 }
 
-/** Notes on a span what it ended with. */
+/** Records on a span the error that it ended with. */
 export function recordFailure(span: Span, thrown: unknown): void {
   const { class: name, message, stack } = describeError(thrown);
   span.recordException({ name, message, stack: [`${name}: ${message}`, ...stack].join("\n") });

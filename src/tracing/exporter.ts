@@ -1,6 +1,6 @@
 /**
- * Where spans go: OTLP over HTTP. Endpoint, headers, compression and certificates are read from the environment by
- * OpenTelemetry's exporters themselves.
+ * Creates the exporter of spans: OTLP over HTTP. OpenTelemetry's exporters read endpoint, headers, compression and
+ * certificates from the environment.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-t
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import type { SdkSettings } from "./sdk_settings.ts";
 
-/** The exporters try again after 0.8 seconds at the soonest, and not when that is past their timeout. */
-const ONE_TRY_MS = 750;
+/** A timeout with a single attempt: the exporters retry after 0.8 s at the earliest, and not after their timeout. */
+const ONE_ATTEMPT_TIMEOUT_MS = 750;
 
 /**
- * The exporter, by the settings.
+ * Returns the exporter for the settings; undefined if they have none.
  *
- * @param brief whether to try each export once only
+ * @param brief whether each export has a single attempt
  */
 export function newExporter({ protocol, timeoutMs }: SdkSettings, brief: boolean): SpanExporter | undefined {
   if (protocol === undefined) return undefined;
   const options = {
-    timeoutMillis: brief ? Math.min(timeoutMs, ONE_TRY_MS) : timeoutMs,
-    // Batches are seconds apart; and in Deno 2.6.10, node:http sends nothing when a connection is used again.
+    timeoutMillis: brief ? Math.min(timeoutMs, ONE_ATTEMPT_TIMEOUT_MS) : timeoutMs,
+    // Batches are seconds apart. In Deno 2.6.10, node:http also sends nothing on a reused connection.
     httpAgentOptions: { keepAlive: false },
   };
   return protocol === "http/json" ? new JsonExporter(options) : new ProtobufExporter(options);

@@ -1,5 +1,5 @@
 /**
- * Tracing as it is when it is on: the middleware, on the tracer provider of this program, or on one of our own.
+ * Opens tracing when it is on: the middleware, on the tracer provider of the program or on a new one.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { performSpans } from "./perform.ts";
 import { pushSpans } from "./push.ts";
 import { hasProvider, type Tracing, type TracingOptions } from "./tracing.ts";
 
-/** So long disposing waits for what is left to be exported. */
-const FLUSH_MS = 2_000;
-const BRIEF_FLUSH_MS = 1_000;
+/** Disposing waits at most this long for the remaining spans. */
+const FLUSH_TIMEOUT_MS = 2_000;
+const BRIEF_FLUSH_TIMEOUT_MS = 1_000;
 
-/** Sets the middleware up, and what exports the spans unless this program has that already. */
+/** Sets up the middleware and, unless the program has a tracer provider already, the export of spans. */
 export async function openSpans(options: TracingOptions): Promise<Tracing> {
   const { style = "link", warn = () => {}, brief = false } = options;
-  const flushMs = brief ? BRIEF_FLUSH_MS : FLUSH_MS;
+  const flushMs = brief ? BRIEF_FLUSH_TIMEOUT_MS : FLUSH_TIMEOUT_MS;
   const sdk = hasProvider() ? undefined : (await import("./sdk.ts")).startSdk(warn, brief);
   const tracer = trace.getTracer("jobs", VERSION);
   const performed = performSpans(tracer, style);
@@ -28,11 +28,11 @@ export async function openSpans(options: TracingOptions): Promise<Tracing> {
     async [Symbol.asyncDispose]() {
       performed.end();
       if (sdk === undefined) return;
-      const over = new AbortController();
-      const late = systemClock.sleep(flushMs, over.signal).then(() => {
-        if (!over.signal.aborted) warn(`Traces could not all be exported within ${flushMs} ms; some are lost`);
+      const ended = new AbortController();
+      const late = systemClock.sleep(flushMs, ended.signal).then(() => {
+        if (!ended.signal.aborted) warn(`Some traces were not exported within ${flushMs} ms and are lost`);
       });
-      await Promise.race([sdk.stop().finally(() => over.abort()), late]);
+      await Promise.race([sdk.stop().finally(() => ended.abort()), late]);
     },
   };
 }

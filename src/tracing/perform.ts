@@ -1,10 +1,11 @@
 /**
- * The span of a perform: from before the handler to its end. It is the active one meanwhile, so that what the handler
- * traces is its child, and the jobs it pushes are in its trace.
+ * The span of an attempt. It is active while the handler runs, so that the spans of the handler are its children, and the
+ * jobs that the handler pushes are in its trace.
  *
- *  1. It is linked to the span of the push, in a trace of its own; or, if asked, that span's child. Each try has a span.
- *  2. What runs elsewhere, in a horse or as a program, learns of it by the job's context.
- *  3. A job that was cancelled, given back, lost or snoozed has not failed.
+ *  1. Each attempt has a span. It is linked to the span of the push, in a new trace; with `style: "child"` it is a child of
+ *     that span.
+ *  2. Horses and programs receive the span through the context of the job.
+ *  3. The span of a job that was cancelled, released, lost or snoozed is not a failure.
  *
  * @module
  */
@@ -26,7 +27,7 @@ import { verdictOf } from "../job/errors.ts";
 import type { Payload } from "../job/job.ts";
 import { jobAttributes, recordFailure } from "./attributes.ts";
 
-/** A payload may hold anything. */
+/** Reads headers from a payload, whose fields may have any type. */
 const FROM_PAYLOAD: TextMapGetter<Payload> = {
   keys: (payload) => Object.keys(payload),
   get: (payload, key) => {
@@ -36,9 +37,7 @@ const FROM_PAYLOAD: TextMapGetter<Payload> = {
 };
 
 /**
- * The middleware around performing.
- *
- * @returns with it, what ends the spans of the jobs that did not: they were given back
+ * Returns the middleware around performing, and a function that ends the spans of jobs that were released and still run.
  */
 export function performSpans(tracer: Tracer, style: "link" | "child"): { middleware: PerformMiddleware; end(): void } {
   const open = new Set<Span>();
@@ -65,7 +64,7 @@ export function performSpans(tracer: Tracer, style: "link" | "child"): { middlew
     } catch (error) {
       const thrown = job.signal.aborted ? job.signal.reason : error;
       const outcome = outcomeOf(thrown);
-      // Given back at the end, it may still come to an end of its own.
+      // A released job may still end after `end` has ended its span.
       if (outcome === "failed" && open.has(span)) recordFailure(span, thrown);
       finish(span, outcome);
       throw error;
@@ -81,14 +80,14 @@ function traceOf(span: Span, inject: (carrier: Record<string, string>) => void):
   return { traceId, spanId, carrier };
 }
 
-/** What a job came to that did not end well. */
+/** Returns the outcome of an attempt that threw. */
 function outcomeOf(thrown: unknown): string {
-  const wish = NO_FAILURES.get(describeError(thrown).class);
-  return wish ?? (verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed");
+  const outcome = OUTCOMES.get(describeError(thrown).class);
+  return outcome ?? (verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed");
 }
 
-/** What a signal aborts with that is no failure of the job. */
-const NO_FAILURES: ReadonlyMap<string, string> = new Map([
+/** The outcomes of reasons that are not failures of the job. */
+const OUTCOMES: ReadonlyMap<string, string> = new Map([
   ["Shutdown", "released"],
   ["Cancelled", "cancelled"],
   ["LeaseLost", "lost"],

@@ -1,6 +1,6 @@
 /**
- * The spans of pushes: one for each push, and for many at once one for each batch. Each job's payload carries its span's
- * context, in the fields in which Sidekiq's instrumentation for Ruby has it: `traceparent`, `tracestate`, `baggage`.
+ * The spans of pushes: one for each push, or one for each batch of a bulk push. The payload of each job has the context of
+ * its span, in the fields of Sidekiq's instrumentation for Ruby: `traceparent`, `tracestate`, `baggage`.
  *
  * @module
  */
@@ -19,15 +19,15 @@ import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
 import { jobAttributes, operationAttributes, recordFailure } from "./attributes.ts";
 import type { Tracing } from "./tracing.ts";
 
-/** A batch under way. */
+/** A batch that is being pushed. */
 interface Batch {
-  /** The queues of its jobs, up to two: whether there is more than one is all that counts. */
+  /** The queues of its jobs, at most two: only a single queue is named. */
   readonly queues: Set<string>;
 }
 
 const BATCH = createContextKey("jobs batch");
 
-/** The middleware of clients. */
+/** Returns the middleware of clients. */
 export function pushSpans(tracer: Tracer): Tracing["client"] {
   const push: PushMiddleware = async (pushed, next) => {
     const active = context.active();
@@ -36,7 +36,7 @@ export function pushSpans(tracer: Tracer): Tracing["client"] {
     const queue = String(job.queue);
     if (batch !== undefined) {
       if (batch.queues.size < 2) batch.queues.add(queue);
-      pushed.job = carrying(job, active);
+      pushed.job = withContext(job, active);
       return await next();
     }
     const links = linksOf(job);
@@ -47,7 +47,7 @@ export function pushSpans(tracer: Tracer): Tracing["client"] {
     });
     return await ended(span, () => {
       const within = trace.setSpan(active, span);
-      pushed.job = carrying(job, within);
+      pushed.job = withContext(job, within);
       return context.with(within, next);
     });
   };
@@ -70,7 +70,7 @@ export function pushSpans(tracer: Tracer): Tracing["client"] {
   return { middleware: [push], batchMiddleware: [many] };
 }
 
-/** Runs a span to its end. */
+/** Runs a function, and ends the span. */
 async function ended<Result>(span: Span, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
@@ -82,17 +82,17 @@ async function ended<Result>(span: Span, run: () => Promise<Result>): Promise<Re
   }
 }
 
-/** The job with the context in its payload. One that brings its own keeps that: the conventions ask for it. */
-function carrying(job: JobRequest, from: Context): JobRequest {
+/** Returns the job with the context in its payload. A job that has a context keeps it, as the conventions require. */
+function withContext(job: JobRequest, from: Context): JobRequest {
   if (job.traceparent !== undefined) return job;
   const carrier: Record<string, string> = {};
   propagation.inject(from, carrier);
   return { ...job, ...carrier };
 }
 
-/** To the context that a job brings. */
+/** Returns a link to the context that a job already has. */
 function linksOf({ traceparent }: JobRequest) {
   if (typeof traceparent !== "string") return [];
-  const brought = trace.getSpanContext(propagation.extract(context.active(), { traceparent }));
-  return brought === undefined ? [] : [{ context: brought }];
+  const existing = trace.getSpanContext(propagation.extract(context.active(), { traceparent }));
+  return existing === undefined ? [] : [{ context: existing }];
 }

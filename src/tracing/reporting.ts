@@ -1,18 +1,19 @@
 /**
- * Says when spans cannot be exported, once, and when they can be again: a collector that is down must not fill the log.
+ * Warns once when spans cannot be exported, and once when the export works again: a collector that is down must not fill
+ * the log.
  *
  * @module
  */
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 
 type Spans = Parameters<SpanExporter["export"]>[0];
-type Told = Parameters<SpanExporter["export"]>[1];
+type Callback = Parameters<SpanExporter["export"]>[1];
 
-/** Around an exporter. */
+/** Wraps an exporter. */
 export class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #warn: (message: string) => void;
-  /** Spans lost since the last that were not. */
+  /** The number of spans lost since the last successful export. */
   #lost = 0;
 
   constructor(exporter: SpanExporter, warn: (message: string) => void) {
@@ -20,17 +21,17 @@ export class ReportingExporter implements SpanExporter {
     this.#warn = warn;
   }
 
-  export(spans: Spans, told: Told): void {
+  export(spans: Spans, callback: Callback): void {
     this.#exporter.export(spans, (result) => {
       if (result.code === 0) {
-        if (this.#lost > 0) this.#warn(`Traces are exported again; ${this.#lost} spans were lost`);
+        if (this.#lost > 0) this.#warn(`Exporting traces again; ${this.#lost} spans were lost`);
         this.#lost = 0;
       } else {
-        if (this.#lost === 0) this.#warn(`Traces cannot be exported, jobs go on: ${why(result.error)}`);
+        if (this.#lost === 0) this.#warn(`Traces cannot be exported, jobs continue: ${reasonOf(result.error)}`);
         this.#lost += spans.length;
       }
-      // It was said; the batch processor need not say it again.
-      told({ code: 0 });
+      // Reported above, so that the batch processor doesn't report it again.
+      callback({ code: 0 });
     });
   }
 
@@ -43,10 +44,10 @@ export class ReportingExporter implements SpanExporter {
   }
 }
 
-/** In one line; an error of several attempts says nothing itself. */
-function why(error: Error | undefined): string {
+/** Returns the reason in one line. An error of several attempts has no message. */
+function reasonOf(error: Error | undefined): string {
   const inner = error instanceof AggregateError ? error.errors[0] as Error : error;
   const status = (inner as { code?: unknown } | undefined)?.code;
-  const text = (inner?.message || String(status ?? "no reason given")).split("\n")[0]!;
-  return typeof status === "number" ? `the collector answered ${status} ${text}` : text;
+  const text = (inner?.message || String(status ?? "unknown reason")).split("\n")[0]!;
+  return typeof status === "number" ? `the collector replied ${status} ${text}` : text;
 }

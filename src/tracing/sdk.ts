@@ -1,6 +1,6 @@
 /**
- * What makes spans and exports them: OpenTelemetry's SDK, set up by its standard environment variables. Spans wait in
- * memory, a bounded number of them, and go out in batches; nothing waits for that.
+ * Sets up OpenTelemetry's SDK by its standard environment variables. A limited number of spans waits in memory, and is
+ * exported in batches. Jobs never wait for an export.
  *
  * @module
  */
@@ -13,22 +13,22 @@ import { newExporter } from "./exporter.ts";
 import { ReportingExporter } from "./reporting.ts";
 import { readSdkSettings } from "./sdk_settings.ts";
 
-/** Hostile payloads make long names. */
+/** The limit for attribute values: hostile payloads have long names. */
 const MAX_VALUE = 10_000;
 
-const MAX_SAID = 300;
+const MAX_WARNING = 300;
 
-/** What was set up. */
+/** A running SDK. */
 export interface Sdk {
-  /** Exports what is left, and takes everything down. Never rejects. */
+  /** Exports the remaining spans, and stops. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Sets it up for the whole program, through OpenTelemetry's API.
+ * Sets up the SDK for the whole program, through OpenTelemetry's API.
  *
- * @param warn told what keeps spans from being exported, once for each reason
- * @param brief whether to try each export once only
+ * @param warn receives the reasons why spans are not exported, each once
+ * @param brief whether each export has a single attempt
  */
 export function startSdk(warn: (message: string) => void, brief: boolean): Sdk {
   const settings = readSdkSettings((name) => Deno.env.get(name)?.trim() || undefined, warn);
@@ -48,7 +48,7 @@ export function startSdk(warn: (message: string) => void, brief: boolean): Sdk {
   trace.setGlobalTracerProvider(provider);
   return {
     async stop() {
-      await provider.shutdown().catch(() => {}); // the reporting exporter has said why
+      await provider.shutdown().catch(() => {}); // the reporting exporter has logged the reason
       trace.disable();
       context.disable();
       propagation.disable();
@@ -68,18 +68,18 @@ function resource() {
     .merge(detectResources({ detectors: [envDetector] }));
 }
 
-/** What the SDK itself has to say, each thing once. What an exporter meets is the reporting exporter's. */
+/** Returns a logger for the SDK that warns once for each kind of message. The reporting exporter logs the errors of exports. */
 function once(warn: (message: string) => void) {
-  const said = new Set<string>();
-  const say = (...parts: unknown[]) => {
-    // The first part may be but the name of who says it; of the others, what are no words is a payload.
+  const seen = new Set<string>();
+  const log = (...parts: unknown[]) => {
+    // The first part may be only the name of a component. Other parts that are not text are payloads.
     const words = parts.flatMap((part) => part instanceof Error ? part.message : typeof part === "string" ? part : []);
-    const message = words.join(": ").replace(/[\p{C}\s]+/gu, " ").slice(0, MAX_SAID);
+    const message = words.join(": ").replace(/[\p{C}\s]+/gu, " ").slice(0, MAX_WARNING);
     const kind = message.replace(/\d+/g, "N").slice(0, 60);
-    if (said.has(kind) || said.size > 20) return;
-    said.add(kind);
+    if (seen.has(kind) || seen.size > 20) return;
+    seen.add(kind);
     warn(`OpenTelemetry: ${message}`);
   };
   const silent = () => {};
-  return { error: say, warn: say, info: silent, debug: silent, verbose: silent };
+  return { error: log, warn: log, info: silent, debug: silent, verbose: silent };
 }

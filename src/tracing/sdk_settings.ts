@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's environment variables, as far as its packages do not read them themselves. A value that is not as it
- * should be is named in a warning, and the default holds: the specification asks for that.
+ * Reads the OpenTelemetry environment variables that its packages don't read. An invalid value causes a warning, and the
+ * default applies, as the specification requires.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import {
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
 
-/** What they say. */
+/** The settings of the SDK. */
 export interface SdkSettings {
   readonly sampler: Sampler;
-  /** Undefined: nowhere. */
+  /** Undefined for no export. */
   readonly protocol: "http/protobuf" | "http/json" | undefined;
   readonly timeoutMs: number;
   readonly batch: {
@@ -27,25 +27,25 @@ export interface SdkSettings {
   readonly valueLengthLimit: number | undefined;
 }
 
-/** Reads them. */
+/** Reads the settings. */
 export function readSdkSettings(
   env: (name: string) => string | undefined,
   warn: (message: string) => void,
 ): SdkSettings {
-  const refuse = (name: string, wanted: string) => warn(`${name} is "${env(name)}"; wanted: ${wanted}`);
-  const count = (name: string, least: number): number | undefined => {
+  const reject = (name: string, expected: string) => warn(`${name} is "${env(name)}"; expected ${expected}`);
+  const count = (name: string, min: number): number | undefined => {
     const text = env(name);
     if (text === undefined) return undefined;
-    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-    refuse(name, `a whole number from ${least}`);
+    if (/^\d{1,9}$/.test(text) && Number(text) >= min) return Number(text);
+    reject(name, `a whole number from ${min}`);
     return undefined;
   };
-  checkFiles(env, refuse);
-  checkCompression(env, refuse);
+  checkFiles(env, reject);
+  checkCompression(env, reject);
   const maxQueueSize = count("OTEL_BSP_MAX_QUEUE_SIZE", 1) ?? 2_048;
   return {
-    sampler: readSampler(env, refuse),
-    protocol: readProtocol(env, refuse),
+    sampler: readSampler(env, reject),
+    protocol: readProtocol(env, reject),
     timeoutMs: count("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", 1) ?? count("OTEL_EXPORTER_OTLP_TIMEOUT", 1) ?? 10_000,
     batch: {
       maxQueueSize,
@@ -58,69 +58,69 @@ export function readSdkSettings(
   };
 }
 
-type Refuse = (name: string, wanted: string) => void;
+type Reject = (name: string, expected: string) => void;
 
-/** The exporters read these themselves, and say nothing where a value cannot be. */
+/** Returns the two variables of a setting. The exporters read them, and ignore an invalid value silently. */
 function both(setting: string): string[] {
   return [`OTEL_EXPORTER_OTLP_TRACES_${setting}`, `OTEL_EXPORTER_OTLP_${setting}`];
 }
 
-function checkFiles(env: (name: string) => string | undefined, refuse: Refuse): void {
+function checkFiles(env: (name: string) => string | undefined, reject: Reject): void {
   for (const name of ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"].flatMap(both)) {
     const path = env(name);
     if (path === undefined) continue;
     try {
       Deno.openSync(path).close();
     } catch {
-      refuse(name, "a file that can be read; it is left out");
+      reject(name, "a readable file; it is ignored");
     }
   }
 }
 
-function checkCompression(env: (name: string) => string | undefined, refuse: Refuse): void {
+function checkCompression(env: (name: string) => string | undefined, reject: Reject): void {
   for (const name of both("COMPRESSION")) {
     const value = env(name);
-    if (value !== undefined && value !== "gzip" && value !== "none") refuse(name, "gzip or none; none is used");
+    if (value !== undefined && value !== "gzip" && value !== "none") reject(name, "gzip or none; none is used");
   }
 }
 
-/** Whether there is somewhere to export to: left to themselves, the exporters take another place for one that cannot be. */
-function canBeReached(env: (name: string) => string | undefined, refuse: Refuse): boolean {
+/** Returns whether the endpoint is valid. The exporters would replace an invalid one with the default. */
+function hasValidEndpoint(env: (name: string) => string | undefined, reject: Reject): boolean {
   const name = both("ENDPOINT").find((name) => env(name) !== undefined);
   if (name === undefined || /^https?:$/.test(URL.parse(env(name)!)?.protocol ?? "")) return true;
-  refuse(name, "an address such as http://127.0.0.1:4318; no traces are exported");
+  reject(name, "an address such as http://127.0.0.1:4318; no traces are exported");
   return false;
 }
 
-function readProtocol(env: (name: string) => string | undefined, refuse: Refuse): SdkSettings["protocol"] {
+function readProtocol(env: (name: string) => string | undefined, reject: Reject): SdkSettings["protocol"] {
   const exporter = env("OTEL_TRACES_EXPORTER") ?? "otlp";
   if (exporter !== "otlp") {
-    refuse("OTEL_TRACES_EXPORTER", "otlp or none; no traces are exported");
+    reject("OTEL_TRACES_EXPORTER", "otlp or none; no traces are exported");
     return undefined;
   }
-  if (!canBeReached(env, refuse)) return undefined;
+  if (!hasValidEndpoint(env, reject)) return undefined;
   const name = env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") === undefined
     ? "OTEL_EXPORTER_OTLP_PROTOCOL"
     : "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
   const protocol = env(name) ?? "http/protobuf";
   if (protocol === "http/protobuf" || protocol === "http/json") return protocol;
-  refuse(name, "http/protobuf or http/json, which collectors take on port 4318; http/protobuf is used");
+  reject(name, "http/protobuf or http/json, which collectors accept on port 4318; http/protobuf is used");
   return "http/protobuf";
 }
 
-function readSampler(env: (name: string) => string | undefined, refuse: Refuse): Sampler {
+function readSampler(env: (name: string) => string | undefined, reject: Reject): Sampler {
   const name = env("OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
   const parentBased = name.startsWith("parentbased_");
-  const root = readRoot(parentBased ? name.slice("parentbased_".length) : name, readRatio(env, refuse));
+  const root = readRoot(parentBased ? name.slice("parentbased_".length) : name, readRatio(env, reject));
   if (root !== undefined) return parentBased ? new ParentBasedSampler({ root }) : root;
-  refuse("OTEL_TRACES_SAMPLER", "always_on, always_off or traceidratio, each also with parentbased_ before it");
+  reject("OTEL_TRACES_SAMPLER", "always_on, always_off or traceidratio, each optionally prefixed with parentbased_");
   return new ParentBasedSampler({ root: new AlwaysOnSampler() });
 }
 
-function readRatio(env: (name: string) => string | undefined, refuse: Refuse): number {
+function readRatio(env: (name: string) => string | undefined, reject: Reject): number {
   const ratio = Number(env("OTEL_TRACES_SAMPLER_ARG") ?? 1);
   if (ratio >= 0 && ratio <= 1) return ratio;
-  refuse("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1; 1 is used");
+  reject("OTEL_TRACES_SAMPLER_ARG", "a number from 0 to 1; 1 is used");
   return 1;
 }
 

@@ -259,11 +259,11 @@ Deno.test("with the collector down, jobs run as ever, it is said once, and nothi
   };
   const pushed = await jobs(["push", "Noop", "--store", bench.url], { env });
   assertEquals(pushed.code, 0);
-  assertMatch(pushed.stderr, /^jobs: Traces cannot be exported, jobs go on: .*ECONNREFUSED.*$/m);
+  assertMatch(pushed.stderr, /^jobs: Traces cannot be exported, jobs continue: .*ECONNREFUSED.*$/m);
   await using server = await bench.server([], env);
   const [warning] = [
     await server.logged(
-      "Traces cannot be exported, jobs go on: connect ECONNREFUSED " + env.OTEL_EXPORTER_OTLP_ENDPOINT.slice(7),
+      "Traces cannot be exported, jobs continue: connect ECONNREFUSED " + env.OTEL_EXPORTER_OTLP_ENDPOINT.slice(7),
     ),
   ];
   assertEquals([warning.level, warning.name], ["warn", "tracing"]);
@@ -297,7 +297,7 @@ Deno.test("a setting that cannot be is named, and the default holds", async () =
   const { stderr } = await jobs(["push", "Noop", "--store", bench.url], {
     env: { ...collector.env, OTEL_TRACES_SAMPLER: "sometimes", OTEL_EXPORTER_OTLP_HEADERS: "x-team=blue" },
   });
-  assertMatch(stderr, /^jobs: OTEL_TRACES_SAMPLER is "sometimes"; wanted: always_on, always_off or traceidratio/);
+  assertMatch(stderr, /^jobs: OTEL_TRACES_SAMPLER is "sometimes"; expected always_on, always_off or traceidratio/);
   await collector.span("send default");
   assertEquals(collector.headers[0]!.get("x-team"), "blue");
 });
@@ -383,6 +383,6 @@ Deno.test("a collector that answers what cannot be read is told of in words, and
   assertEquals(said.length, 1, said.join("\n"));
   assertMatch(said[0]!, /could not deserialize response/);
   assertEquals(await push({ OTEL_EXPORTER_OTLP_ENDPOINT: "foo" }), [
-    'jobs: OTEL_EXPORTER_OTLP_ENDPOINT is "foo"; wanted: an address such as http://127.0.0.1:4318; no traces are exported',
+    'jobs: OTEL_EXPORTER_OTLP_ENDPOINT is "foo"; expected an address such as http://127.0.0.1:4318; no traces are exported',
   ]);
 });

@@ -10,6 +10,7 @@ import { openStore } from "../../store/open.ts";
 import { openTracing } from "../../tracing/tracing.ts";
 import { type Address, serve, urlOf } from "../../web/http/serve.ts";
 import { createWeb, type WebOptions } from "../../web/web.ts";
+import { webOptions, webPrefix } from "../../web/web_settings.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { settingRows } from "../shared/setting_rows.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
@@ -42,26 +43,16 @@ export async function openWeb(
     }),
   );
   try {
-    const prefix = (settings.webPrefix ?? "").replace(/\/+$/, "");
     const web = stack.use(createWeb({
+      ...webOptions(settings, address),
       store,
-      prefix,
-      users: settings.webUsers,
-      readOnly: settings.webReadOnly,
-      hosts: [...settings.webHosts, address.host],
-      proxyHeader: settings.webProxyHeader,
-      proxies: settings.webProxies,
-      tokenRate: settings.webTokenRate,
-      mask: settings.webMask,
       settings: settingRows(config),
-      maxPayloadBytes: settings.maxPayloadBytes,
-      sidekiqWire: settings.sidekiqWire,
       ...(tracing && { tracing }),
       ...more,
     }));
     const server = stack.use(await serve(web, address));
     const open = stack.move();
-    return { url: urlOf(server.address, prefix), [Symbol.asyncDispose]: () => open.disposeAsync() };
+    return { url: urlOf(server.address, webPrefix(settings)), [Symbol.asyncDispose]: () => open.disposeAsync() };
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;

@@ -1,0 +1,109 @@
+/**
+ * Writes log lines to a file or stderr.
+ *
+ *  1. The first line of a turn of the event loop is written when its microtask ends, and further lines together at the end
+ *     of the turn. The first line of a handler that blocks the event loop is therefore written. `kill -9` loses the lines
+ *     of one turn at most.
+ *  2. Lines that cannot be written, because the disk is full or the pipe is closed, are counted. The count is logged when
+ *     writing works again.
+ *
+ * @module
+ */
+import { systemClock } from "../clock.ts";
+
+/** The log cannot be opened. The message is one line for people. */
+export class LogError extends Error {
+  /** `LogError`. */
+  override readonly name = "LogError";
+}
+
+/** More than this many buffered characters are written at once. */
+const MAX_BUFFER_CHARS = 64 * 1024;
+const LINE_BREAK = 10;
+
+/** A log file, or stderr. */
+export class LogOutput {
+  readonly #path: string | undefined;
+  readonly #lostLine: (count: number) => string;
+  readonly #encoder = new TextEncoder();
+  #file: Deno.FsFile | undefined;
+  #buffer = "";
+  #scheduled = false;
+  /** The number of lines lost since the last successful write. */
+  #lost = 0;
+  /** Whether the last write ended within a line. */
+  #torn = false;
+
+  /**
+   * @param path undefined for stderr
+   * @param lostLine returns the line that reports the number of lost lines
+   * @throws {LogError} if the file cannot be opened
+   */
+  constructor(path: string | undefined, lostLine: (count: number) => string) {
+    this.#path = path;
+    this.#lostLine = lostLine;
+    this.#file = this.#open();
+  }
+
+  write(line: string): void {
+    this.#buffer += line + "\n";
+    if (this.#buffer.length > MAX_BUFFER_CHARS) return this.flush();
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.flush();
+      void systemClock.turn().then(() => {
+        this.#scheduled = false;
+        this.flush();
+      });
+    });
+  }
+
+  flush(): void {
+    if (this.#buffer === "") return;
+    const text = this.#buffer;
+    this.#buffer = "";
+    if (this.#lost > 0 && this.#send(this.#lostLine(this.#lost) + "\n") === 0) this.#lost = 0;
+    this.#lost += this.#send(text);
+  }
+
+  /** Opens the new file before closing the old one, which stays in use if that fails. */
+  reopen(): void {
+    this.flush();
+    const old = this.#file;
+    this.#file = this.#open();
+    this.#torn = false;
+    old?.close();
+  }
+
+  close(): void {
+    this.flush();
+    this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #open(): Deno.FsFile | undefined {
+    if (this.#path === undefined) return undefined;
+    try {
+      return Deno.openSync(this.#path, { append: true, create: true, mode: 0o640 });
+    } catch (error) {
+      const reason = error instanceof Deno.errors.NotFound ? "no such folder" : (error as Error).message;
+      throw new LogError(`Log file "${this.#path}" cannot be opened: ${reason}`);
+    }
+  }
+
+  /** Writes whole lines. Returns the number of lines that were not written whole. */
+  #send(lines: string): number {
+    const out = this.#file ?? Deno.stderr;
+    const begin = this.#torn ? 1 : 0;
+    const bytes = this.#encoder.encode(this.#torn ? "\n" + lines : lines);
+    let sent = 0;
+    try {
+      while (sent < bytes.length) sent += out.writeSync(bytes.subarray(sent));
+    } catch {
+      // The lines that were not written are counted below.
+    }
+    if (sent > 0) this.#torn = bytes[sent - 1] !== LINE_BREAK;
+    return bytes.subarray(Math.max(sent, begin)).reduce((lines, byte) => byte === LINE_BREAK ? lines + 1 : lines, 0);
+  }
+}
