@@ -48,7 +48,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
     for (let i = 0; i < 3; i++) await bench.push("Noop", [i], { queue: "later" });
     await using terminal = await open(bench);
 
-    const screen = await terminal.sees(/Running 1/);
+    // The progress of a job reaches the store with a later heartbeat.
+    const screen = await terminal.sees(/Running 1[^]* 40 percent/);
     assertMatch(screen, /^› \S+:\d+:\S+ +blue +■\S* +1\/10 default mail +\d+ MB .*running$/m);
     assertMatch(screen, new RegExp(`Wait\\(".* ${waits} default .* 40 percent`));
     assertMatch(screen, /later +3 .*paused$/m);

@@ -183,11 +183,11 @@ Deno.test("A job in a list may be as large as a payload may be, written in any w
   assertEquals([large.status, large.value.error.message.includes("job 2")], [413, true]);
   for (
     const [body, problem] of [
-      ["[{},]", "no JSON"],
-      ["[{}{}]", "no JSON"],
-      ["[{}", "no JSON"],
-      ["[{}] x", "no JSON"],
-      ["[,{}]", "no JSON"],
+      ["[{},]", "invalid JSON"],
+      ["[{}{}]", "invalid JSON"],
+      ["[{}", "invalid JSON"],
+      ["[{}] x", "invalid JSON"],
+      ["[,{}]", "invalid JSON"],
     ] as const
   ) {
     const { status, value } = await send(body);
