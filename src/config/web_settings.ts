@@ -67,4 +67,10 @@ export const WEB_SETTINGS = {
     default: [],
     about: "hide the values of fields with these names, in addition to password, token, secret and similar ones",
   }),
+  webTraceUrl: setting<string | undefined>({
+    key: "web.traceUrl",
+    kind: optionalText,
+    default: undefined,
+    about: "link from a job to its trace, for example https://jaeger.example.com/trace/{traceId}",
+  }),
 } as const;

@@ -20,6 +20,16 @@ export interface FailureFacts {
   readonly retryQueue?: string | undefined;
   /** The number of stack lines to keep; `true` for all. */
   readonly backtrace?: boolean | number | undefined;
+  /** The worker of the attempt, and the duration if it is known. */
+  readonly attempt?: AttemptFacts | undefined;
+}
+
+/** The attempt that failed. */
+export interface AttemptFacts {
+  /** The worker ID. */
+  readonly worker: string;
+  /** The duration in milliseconds; absent if the worker went offline. */
+  readonly ms?: number;
 }
 
 /** Returns the text of the payload with the failure, and without `enqueued_at`. */
@@ -40,7 +50,7 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     ...((count === 0 || payload.failed_at === undefined) && { failed_at: time }),
     ...(count > 0 && { retried_at: time }),
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(withoutMarkup))) }),
-    errors: addError(payload.errors, { ...error, class: errorClass }, count, now, wire),
+    errors: addError(payload.errors, { ...error, ...facts.attempt, class: errorClass }, count, now, wire),
     enqueued_at: undefined,
     // The attempt ended, so the job did not kill its worker.
     suspected: undefined,
@@ -66,6 +76,7 @@ const MAX_ERRORS = 10;
 const MAX_MESSAGE = 1_000;
 const MAX_CAUSE = 200;
 const MAX_CAUSES = 3;
+const MAX_WORKER = 200;
 
 /** One failure in the `errors` of a payload. Sidekiq's own fields describe only the last failure. */
 export interface PastError {
@@ -79,6 +90,10 @@ export interface PastError {
   readonly causes?: readonly string[];
   /** The number of the attempt, from 1, including those before a retry by hand. Absent if an older version wrote it. */
   readonly try?: number;
+  /** The ID of the worker, at most 200 characters. Absent if an older version wrote it. */
+  readonly worker?: string;
+  /** The duration of the attempt in milliseconds. Absent if it is unknown. */
+  readonly ms?: number;
 }
 
 /** Returns the failures in the `errors` of a payload, earliest first, without invalid entries. */
@@ -93,7 +108,9 @@ export function readErrors(value: unknown): readonly PastError[] {
  */
 export function addError(
   before: unknown,
-  error: { readonly class: string; readonly message: string; readonly causes?: readonly string[] },
+  error:
+    & { readonly class: string; readonly message: string; readonly causes?: readonly string[] }
+    & Partial<AttemptFacts>,
   failures: number,
   now: number,
   wire: 7 | 8,
@@ -103,7 +120,9 @@ export function addError(
   const kept = errors.slice(1 - MAX_ERRORS).map((one) =>
     errorText({ ...one, at: readWireTime(one.at)! }, attemptOf(one), wire)
   );
-  const last = { at: now, error_class: error.class, error_message: error.message, causes: error.causes ?? [] };
+  const { class: error_class, message: error_message, causes = [], worker, ms } = error;
+  const attempt = { ...(worker !== undefined && { worker }), ...(ms !== undefined && { ms }) };
+  const last = { at: now, error_class, error_message, causes, ...attempt };
   return `[${[...kept, errorText(last, number, wire)].join(",")}]`;
 }
 
@@ -125,7 +144,7 @@ function attemptOf(error: PastError | undefined): number | undefined {
 
 /** Returns the text of one failure. `JSON.stringify` drops the fraction of `1.0`, which Sidekiq 8 then reads as milliseconds: hence `wireTime`. */
 function errorText(
-  { at, error_class, error_message, causes }: PastError,
+  { at, error_class, error_message, causes, worker, ms }: PastError,
   number: number | undefined,
   wire: 7 | 8,
 ): string {
@@ -135,8 +154,15 @@ function errorText(
     ...(isTexts(causes) && causes.length > 0 &&
       { causes: causes.slice(0, MAX_CAUSES).map((cause) => cause.slice(0, MAX_CAUSE).toWellFormed()) }),
     ...(number !== undefined && { try: number }),
+    ...(typeof worker === "string" && { worker: worker.slice(0, MAX_WORKER).toWellFormed() }),
+    ...(isDuration(ms) && { ms: Math.round(ms) }),
   };
   return `{"at":${wireTime(at, wire)},${JSON.stringify(fields).slice(1)}`;
+}
+
+/** Returns whether a value is a duration in milliseconds. Any program may have written it. */
+export function isDuration(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value < 1e15;
 }
 
 function isTexts(value: unknown): value is readonly string[] {

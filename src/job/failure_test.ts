@@ -42,6 +42,18 @@ Deno.test("A later failure increases the count, keeps failed_at and sets retried
   assertEquals([lost.failed_at, lost.retried_at], [1700000000.123, 1700000000.123]);
 });
 
+Deno.test("each failure keeps its worker and its duration, and later ones don't change them", () => {
+  const first = failed(`{"class":"A","args":[]}`, { attempt: { worker: "web1:7:a", ms: 2_100.4 } });
+  const second = JSON.parse(failed(first, { attempt: { worker: `${"x".repeat(300)}` } })).errors;
+  assertEquals(second.map(({ worker, ms }: PastError) => [worker, ms]), [["web1:7:a", 2_100], [
+    "x".repeat(200),
+    undefined,
+  ]]);
+  const foreign = [{ at: 1.5, error_class: "E", error_message: "", worker: 7, ms: "long" }];
+  const [kept] = JSON.parse(failed(JSON.stringify({ class: "A", args: [], errors: foreign }))).errors;
+  assertEquals([kept.worker, kept.ms], [undefined, undefined]);
+});
+
 Deno.test("The payload keeps the last ten failures in order, with shortened messages", () => {
   let raw = `{"class":"A","args":[],"errors":[7,{"at":"x"},null]}`;
   for (let n = 1; n <= 12; n++) {

@@ -151,7 +151,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     tasks,
     buffer: fetcher.buffer,
     settler,
-    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier") }),
+    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier"), owner }),
     registry,
     classCounters,
     stopNotice,

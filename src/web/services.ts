@@ -60,6 +60,8 @@ export interface Services {
   readonly counts: (() => Promise<readonly WorkerCounts[]>) | undefined;
   /** Returns why this process fetches no jobs now; undefined if it does. Absent in a process that never does. */
   readonly notReady: (() => string | undefined) | undefined;
+  /** The URL of a trace in a tracing UI, with `{traceId}`. */
+  readonly traceUrl: string | undefined;
   /** Precedes every path: empty, or `/jobs`. */
   readonly prefix: string;
   readonly maxPayloadBytes: number;

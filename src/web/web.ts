@@ -44,6 +44,8 @@ export interface WebOptions {
   readonly tokenRate?: number;
   /** Names of fields whose values are secrets, in addition to the built-in ones. */
   readonly mask?: readonly string[];
+  /** The URL of a trace in a tracing UI, with `{traceId}`. Pages of traced jobs link to it. */
+  readonly traceUrl?: string | undefined;
   /** The settings as loaded, for their page. */
   readonly settings?: readonly SettingRow[];
   /** Classes that this process has handlers for. */
@@ -80,12 +82,17 @@ export interface Web extends AsyncDisposable {
 /**
  * Creates the dashboard and API, and starts to follow the counts of the store. Dispose of the result to stop.
  *
- * @throws {RangeError} if an account, the proxy settings or the prefix are invalid
+ * @throws {RangeError} if an account, the proxy settings, the prefix or the trace URL are invalid
  */
 export function createWeb(options: WebOptions): Web {
   const { store, clock = systemClock, prefix = "" } = options;
   if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
     throw new RangeError(`Invalid prefix "${prefix}": expected a path such as /jobs, without a slash at its end`);
+  }
+  if (options.traceUrl !== undefined && !/^https?:\/\/[^\s]*\{traceId\}/.test(options.traceUrl)) {
+    throw new RangeError(
+      `Invalid web.traceUrl "${options.traceUrl}": expected a URL with {traceId}, for example https://jaeger.example.com/trace/{traceId}`,
+    );
   }
   const log = logger("web", clock);
   const maxPayloadBytes = options.maxPayloadBytes ?? 1024 * 1024;
@@ -127,6 +134,7 @@ export function createWeb(options: WebOptions): Web {
     slices: new CooperativeQueue(clock),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
+    traceUrl: options.traceUrl,
     counts: options.counts,
     notReady: options.notReady,
   };

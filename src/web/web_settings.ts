@@ -23,6 +23,7 @@ export function webOptions(settings: Settings, address: Address) {
     proxies: settings.webProxies,
     tokenRate: settings.webTokenRate,
     mask: settings.webMask,
+    traceUrl: settings.webTraceUrl,
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
   } satisfies Partial<WebOptions>;

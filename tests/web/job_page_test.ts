@@ -62,7 +62,7 @@ onBothStores("What Sidekiq wrote of its failures is shown as far as it goes", as
   await bury(store, "d1", { failed_at: 1.7e9, retried_at: 1.7e9 + 60, retry_count: 2, errors: "none of ours" });
   const { text } = await visitor().visit("/jobs/d1");
   const shown = steps(text).filter((step) => step.startsWith("Attempt"));
-  assertEquals(shown.map((step) => step.replace(/ \d+[a-z].*? ago( after \w+)?/, "")), [
+  assertEquals(shown.map((step) => step.replace(/ \d+[a-z].*? ago( \w+ later)?/, "")), [
     "Attempt 1 failed (not kept)",
     "Attempt 3 failed RangeError: no luck",
   ]);
@@ -140,7 +140,7 @@ onBothStores("An ended job shows a timeline with every attempt, and its log", as
     };
     return store.results.keep({ jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
   };
-  const errors = [{ at: 1.7e9, error_class: "FirstError", error_message: "no luck" }];
+  const errors = [{ at: 1.7e9, error_class: "FirstError", error_message: "no luck", worker: "web1:7:abc", ms: 2_100 }];
   const payload = { class: "Report", args: [], retry_count: 0, errors };
   await record("e1", { state: "done", attempt: 2, elapsed_ms: 1_234, payload, log: ["began", "ended"] });
   await record("e2", { state: "failed", attempt: 2, error: { class: "LastError", message: "worse" }, payload });
@@ -149,10 +149,30 @@ onBothStores("An ended job shows a timeline with every attempt, and its log", as
   assertStringIncludes(done, "began\nended");
   const [pushed, first, started, ended, ...more] = steps(done);
   assertEquals([pushed, more], ["Pushed", []]);
-  assertMatch(first!, /^Attempt 1 failed .* FirstError: no luck$/);
+  assertMatch(first!, /^Attempt 1 failed after 2\.1s .* on web1:7:abc FirstError: no luck$/);
   assertMatch(started!, /^Attempt 2 started /);
   assertMatch(ended!, /^now: Succeeded (now|\d+s ago).* took 1\.2s$/);
   const failed = (await someone.visit("/jobs/e2")).text;
   assertMatch(steps(failed).at(-1)!, /^now: Failed .* LastError: worse$/);
   assertMatch(steps(failed)[1]!, /^Attempt 1 failed .* FirstError: no luck$/);
 });
+
+onBothStores("a traced job links to its trace, by an ID that can't change the link", async ({ store, visitor }) => {
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await bury(store, "d1", { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+  await bury(store, "d2", { traceparent: `00-"><script>-00f067aa0ba902b7-01` });
+  const body = JSON.stringify({
+    jid: "e1",
+    class: "Report",
+    queue: "default",
+    state: "done",
+    ended_at: 1,
+    payload: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+  });
+  await store.results.keep({ jid: "e1", ttlMs: Infinity, body });
+  const linkIn = async (jid: string) =>
+    /href="(https:[^"]*)"[^>]*>\s*Trace/.exec((await visitor().visit(`/jobs/${jid}`)).text)?.[1];
+  assertEquals(await linkIn("d1"), `https://traces.example/t/${trace}`);
+  assertEquals(await linkIn("e1"), `https://traces.example/t/${trace}`);
+  assertEquals(await linkIn("d2"), undefined);
+}, { traceUrl: "https://traces.example/t/{traceId}" });

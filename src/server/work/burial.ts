@@ -50,7 +50,7 @@ export class Burial {
     const { results, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
     const running = new RunningJob(job, queue, this.#services);
-    const outcome = results.died(await retrier.outcome(token, running, error), running, error, owner);
+    const outcome = results.died(await retrier.outcome(token, running, error, { owner }), running, error, owner);
     return withBatch(withSteps(outcome, running, { error }), job, "cancelled");
   }
 }

@@ -220,7 +220,7 @@ export class Processor implements Component {
   }
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
-    const outcome = await this.#services.retrier.outcome(lease.token, job, error);
+    const outcome = await this.#services.retrier.outcome(lease.token, job, error, { since });
     return withBatch(this.#services.results.failed(outcome, job, error, since), job.job, "cancelled");
   }
 

@@ -32,6 +32,16 @@ export interface RetrierOptions {
   readonly registry: Registry;
   readonly hooks: Hooks;
   readonly log: Log;
+  /** The ID of this worker. */
+  readonly owner: string;
+}
+
+/** The circumstances of a failed attempt. */
+export interface FailedAttempt {
+  /** When it began, on the monotonic clock. Absent if it ran in another worker. */
+  readonly since?: number;
+  /** The worker that performed it. Default: this one. */
+  readonly owner?: string;
 }
 
 /** Turns failures into outcomes. */
@@ -43,7 +53,7 @@ export class Retrier {
   }
 
   /** Returns the outcome of a job whose handler has thrown. Never rejects. */
-  async outcome(token: string, job: RunningJob, error: unknown): Promise<AttemptOutcome> {
+  async outcome(token: string, job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptOutcome> {
     if (error instanceof Cancelled) return this.cancelled(token, job);
     const { clock, settings, registry, log } = this.#options;
     const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random: Math.random };
@@ -67,7 +77,7 @@ export class Retrier {
     });
     this.#report(job, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
-    return this.#outcomeOf(token, job, error, options, decision);
+    return this.#outcomeOf(token, job, error, { options, decision, attempt });
   }
 
   /** Returns the outcome of a cancelled job: cancelling isn't a failure. */
@@ -80,8 +90,11 @@ export class Retrier {
     token: string,
     { job, queue }: RunningJob,
     error: unknown,
-    options: HandlerOptions,
-    decision: Decision,
+    { options, decision, attempt: { since, owner = this.#options.owner } }: {
+      readonly options: HandlerOptions;
+      readonly decision: Decision;
+      readonly attempt: FailedAttempt;
+    },
   ): AttemptOutcome {
     if (decision.kind === "snooze") {
       const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined, no_handler_since: undefined });
@@ -97,6 +110,7 @@ export class Retrier {
       wire: this.#options.settings.sidekiqWire,
       retryQueue: options.retry_queue,
       backtrace: job.payload.backtrace ?? options.backtrace,
+      attempt: { worker: owner, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
     });
     // It stays with a job that has waited too long: from then on each of its attempts counts.
     const hasWaited = job.payload.no_handler_since !== undefined && !isHandlerMissing(error);

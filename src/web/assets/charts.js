@@ -32,6 +32,10 @@
       height: 150,
       legend: { live: true },
       cursor: { y: false, points: { show: !chart.bars } },
+      hooks: {
+        // Without a hovered step, the legend shows the latest.
+        setCursor: [(u) => u.cursor.idx === null && u.setLegend({ idx: lastIndex(chart) }, false)],
+      },
       scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, 1)] } },
       axes: [
         {
@@ -62,6 +66,9 @@
     };
   };
 
+  const lastIndex = ({ times, series }) =>
+    Math.max(...series.map(({ values }) => values.findLastIndex((value) => value !== null)), times.length > 0 ? 0 : -1);
+
   const draw = (figure) => {
     const chart = JSON.parse(figure.dataset.chart);
     const place = figure.querySelector(".plot");
@@ -74,7 +81,10 @@
       chart.times,
       ...chart.series.map(({ values }) => values.length > 0 ? values : chart.times.map(() => null)),
     ];
-    if (isKnown) plots.set(figure, new uPlot(options(chart, width), data, place));
+    if (!isKnown) return;
+    const plot = new uPlot(options(chart, width), data, place);
+    plots.set(figure, plot);
+    plot.setLegend({ idx: lastIndex(chart) });
   };
 
   const all = () => document.querySelectorAll("figure[data-chart]");

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
+import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 
 /** One failure. */
@@ -14,6 +14,10 @@ export interface Attempt {
   readonly at: number | undefined;
   /** `Class: message`. */
   readonly error: string;
+  /** The ID of the worker; undefined if unknown. */
+  readonly worker?: string | undefined;
+  /** The duration in milliseconds; undefined if unknown. */
+  readonly ms?: number | undefined;
 }
 
 /** The fields of a payload that are read. Each may be missing, or hold any value. */
@@ -30,10 +34,12 @@ export function attemptsOf(payload: Failed, failures: number): Attempt[] {
   const errors = readErrors(payload.errors);
   if (errors.length > 0) {
     const numbers = attemptNumbers(errors, failures);
-    return errors.map(({ at, error_class, error_message, causes }, i) => ({
+    return errors.map(({ at, error_class, error_message, causes, worker, ms }, i) => ({
       number: numbers[i],
       at: readWireTime(at),
       error: [`${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),
+      worker: typeof worker === "string" ? worker : undefined,
+      ms: isDuration(ms) ? ms : undefined,
     })).reverse();
   }
   if (typeof payload.error_class !== "string") return [];

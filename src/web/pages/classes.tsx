@@ -121,7 +121,7 @@ function ClassTable({ view, classes, window, sort }: {
         <tbody>
           {classes.map((one) => (
             <tr>
-              <td data-label="Class">
+              <td class="name" data-label="Class" title={one.class}>
                 <a class="class" href={classPath(view, one.class, window)}>{one.class}</a>
               </td>
               <td class="num" data-label="Runs">{number(one.processed)}</td>

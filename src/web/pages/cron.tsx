@@ -97,11 +97,11 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
             <td data-label="Last run">
               <Last view={view} record={entry.last} />
             </td>
-            <td class="short" data-label="Job" title={entry.definition?.class}>
-              {entry.definition?.class}
+            <td class="name" data-label="Job" title={entry.definition?.class}>
               {entry.live !== undefined && (
                 <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
               )}
+              {entry.definition?.class}
             </td>
             {view.canAct && (
               <td class="acts">

@@ -79,7 +79,7 @@ function GroupTable({ view, set, path, filter, groups }: {
           const only = { ...filter, class: group.class, ...(group.error !== "" && { error: group.error }) };
           return (
             <tr>
-              <td data-label="Class">
+              <td class="name" data-label="Class" title={group.class}>
                 <a class="class" href={link(view, path, only)}>{group.class}</a>
               </td>
               <td class="error" data-label="Error" title={group.error}>

@@ -15,7 +15,7 @@ import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
-import { Empty, link, Time, type View } from "./view.tsx";
+import { Empty, link, Time, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
@@ -187,9 +187,10 @@ function stepsOf(job: EndedJob): Step[] {
       ...(worker && { note: `on ${worker}` }),
     });
   }
-  const took = job.elapsed_ms === undefined ? undefined : `took ${durationOf(job)}`;
+  const isEnd = job.started_at !== undefined;
+  const note = isEnd || job.elapsed_ms === undefined ? undefined : `took ${durationOf(job)}`;
   const error = job.error && `${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 1_000);
-  return [...steps, { title: titleCase(name), at: job.ended_at, kind: kinds[name], isNow: true, note: took, error }];
+  return [...steps, { title: titleCase(name), at: job.ended_at, kind: kinds[name], isNow: true, isEnd, note, error }];
 }
 
 function titleCase(name: string): string {
@@ -213,6 +214,8 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
           <h1>{text(job.class)}</h1>
           <State job={job} />
           <span class="note mono">{job.jid}</span>
+          <span class="grow"></span>
+          <TraceLink view={view} payload={job.payload} />
         </div>
 
         {job.error && (

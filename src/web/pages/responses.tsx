@@ -35,6 +35,7 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
     stats,
     counts: countsOf(stats),
     storeUrl: services.store.url,
+    traceUrl: services.traceUrl,
     operations: services.operations.list(),
     flash: takeFlash(services, c),
     theme: THEMES.includes(theme ?? "") ? theme : undefined,

@@ -18,6 +18,8 @@ export interface Step {
   /** Whether this is the current state. */
   readonly isNow?: boolean;
   readonly note?: string | undefined;
+  /** Whether the time since the step before is the duration of an attempt. */
+  readonly isEnd?: boolean;
   readonly error?: string | undefined;
   readonly children?: Child;
 }
@@ -25,10 +27,12 @@ export interface Step {
 /** Returns a step for each failed attempt, the earliest first; `attempts` are the latest first. */
 export function attemptSteps(attempts: readonly Attempt[]): Step[] {
   const first = attempts.at(-1)?.number;
-  const steps = attempts.toReversed().map(({ number, at, error }): Step => ({
-    title: number === undefined ? "An attempt failed" : `Attempt ${number} failed`,
+  const steps = attempts.toReversed().map(({ number, at, error, worker, ms }): Step => ({
+    title: (number === undefined ? "An attempt failed" : `Attempt ${number} failed`) +
+      (ms === undefined ? "" : ` after ${formatDuration(ms)}`),
     at,
     kind: "bad",
+    note: worker === undefined ? undefined : `on ${worker}`,
     error,
   }));
   if (first === undefined || first <= 1) return steps;
@@ -50,7 +54,8 @@ export function Timeline({ view, steps }: { readonly view: View; readonly steps:
             <li class={`${step.kind ?? ""} ${step.isNow ? "now" : ""}`} aria-current={step.isNow ? "step" : undefined}>
               <div>
                 <b>{step.title}</b> {step.at !== undefined && <Time at={step.at} now={view.now} />}{" "}
-                {since !== undefined && <span class="note">after {since}</span>}{" "}
+                {since !== undefined && <span class="note">{step.isEnd ? `took ${since}` : `${since} later`}</span>}
+                {" "}
                 {step.note !== undefined && <span class="note">{step.note}</span>}
               </div>
               {step.error !== undefined && <p class="error">{step.error}</p>}

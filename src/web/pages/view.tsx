@@ -32,6 +32,8 @@ export interface View {
   readonly stats: Stats;
   readonly counts: Counts;
   readonly storeUrl: string;
+  /** The URL of a trace in a tracing UI, with `{traceId}`. */
+  readonly traceUrl: string | undefined;
   readonly operations: readonly Operation[];
   readonly flash: Flash | undefined;
   readonly theme: string | undefined;
@@ -57,6 +59,20 @@ export function Time({ at, now }: { readonly at: number | undefined; readonly no
   const iso = isoTime(at);
   if (iso === undefined) return <span>–</span>;
   return <time datetime={iso} title={iso}>{relative(at, now)}</time>;
+}
+
+/** A link to the trace that a payload names, if the tracing UI is configured. */
+export function TraceLink({ view, payload }: {
+  readonly view: View;
+  readonly payload: Readonly<Record<string, unknown>> | undefined;
+}) {
+  const [, traceId] = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(String(payload?.["traceparent"])) ?? [];
+  if (traceId === undefined || view.traceUrl === undefined) return null;
+  return (
+    <a class="button" href={view.traceUrl.replaceAll("{traceId}", traceId)} rel="noreferrer">
+      Trace
+    </a>
+  );
 }
 
 /** Hidden fields of a form: the token, and those given. */
