@@ -72,6 +72,7 @@ export const COVERED: readonly string[] = [
   "lint/",
   "docs/internals/",
   "src/server/",
+  "src/store/",
   "docs/architecture.md",
   "docs/contributing.md",
   "docs/start/",

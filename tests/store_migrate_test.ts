@@ -1,5 +1,5 @@
 /**
- * Moving a store: SQLite → Redis and back, stopped and killed on the way.
+ * Migrates a store from SQLite to Redis and back, stopped and killed at any step.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { interceptStore } from "./support/intercept.ts";
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-/** A store on each side, both empty, and time on the SQLite side. */
+/** Opens two empty stores. The time of the SQLite store can be advanced. */
 async function openBoth(): Promise<
   { sqlite: Store; redis: Store; advance(ms: number): void } & AsyncDisposable
 > {
@@ -56,7 +56,7 @@ const PLACES: Place[] = [
   { in: "dead" },
 ];
 
-/** Everything a store has, place by place. */
+/** Returns the contents of a store, place by place. */
 async function everything(store: Store): Promise<unknown[]> {
   return await Promise.all(PLACES.map(async (place) => {
     const all = await entries(store, place);
@@ -81,7 +81,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
-  Deno.test(`move: ${name}: everything is where it was, as it was, in its order`, async () => {
+  Deno.test(`migrate ${name}: all jobs keep their places, their payloads and their order`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     await fill(from);
@@ -110,7 +110,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
-  Deno.test(`move: ${name}: a pause goes along, and is no longer where it was; killed at any step, none is lost`, async () => {
+  Deno.test(`migrate ${name}: pauses are copied, then end at the source; none is lost if it is killed at any step`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -132,7 +132,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`move: ${name}: killed at any step and run again, nothing is lost and nothing there twice`, async () => {
+  Deno.test(`migrate ${name}: killed at any step and run again, it loses and duplicates no job`, async () => {
     // Dies right before, or right after, the n-th of its steps; then a new run does the rest.
     for (let n = 0;; n++) {
       await using t = await openBoth();
@@ -153,7 +153,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`move: ${name}: killed at any step and run again, jobs alike to the last byte all arrive once`, async () => {
+  Deno.test(`migrate ${name}: killed at any step and run again, it migrates byte-identical jobs once each`, async () => {
     // Without a jid, so that nothing tells one from another; more than one batch of them.
     const alike = { payload: '{"class":"A","args":[]}' };
     for (let n = 0;; n++) {
@@ -172,7 +172,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
   });
 }
 
-Deno.test("move: the target may be working, and what it has finished does not come back", async () => {
+Deno.test("migrate: workers of the target may run, and jobs that they finish don't return", async () => {
   await using t = await openBoth();
   await t.sqlite.jobs.enqueue(jobs(1, 3));
   const dying = mortal(3); // after the first batch came in
@@ -186,7 +186,7 @@ Deno.test("move: the target may be working, and what it has finished does not co
   assertEquals((await t.sqlite.admin.stats()).enqueued, 0);
 });
 
-Deno.test("move: behind what the target has", async () => {
+Deno.test("migrate: jobs arrive behind those of the target", async () => {
   await using t = await openBoth();
   await t.redis.jobs.enqueue([job(1)]);
   await t.sqlite.jobs.enqueue([job(2), job(3)]);
@@ -194,7 +194,7 @@ Deno.test("move: behind what the target has", async () => {
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
-Deno.test("move: not while somebody works on the source; what the dead had goes along", async () => {
+Deno.test("migrate: refuses while workers of the source are alive, and migrates the leases of offline ones", async () => {
   await using t = await openBoth();
   const owner = await register(t.sqlite);
   await t.sqlite.jobs.enqueue(jobs(1, 3));
@@ -206,7 +206,7 @@ Deno.test("move: not while somebody works on the source; what the dead had goes 
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
-Deno.test("move: a unique lock goes along", async () => {
+Deno.test("migrate: unique locks are copied", async () => {
   await using t = await openBoth();
   const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';
   const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
@@ -217,7 +217,7 @@ Deno.test("move: a unique lock goes along", async () => {
 });
 
 for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
-  Deno.test(`move: ${direction}: the steps of a job go along, and a signal still reaches its wait`, async () => {
+  Deno.test(`migrate ${direction}: steps of a job are copied, and a signal still ends its wait`, async () => {
     await using t = await openBoth();
     const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const owner = await register(from);
@@ -250,7 +250,7 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
   });
 }
 
-Deno.test("move: the crontab goes along, with what is remembered of it, unless the target has the entry", async () => {
+Deno.test("migrate: cron entries are copied with their state, unless the target has the entry", async () => {
   await using t = await openBoth();
   const write = { version: 0, jobs: [], awaited: false };
   await t.sqlite.cron.write([
@@ -269,7 +269,7 @@ Deno.test("move: the crontab goes along, with what is remembered of it, unless t
   assertEquals((await t.sqlite.cron.read()).entries, []);
 });
 
-Deno.test("move: stopped by its signal, the rest stays", async () => {
+Deno.test("migrate: stopped by its signal, it leaves the rest in the source", async () => {
   await using t = await openBoth();
   await t.sqlite.jobs.enqueue(jobs(1, 1_200));
   const stop = new AbortController();
@@ -288,7 +288,7 @@ async function pausedIn(store: Store): Promise<string[]> {
   return (await store.admin.stats()).queues.filter(({ paused }) => paused).map(({ name }) => name);
 }
 
-Deno.test("move: not from a store to itself, whatever its addresses; nothing is changed", async () => {
+Deno.test("migrate: refuses a store and itself by different addresses, and changes nothing", async () => {
   await using t = await openBoth();
   await using folder = await temporaryFolder();
   await Deno.symlink(folder.path, `${folder.path}/link`);
@@ -302,14 +302,14 @@ Deno.test("move: not from a store to itself, whatever its addresses; nothing is 
     await using from = await openStore(one!);
     await from.jobs.enqueue([job(1)]);
     await using to = await openStore(other!);
-    await assertRejects(() => migrateStore(from, to), MigrateError, "are one and the same store; wanted: two");
+    await assertRejects(() => migrateStore(from, to), MigrateError, "are the same store: expected two stores");
     assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
     await from.admin.editSome({ in: "queue", queue: "default" }, "delete", 1);
   }
   assertEquals(await redis.cli("KEYS", "jobs:imported:*"), "");
 });
 
-Deno.test("move: jobs stay in their groups, in order, there and back", async () => {
+Deno.test("migrate: jobs keep their groups and their order", async () => {
   await using t = await openBoth();
   const grouped = (n: number, group: string) => {
     const one = job(n);
@@ -325,7 +325,7 @@ Deno.test("move: jobs stay in their groups, in order, there and back", async () 
   }
 });
 
-Deno.test("move: from one database of a server to another", async () => {
+Deno.test("migrate: works between two databases of one server", async () => {
   await using t = await openBoth();
   await using other = await openStore(`redis://127.0.0.1:${redis.port}/1`);
   await t.redis.jobs.enqueue(jobs(1, 3));

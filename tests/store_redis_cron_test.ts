@@ -8,7 +8,7 @@ import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 import { interceptStore } from "./support/intercept.ts";
 
-Deno.test("redis: an occurrence whose answer was lost is stored once, and answered as if it had not been lost", async () => {
+Deno.test("redis: an occurrence whose reply was lost is stored once, and the repeated write returns the same", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
@@ -23,7 +23,7 @@ Deno.test("redis: an occurrence whose answer was lost is stored once, and answer
   assertEquals(await store.cron.history("a", 10), ["{}", "{}"]);
 });
 
-Deno.test("redis: a cron entry that is run by hand enqueues one job when the answer is lost", async () => {
+Deno.test("redis: a cron entry that is run by hand enqueues one job if the reply is lost", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
@@ -42,7 +42,7 @@ Deno.test("redis: a cron entry that is run by hand enqueues one job when the ans
   assertEquals(writes, 1);
 });
 
-Deno.test("redis: a cron entry is removed when the answer is lost", async () => {
+Deno.test("redis: a cron entry is removed if the reply is lost", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);

@@ -116,7 +116,7 @@ Deno.test("redis edit: a script walks through one half of a long queue", async (
   ]);
 });
 
-Deno.test("redis edit: reads a queue once for all entries that are no longer in it", async () => {
+Deno.test("redis edit: reads a queue once for all entries that have left it", async () => {
   await using store = await openEmpty();
   await fill(5_000);
   const gone = refsAt(5_000, 5_099);
@@ -127,7 +127,7 @@ Deno.test("redis edit: reads a queue once for all entries that are no longer in 
   assert(reads <= gone.length + 20, `${reads} reads`);
 });
 
-Deno.test("redis edit: a ref with an absurd position is an entry that is gone", async () => {
+Deno.test("redis edit: ignores a ref with an absurd position", async () => {
   await using store = await openEmpty();
   await fill(10);
   const ref = refOf("gone", Number.MAX_SAFE_INTEGER);
@@ -135,7 +135,7 @@ Deno.test("redis edit: a ref with an absurd position is an entry that is gone", 
   assertEquals(await store.admin.get(ref), undefined);
 });
 
-Deno.test("redis edit: while jobs are taken and given back, each is edited or taken, once", async () => {
+Deno.test("redis edit: each job is edited or taken once while workers take and release jobs", async () => {
   await using store = await openEmpty();
   await using other = await openStore(redis.url);
   await fill(10_000);
@@ -179,7 +179,7 @@ async function withEachAnswerLost(run: (store: Store, cut: () => void) => Promis
   }
 }
 
-Deno.test("redis edit: sent again because its answer was lost, it edits no other job that is alike", async () => {
+Deno.test("redis edit: an edit whose reply was lost doesn't edit a second, identical job", async () => {
   await withEachAnswerLost(async (store, cut) => {
     const alike = { payload: '{"class":"A","args":[0]}' };
     await store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
@@ -191,7 +191,7 @@ Deno.test("redis edit: sent again because its answer was lost, it edits no other
   });
 });
 
-Deno.test("redis edit: a job whose cancelling is sent again because its answer was lost is removed, not gone", async () => {
+Deno.test("redis edit: a cancel whose reply was lost reports the job as removed", async () => {
   await withEachAnswerLost(async (store, cut) => {
     await store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     for (const n of [1, 2]) {
@@ -202,7 +202,7 @@ Deno.test("redis edit: a job whose cancelling is sent again because its answer w
   });
 });
 
-Deno.test("redis edit: jobs alike to the last byte go to a set with few commands each, and stay short", async () => {
+Deno.test("redis edit: byte-identical jobs move to a set with few commands each, and stay short", async () => {
   await using store = await openEmpty();
   const payload = '{"class":"A","args":[]}';
   await redis.cli("EVAL", "for _ = 1, 1000 do redis.call('LPUSH', 'queue:default', ARGV[1]) end", "0", payload);
@@ -216,7 +216,7 @@ Deno.test("redis edit: jobs alike to the last byte go to a set with few commands
   assert(dead.every((entry) => entry.payload.trimEnd() === payload && entry.payload.length < payload.length + 10));
 });
 
-Deno.test("redis edit: a lowered limit of dead jobs drops at most 1,000 of them with each step", async () => {
+Deno.test("redis edit: a lowered limit of dead jobs drops at most 1,000 of them per step", async () => {
   await using store = await openEmpty({ deadMaxJobs: 10 });
   const script =
     `for n = 1, 2500 do redis.call('ZADD', 'dead', ARGV[1] + n / 1000, '{"class":"A","n":' .. n .. '}') end`;

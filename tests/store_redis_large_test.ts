@@ -69,7 +69,7 @@ async function fill(count: number, bytes: number, dueAt?: number): Promise<void>
   await redis.cli("EVAL", script, "0", `${count}`, `${bytes}`, dueAtS);
 }
 
-Deno.test("redis: 1,000 jobs of 40 kB that are due at once are moved to their queue", async () => {
+Deno.test("redis: 1,000 due jobs of 40 kB are promoted to their queue", async () => {
   await using t = await openBench();
   await fill(1_000, 40_000, systemClock.now() - 1_000);
   let moved = 0;
@@ -103,7 +103,7 @@ Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   assertEquals(t.lines, []);
 });
 
-Deno.test("redis: a page of large jobs is read, and a job among them found, while the store listens", async () => {
+Deno.test("redis: reads a page of large jobs, and finds one of them, while the store is subscribed to a channel", async () => {
   await using t = await openBench();
   await fill(50, 900_000);
   await t.other.jobs.enqueue([job(1_000)]);

@@ -56,7 +56,7 @@ Deno.test("redis: a worker that waits for thousands of queues opens a connection
   assertEquals(await connectionsNamed("jobs:queue"), 32);
 });
 
-Deno.test("redis: a queue whose key another program uses hides no other queue, and is named by the health", async () => {
+Deno.test("redis: a queue whose key another program uses hides no other queue, and health names it", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "queues", "theirs");

@@ -1,4 +1,4 @@
-/** The empty database that a bench uses for a while: what it takes away at the end, and what a killed one leaves. */
+/** The empty database that a bench uses: its clearing at the end, and after a bench that was killed. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../src/client/client.ts";
 import { Registry } from "../src/handlers/registry.ts";
@@ -12,13 +12,13 @@ import { type RedisServer, startRedis } from "./support/redis.ts";
 
 const QUEUE = "jobs-bench";
 
-/** What was said, and the options that say it. */
-function told(more: Partial<ScratchOptions> = {}): [string[], ScratchOptions] {
-  const said: string[] = [];
-  return [said, { queue: QUEUE, say: (what) => said.push(what), ...more }];
+/** Returns the warnings, and options that collect them. */
+function collecting(more: Partial<ScratchOptions> = {}): [string[], ScratchOptions] {
+  const warnings: string[] = [];
+  return [warnings, { queue: QUEUE, warn: (line) => warnings.push(line), ...more }];
 }
 
-/** Does in it what a bench does. */
+/** Uses the database as a bench does. */
 async function work(url: string): Promise<void> {
   await using store = await openStore(url);
   const client = new Client({ store });
@@ -37,33 +37,33 @@ async function work(url: string): Promise<void> {
 const keysIn = async (redis: RedisServer, database: string) =>
   (await redis.cli("-n", database, "KEYS", "*")).split("\n").filter((key) => key !== "").sort();
 
-Deno.test("a database for measuring is empty again at the end", async () => {
+Deno.test("a scratch database is empty again at the end", async () => {
   await using redis = await startRedis();
-  const [said, options] = told();
+  const [warnings, options] = collecting();
   {
     await using scratch = await openScratch(redis.url, options);
     await work(scratch.url);
     assert((await keysIn(redis, "15")).length > 3);
   }
-  assertEquals([await keysIn(redis, "15"), said], [[], []]);
+  assertEquals([await keysIn(redis, "15"), warnings], [[], []]);
 });
 
-Deno.test("what others put there meanwhile stays, and is told of", async () => {
+Deno.test("keys that other programs write there meanwhile stay, and a warning names them", async () => {
   await using redis = await startRedis();
-  const [said, options] = told();
+  const [warnings, options] = collecting();
   {
     await using scratch = await openScratch(redis.url, options);
     await work(scratch.url);
     await redis.cli("-n", "15", "SET", "invoices:42", "due");
   }
   assertEquals(await keysIn(redis, "15"), ["invoices:42"]);
-  assertEquals(said.length, 1);
-  assertStringIncludes(said[0]!, '1 key there meanwhile ("invoices:42"), left as it is');
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!, '1 key there meanwhile ("invoices:42"), left unchanged');
 });
 
-Deno.test("a store that others begin there meanwhile keeps its jobs", async () => {
+Deno.test("a store that another program begins there meanwhile keeps its jobs", async () => {
   await using redis = await startRedis();
-  const [said, options] = told();
+  const [warnings, options] = collecting();
   {
     await using scratch = await openScratch(redis.url, options);
     await work(scratch.url);
@@ -74,17 +74,17 @@ Deno.test("a store that others begin there meanwhile keeps its jobs", async () =
   assertEquals((await store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["mail", 1]]);
   const keys = await keysIn(redis, "15");
   assert(keys.some((key) => key.startsWith("jobs:unique:")), keys.join());
-  assertEquals([keys.includes(`queue:${QUEUE}`), keys.includes("jobs:scratch"), said.length], [false, false, 1]);
+  assertEquals([keys.includes(`queue:${QUEUE}`), keys.includes("jobs:scratch"), warnings.length], [false, false, 1]);
 });
 
-Deno.test("what a killed bench has left is cleared away by a later one, once nobody says that it is used", async () => {
+Deno.test("a later bench clears the database of a killed one after its claim has expired", async () => {
   await using redis = await startRedis();
   const clock = new FakeClock();
-  const [, options] = told({ clock });
+  const [, options] = collecting({ clock });
   const first = await openScratch(redis.url, options);
   await work(first.url);
-  // As after a kill: nobody is there who says so.
-  const [, second] = told();
+  // As after a kill: the claim isn't renewed.
+  const [, second] = collecting();
   const taken = async () => {
     await using scratch = await openScratch(redis.url, second);
     return [new URL(scratch.url).searchParams.get("db"), (await keysIn(redis, "15")).length > 1];
@@ -97,10 +97,10 @@ Deno.test("what a killed bench has left is cleared away by a later one, once nob
   await first[Symbol.asyncDispose]();
 });
 
-Deno.test("one that works says so, and keeps its database however long it takes", async () => {
+Deno.test("a bench renews its claim, and keeps its database for any time", async () => {
   await using redis = await startRedis();
   const clock = new FakeClock();
-  const [said, options] = told({ clock });
+  const [warnings, options] = collecting({ clock });
   const till = async () => Number((await redis.cli("-n", "15", "GET", "jobs:scratch")).split(" ")[0]);
   {
     await using _scratch = await openScratch(redis.url, options);
@@ -111,27 +111,27 @@ Deno.test("one that works says so, and keeps its database however long it takes"
     await until(async () => await till() > 1);
     await clock.untilSleeping();
   }
-  assertEquals([await keysIn(redis, "15"), said], [[], []]);
+  assertEquals([await keysIn(redis, "15"), warnings], [[], []]);
 });
 
-Deno.test("one that was taken for dead leaves alone what has another now, and says so", async () => {
+Deno.test("a bench that has lost its claim leaves the database unchanged, and warns", async () => {
   await using redis = await startRedis();
-  const [said, options] = told({ clock: new FakeClock() });
+  const [warnings, options] = collecting({ clock: new FakeClock() });
   const first = await openScratch(redis.url, options);
   await redis.cli("-n", "15", "SET", "jobs:scratch", `1 frozen ${QUEUE}`);
-  await using second = await openScratch(redis.url, told()[1]);
+  await using second = await openScratch(redis.url, collecting()[1]);
   await work(second.url);
   const before = await keysIn(redis, "15");
   await first[Symbol.asyncDispose]();
   assertEquals(await keysIn(redis, "15"), before);
-  assertEquals(said.length, 1);
-  assertStringIncludes(said[0]!, "was taken by somebody else meanwhile");
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!, "was claimed by another bench meanwhile");
 });
 
-Deno.test("a database that somebody uses is never taken, nor what a killed bench left beside it", async () => {
+Deno.test("a database with keys of other programs is never claimed, even if a killed bench left keys there", async () => {
   await using redis = await startRedis({ config: { databases: "2" } });
   await redis.cli("-n", "1", "MSET", "jobs:scratch", `1 somebody ${QUEUE}`, "jobs:classes", "x", "invoices:42", "due");
-  const [, options] = told();
+  const [, options] = collecting();
   await assertRejects(() => openScratch(redis.url, options), StoreError, "none of 0 to 15 is empty");
   assertEquals(await keysIn(redis, "1"), ["invoices:42"]);
 });

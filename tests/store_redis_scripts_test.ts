@@ -28,7 +28,7 @@ async function scriptRuns(): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1] ?? 0);
 }
 
-Deno.test("redis scripts: stats tells of all queues, 500 with each script", async () => {
+Deno.test("redis: stats reads all queues, 500 per script", async () => {
   await using store = await openEmpty();
   await fill(1_200, `redis.call('SADD', 'queues', 'q' .. n) redis.call('LPUSH', 'queue:q' .. n, '{"n":1}')`);
   await store.admin.pause("q1200", HOUR_MS);
@@ -42,7 +42,7 @@ Deno.test("redis scripts: stats tells of all queues, 500 with each script", asyn
   assertEquals(queues.find(({ name }) => name === "limited")!.limit!.running, 3);
 });
 
-Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is large, without its payload", async () => {
+Deno.test("redis: stats returns the latency of a queue with a large oldest job without its payload", async () => {
   await using store = await openEmpty();
   const enqueuedAt = (Date.now() - HOUR_MS) / 1_000;
   const payload = `{"class":"A","args":["${"x".repeat(100_000)}"],"enqueued_at":${enqueuedAt}}`;
@@ -54,7 +54,7 @@ Deno.test("redis scripts: stats tells the latency of a queue whose oldest job is
   assertEquals(queues.find(({ name }) => name === "raw")!.latencyMs, 0);
 });
 
-Deno.test("redis scripts: a limit of groups counts 1,000 leases and wakes 500 groups with each script", async () => {
+Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per script", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
   const pushes = (from: number) =>
@@ -76,7 +76,7 @@ Deno.test("redis scripts: a limit of groups counts 1,000 leases and wakes 500 gr
   assertEquals(left.trim(), "");
 });
 
-Deno.test("redis scripts: a settled job leaves the index of its limited queue", async () => {
+Deno.test("redis: a settled job leaves the index of its limited queue", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
   await store.admin.limit("default", { running: 100 });
@@ -87,7 +87,7 @@ Deno.test("redis scripts: a settled job leaves the index of its limited queue", 
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "1");
 });
 
-Deno.test("redis scripts: of a large limit, leases that no longer exist make room by and by", async () => {
+Deno.test("redis: leases of a large limit that no longer exist make room over time", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
   await store.admin.limit("default", { running: 2_000 });
@@ -103,7 +103,7 @@ Deno.test("redis scripts: of a large limit, leases that no longer exist make roo
   }
 });
 
-Deno.test("redis scripts: 250 crontab entries are written in order, 100 with each script", async () => {
+Deno.test("redis: 250 cron entries are written in order, 100 per script", async () => {
   await using store = await openEmpty();
   const write = { definition: "d", state: "s", awaited: false, records: [] };
   const writes = Array.from({ length: 250 }, (_, n) => ({ ...write, name: `${n}`, version: 0, jobs: [job(n)] }));
@@ -117,12 +117,12 @@ Deno.test("redis scripts: 250 crontab entries are written in order, 100 with eac
   assertEquals(entries.length, 250);
 });
 
-Deno.test("redis scripts: a database of a bench is cleared in steps", async () => {
+Deno.test("redis: the database of a bench is cleared in steps", async () => {
   await openEmpty().then((store) => store[Symbol.asyncDispose]());
   {
     await using scratch = await openScratch(redis.url, {
       queue: "bench",
-      say: (what) => assertEquals(what, "nothing"),
+      warn: (line) => assertEquals(line, "nothing"),
     });
     const database = new URL(scratch.url).searchParams.get("db")!;
     await redis.cli("-n", database, "EVAL", "for n = 1, 3000 do redis.call('SET', 'jobs:result:' .. n, n) end", "0");

@@ -26,7 +26,7 @@ async function lines(...command: string[]): Promise<string[]> {
   return (await redis.cli(...command)).split("\n");
 }
 
-Deno.test("redis wire: a push is on the left, and its queue is known", async () => {
+Deno.test("redis wire: a push goes to the left, and its queue is listed", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" }), job(3)]);
   assertEquals((await lines("SMEMBERS", "queues")).sort(), ["default", "mail"]);
@@ -34,7 +34,7 @@ Deno.test("redis wire: a push is on the left, and its queue is known", async () 
   assert(newest!.includes('"args":[3]') && oldest!.includes('"args":[1]'));
 });
 
-Deno.test("redis wire: times always have a fraction, which every Sidekiq reads as seconds", async () => {
+Deno.test("redis wire: times have a fraction, which every version of Sidekiq reads as seconds", async () => {
   // A whole second: where a fraction is lost most easily.
   const clock = wholeSecond();
   await using store = await openEmpty({ clock });
@@ -45,7 +45,7 @@ Deno.test("redis wire: times always have a fraction, which every Sidekiq reads a
   assertMatch(await redis.cli("HGET", OWNER, "beat"), /^\d{10}\.\d{3}$/);
 });
 
-Deno.test("redis wire: as Sidekiq 8 writes them, times are whole milliseconds", async () => {
+Deno.test("redis wire: times in Sidekiq 8's format are whole milliseconds", async () => {
   await using store = await openEmpty({ sidekiqWire: 8 });
   await store.jobs.enqueue([job(1), job(2, { delayMs: 1 })]);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
@@ -57,13 +57,13 @@ Deno.test("redis wire: as Sidekiq 8 writes them, times are whole milliseconds", 
   assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(3).payload, "4000000000.125"]);
 });
 
-Deno.test("redis wire: a scheduled member has no enqueued_at and no at; its score is seconds", async () => {
+Deno.test("redis wire: a scheduled member has neither enqueued_at nor at, and its score is in seconds", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1, { at: 4_000_000_000_000 })]);
   assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(1).payload, "4000000000"]);
 });
 
-Deno.test("redis wire: promoted from Ruby's older format, enqueued_at is set anew, and once", async () => {
+Deno.test("redis wire: promotion from Sidekiq's older format sets enqueued_at once", async () => {
   await using store = await openEmpty();
   const old =
     '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"a","enqueued_at":1600000000.5,"at":1}';
@@ -76,7 +76,7 @@ Deno.test("redis wire: promoted from Ruby's older format, enqueued_at is set ane
   assertEquals(await redis.cli("SMEMBERS", "queues"), "mail");
 });
 
-Deno.test("redis wire: a retry keeps the payload as given, with its score in seconds", async () => {
+Deno.test("redis wire: a retry stores the payload unchanged, with its score in seconds", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1)]);
@@ -88,7 +88,7 @@ Deno.test("redis wire: a retry keeps the payload as given, with its score in sec
   assertAlmostEquals(Number(score), Date.now() / 1000 + 60, 20);
 });
 
-Deno.test("redis wire: jobs alike to the last byte stay two, in a queue and in every set", async () => {
+Deno.test("redis wire: byte-identical jobs stay two, in a queue and in every set", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   const { payload } = job(1);
@@ -115,7 +115,7 @@ Deno.test("redis wire: jobs alike to the last byte stay two, in a queue and in e
   assertEquals(await redis.cli("LLEN", "queue:default"), "1");
 });
 
-Deno.test("redis wire: given back, a job is on the right, where it is taken next, and its queue is known again", async () => {
+Deno.test("redis wire: a released job returns to the right, where it is taken next, and its queue is listed again", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2)]);
@@ -127,7 +127,7 @@ Deno.test("redis wire: given back, a job is on the right, where it is taken next
   assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
 });
 
-Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever they are met", async () => {
+Deno.test("redis wire: payloads that aren't UTF-8 are buried unchanged from any place", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   const bad = "\\255\\254{";
@@ -154,7 +154,7 @@ Deno.test("redis wire: bytes that are no UTF-8 are buried as they are, wherever 
   assertEquals(dead, expected);
 });
 
-Deno.test("redis wire: the age of a queue, from seconds and from milliseconds", async () => {
+Deno.test("redis wire: reads the age of a queue from seconds and from milliseconds", async () => {
   await using store = await openEmpty();
   const now = Date.now();
   const times = { seconds: (now / 1000 - 60).toFixed(3), milliseconds: `${now - 60_000}` };
@@ -165,7 +165,7 @@ Deno.test("redis wire: the age of a queue, from seconds and from milliseconds", 
   for (const { latencyMs } of (await store.admin.stats()).queues) assertAlmostEquals(latencyMs, 60_000, 20_000);
 });
 
-Deno.test("redis wire: an entry is found by its ref though others were given back before it", async () => {
+Deno.test("redis wire: a ref finds its entry after other jobs returned to the front of the queue", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
@@ -176,7 +176,7 @@ Deno.test("redis wire: an entry is found by its ref though others were given bac
   assertEquals((await takeUpTo(store, OWNER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
 });
 
-Deno.test("redis wire: of several outcomes, just those of leases that were taken away are lost", async () => {
+Deno.test("redis wire: only outcomes of rescued leases are lost", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
@@ -191,7 +191,7 @@ Deno.test("redis wire: of several outcomes, just those of leases that were taken
   assertEquals(await store.jobs.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
 });
 
-Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute", async () => {
+Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for a minute", async () => {
   await using store = await openEmpty();
   const work = [{ task: "processor-3", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
   await store.workers.heartbeat(
@@ -237,7 +237,7 @@ Deno.test("redis wire: a process is what Sidekiq 6.4 to 8.1 read, for a minute",
   assertEquals(await redis.cli("KEYS", "*"), "");
 });
 
-Deno.test("redis wire: totals, and those of the day (UTC), kept for five years", async () => {
+Deno.test("redis wire: counts totals overall and per day (UTC), kept for five years", async () => {
   const days: [string, number][] = [
     ["2024-02-29", Date.UTC(2024, 1, 29, 23, 59)],
     ["2024-03-01", Date.UTC(2024, 2, 1)],
@@ -263,7 +263,7 @@ Deno.test("redis wire: totals, and those of the day (UTC), kept for five years",
   }
 });
 
-Deno.test("redis wire: what Sidekiq pauses is passed over, what we pause is in its set", async () => {
+Deno.test("redis wire: respects Sidekiq's pauses, and pauses queues in Sidekiq's set", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
@@ -273,7 +273,7 @@ Deno.test("redis wire: what Sidekiq pauses is passed over, what we pause is in i
   assertEquals(await takeUpTo(store, OWNER, 10, ["default", "mail"]), []);
 });
 
-Deno.test("redis wire: an entry stands under its exact score, as Sidekiq's pages find it", async () => {
+Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages find it", async () => {
   await using store = await openEmpty();
   await redis.cli("ZADD", "retry", "1700000000.1234567", job(1).payload);
   const [entry] = (await store.admin.page({ in: "retry" })).entries;
@@ -283,7 +283,7 @@ Deno.test("redis wire: an entry stands under its exact score, as Sidekiq's pages
   assertEquals(await redis.cli("ZCARD", "retry"), "0");
 });
 
-Deno.test("redis wire: a process of Sidekiq's is shown as it describes itself", async () => {
+Deno.test("redis wire: lists Sidekiq processes with their own descriptions", async () => {
   await using store = await openEmpty();
   const identity = "ruby:7:cccccccccccc";
   const info = {
@@ -339,7 +339,7 @@ Deno.test("redis wire: a process of Sidekiq's is shown as it describes itself", 
   assertEquals((await store.admin.stats()).processes, 1);
 });
 
-Deno.test("redis wire: all other keys begin with jobs:", async () => {
+Deno.test("redis wire: all keys that Sidekiq doesn't have begin with jobs:", async () => {
   await using store = await openEmpty();
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
@@ -361,7 +361,7 @@ function wholeSecond() {
   };
 }
 
-Deno.test("redis wire: a foreign key named as Sidekiq 7 names a histogram stays, and for as long as it was to stay", async () => {
+Deno.test("redis wire: a foreign key with the name of a Sidekiq 7 histogram keeps its value and its TTL", async () => {
   // The beginning of a minute, which it will not leave.
   const at = Date.UTC(2026, 2, 21, 23, 3, 1);
   const shift = at - Date.now();
@@ -374,7 +374,7 @@ Deno.test("redis wire: a foreign key named as Sidekiq 7 names a histogram stays,
   assertAlmostEquals(Number(await redis.cli("TTL", "Bar-21-23:3")), 8 * 3_600, 60);
 });
 
-Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async () => {
+Deno.test("redis wire: an unreadable limit limits nothing, and doesn't stop the queue", async () => {
   await using store = await openEmpty();
   const owner = await register(store, OWNER);
   const huge = "9".repeat(30);
@@ -390,7 +390,7 @@ Deno.test("redis wire: what is no limit limits nothing, and stops nobody", async
   }
 });
 
-Deno.test("redis wire: starts are remembered for as long as the limit now says", async () => {
+Deno.test("redis wire: starts are kept for the period of the current limit", async () => {
   await using store = await openEmpty();
   const owner = await register(store, OWNER);
   const remembered = async () => Number(await redis.cli("PTTL", "jobs:starts:default"));
@@ -402,7 +402,7 @@ Deno.test("redis wire: starts are remembered for as long as the limit now says",
   assert(await remembered() > 60_000);
 });
 
-Deno.test("redis wire: what is taken from one queue does not get lost by another that cannot be read", async () => {
+Deno.test("redis wire: an unreadable queue doesn't lose the jobs taken from another", async () => {
   for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
     await using store = await openEmpty();
     const owner = await register(store, OWNER);

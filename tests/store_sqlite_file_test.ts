@@ -1,5 +1,5 @@
 /**
- * The file of a SQLite store: made private, refused when it is not ours, and what is said when it cannot be used.
+ * The file of a SQLite store: its permissions, files that aren't stores, and the errors of a file that can't be used.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { HOUR_MS, job, jobs, numbersIn, register, takeUpTo } from "./store_contr
 import { FakeClock } from "./support/clock.ts";
 import { ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
-Deno.test("SQLite: what it makes is for its user alone: the folder, the file and those beside it", async () => {
+Deno.test("sqlite: only the user can read the folder, the file, its log and its index", async () => {
   await using folder = await sqliteFolder();
   const dir = join(folder.dir, "a", "b");
   const store = await openSqlite(`sqlite:${dir}/jobs.db`, {});
@@ -29,18 +29,18 @@ Deno.test("SQLite: what it makes is for its user alone: the folder, the file and
   }
 });
 
-Deno.test("SQLite: a file of something else is refused, and not touched", async () => {
+Deno.test("sqlite: refuses a file that isn't a database, and doesn't change it", async () => {
   for (
     const text of ["x", "This is a letter, and no database.\n".repeat(200), `SQLite format 3\0${"x".repeat(5_000)}`]
   ) {
     await using folder = await sqliteFolder();
     await Deno.writeTextFile(folder.file, text);
-    await refused(() => folder.open(), "wrong", `"${folder.file}" is no SQLite database`);
+    await refused(() => folder.open(), "wrong", `"${folder.file}" is not an SQLite database`);
     assertEquals(await Deno.readTextFile(folder.file), text);
   }
 });
 
-Deno.test("SQLite: the database of another program is refused, and not touched", async () => {
+Deno.test("sqlite: refuses the database of another program, and doesn't change it", async () => {
   await using folder = await sqliteFolder();
   const other = new DatabaseSync(folder.file);
   other.exec("CREATE TABLE bookmark (url TEXT); INSERT INTO bookmark VALUES ('https://example.org/')");
@@ -50,14 +50,14 @@ Deno.test("SQLite: the database of another program is refused, and not touched",
   assertEquals(await Deno.readFile(folder.file), before);
 });
 
-Deno.test("SQLite: a file of a newer version is refused, and says so", async () => {
+Deno.test("sqlite: refuses the store of a newer version", async () => {
   await using folder = await sqliteFolder();
   await (await folder.open())[Symbol.asyncDispose]();
   tamper(folder.file, "PRAGMA user_version = 99");
   await refused(() => folder.open(), "newer", "made by a newer version of jobs (schema 99");
 });
 
-Deno.test("SQLite: a file of an older version is brought forward, with what is in it", async () => {
+Deno.test("sqlite: migrates the store of an older version with its jobs", async () => {
   await using folder = await sqliteFolder();
   tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
   tamper(
@@ -71,7 +71,7 @@ Deno.test("SQLite: a file of an older version is brought forward, with what is i
   assertEquals((await store.cron.read()).entries, []);
 });
 
-Deno.test("SQLite: a damaged file is an error that says so, when it is opened or when it is read", async () => {
+Deno.test("sqlite: reports a damaged file when it is opened or read", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   await store.jobs.enqueue(jobs(1, 500));
@@ -93,7 +93,7 @@ Deno.test("SQLite: a damaged file is an error that says so, when it is opened or
   assertEquals(error.transient, false);
 });
 
-Deno.test("SQLite: a place that cannot be written is an error that names it and says what to do", async () => {
+Deno.test("sqlite: an error for a place that can't be written names the place and the remedy", async () => {
   await using folder = await sqliteFolder();
   await Deno.writeTextFile(join(folder.dir, "file"), "");
   for (const path of [join(folder.dir, "file", "jobs.db"), "/proc/jobs/jobs.db"]) {
@@ -105,7 +105,7 @@ Deno.test("SQLite: a place that cannot be written is an error that names it and 
   await refused(() => openSqlite(`sqlite:${folder.dir}/socket`, {}), "denied", "give this user read and write");
 });
 
-Deno.test("SQLite: a file that another program holds locked is waited for without holding up the event loop", async () => {
+Deno.test("sqlite: waits for a lock of another program without blocking the event loop", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   using other = new DatabaseSync(folder.file);
@@ -119,13 +119,13 @@ Deno.test("SQLite: a file that another program holds locked is waited for withou
   assertEquals(await push, [{ stored: true }]);
 });
 
-Deno.test("SQLite: a file that stays locked is an error in the end, once for all who wait, and then it goes on", async () => {
+Deno.test("sqlite: a lock that stays rejects all waiting operations together, and later ones succeed", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open({ waitMs: 30 });
   using other = new DatabaseSync(folder.file);
   other.exec("BEGIN EXCLUSIVE");
   const pushes = jobs(1, 20).map((one) =>
-    refused(() => store.jobs.enqueue([one]), "locked", "held locked by another program")
+    refused(() => store.jobs.enqueue([one]), "locked", "is locked by another program")
   );
   for (const error of await Promise.all(pushes)) assert(error.transient);
   other.exec("ROLLBACK");
@@ -133,7 +133,7 @@ Deno.test("SQLite: a file that stays locked is an error in the end, once for all
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [21]);
 });
 
-Deno.test("SQLite: a store that was closed says so", async () => {
+Deno.test("sqlite: verbs of a closed store fail", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   await store[Symbol.asyncDispose]();
@@ -142,14 +142,14 @@ Deno.test("SQLite: a store that was closed says so", async () => {
   await refused(() => store.admin.stats(), "unavailable", "has been closed");
 });
 
-Deno.test("SQLite: in memory it is a store of its own", async () => {
+Deno.test("sqlite: each store in memory is separate", async () => {
   await using first = await openSqlite("sqlite::memory:", {});
   await using second = await openSqlite("sqlite::memory:", {});
   await first.jobs.enqueue([job(1)]);
   assertEquals([(await first.admin.stats()).enqueued, (await second.admin.stats()).enqueued], [1, 0]);
 });
 
-Deno.test("SQLite: durability by option or by address", async () => {
+Deno.test("sqlite: durability is set by an option or by the address", async () => {
   for (const open of [{ durability: "normal" }, { parameters: "?durability=normal" }] as const) {
     await using folder = await sqliteFolder();
     const store = await folder.open(open);
@@ -157,7 +157,7 @@ Deno.test("SQLite: durability by option or by address", async () => {
   }
 });
 
-Deno.test("SQLite: measures are dropped when their time is over", async () => {
+Deno.test("sqlite: metrics are deleted after their retention", async () => {
   await using folder = await sqliteFolder();
   const clock = new ShiftedClock();
   const store = await folder.open({ clock });
@@ -187,7 +187,7 @@ function tamper(file: string, sql: string): void {
   database.exec(sql);
 }
 
-Deno.test("SQLite: a day's counts are dropped after five years, not before; the totals stay", async () => {
+Deno.test("sqlite: a day's totals are deleted after five years, and the overall totals stay", async () => {
   const clock = new FakeClock();
   await using folder = await sqliteFolder();
   const store = await folder.open({ clock });

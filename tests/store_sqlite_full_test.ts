@@ -1,5 +1,5 @@
 /**
- * No room for a SQLite store: a push is an error, what was stored stays, and with room it goes on.
+ * A full disk: pushes to a SQLite store fail, stored jobs stay, and pushes succeed again when space is free.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { Child } from "./support/child.ts";
 import { checkPlaces } from "./support/stores.ts";
 import { MissingTool, requireRoot } from "./support/tools.ts";
 
-/** A place where a file cannot grow beyond some megabytes. */
+/** A place where a file can't exceed some megabytes. */
 interface Narrow extends AsyncDisposable {
   readonly dir: string;
-  /** What a child must be started with. */
+  /** The command that starts a child. */
   readonly before: readonly string[];
-  /** The code of a push that did not fit. */
+  /** The error code of a push that didn't fit. */
   readonly code: string;
-  /** Makes room. */
+  /** Frees space. */
   widen(pid: number): Promise<unknown>;
 }
 
-Deno.test("SQLite: a file that may not grow", async () => {
+Deno.test("sqlite: pushes to a file at its size limit fail, and succeed again with space", async () => {
   await using narrow = await limitedFiles();
   await fillUp(narrow);
 });
 
-// Elsewhere the file that may not grow shows the same, but for the error's code.
-Deno.test("SQLite: a full disk", async () => {
+// Elsewhere, the file at its size limit tests the same except for the error's code.
+Deno.test("sqlite: pushes to a full disk fail, and succeed again with space", async () => {
   requireRoot();
   if (!await mayMount()) throw new MissingTool("permission to mount required");
   await using narrow = await smallDisk();
@@ -80,7 +80,7 @@ async function mayMount(): Promise<boolean> {
   return isMounted;
 }
 
-/** @throws {Error} when the command fails, or there is none */
+/** @throws {Error} if the command fails or doesn't exist */
 async function run(command: string, ...args: string[]): Promise<void> {
   const { success, stderr } = await new Deno.Command(command, { args }).output();
   if (!success) throw new Error(`${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);

@@ -1,5 +1,5 @@
 /**
- * Where are the jobs when a process is killed at any moment? On a SQLite store, with processes that are really killed.
+ * Kills processes of a SQLite store at any moment, and checks where their jobs are.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("SQLite: whoever is killed, whenever: every acknowledged push is there, each job in one place", async () => {
+Deno.test("sqlite: after kills at any moment, every acknowledged push exists, each job in one place", async () => {
   await using folder = await sqliteFolder();
   const clock = new ShiftedClock();
   const store = await folder.open({ clock });
@@ -19,7 +19,7 @@ Deno.test("SQLite: whoever is killed, whenever: every acknowledged push is there
   for (let round = 1; round <= 4; round++) {
     await using pusher = new Child("sqlite_child.ts", ["push", store.url, `${2 * round}`]);
     await using worker = new Child("sqlite_child.ts", ["work", store.url, `${2 * round + 1}`]);
-    // Another number of steps each time, so that death comes at another moment of a step.
+    // A different number of steps each time, so that each kill comes at a different moment of a step.
     for (let steps = 0; steps < 10 + 3 * round; steps++) {
       note((await pusher.line())!);
       assert(await worker.line() !== undefined);

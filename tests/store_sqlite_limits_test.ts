@@ -12,13 +12,13 @@ import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
 import { hasWork, limit } from "../src/store/sqlite/queues.ts";
 
 const path = ":memory:";
-const patience = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });
+const busyRetry = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });
 
 Deno.test("sqlite: hasWork returns soon only if a limit opens within a second without another event", async () => {
-  const database = await openDatabase(path, { durability: "normal", patience, create: true });
+  const database = await openDatabase(path, { durability: "normal", busyRetry, create: true });
   const sql = statementCache(database);
   let now = 1_000_000;
-  const commit = new GroupCommit(database, { path, clock: systemClock, patience, onCommit: () => {} });
+  const commit = new GroupCommit(database, { path, clock: systemClock, busyRetry, onCommit: () => {} });
   const context = { sql, commit, now: () => now } as unknown as Context;
   sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
   await limit(context, "mail", { running: 1, starts: { count: 1, perMs: 60_000 } });

@@ -1,4 +1,4 @@
-/** The folder that a bench uses for a while: made only where a store could be, and what a killed one leaves. */
+/** The folder that a bench uses: where it is created, and its removal after a bench that was killed. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../src/store/port/errors.ts";
 import { openStore } from "../src/store/open.ts";
@@ -7,26 +7,26 @@ import { jobsCommand } from "./support/command.ts";
 import { until } from "./support/eventually.ts";
 import { jobs, temporaryFolder } from "./support/process.ts";
 
-const options: ScratchOptions = { queue: "jobs-bench", say: () => {} };
+const options: ScratchOptions = { queue: "jobs-bench", warn: () => {} };
 
 async function contents(path: string): Promise<string[]> {
   return (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name).sort();
 }
 
-/** As if it were a day old. */
+/** Makes a folder a day old. */
 async function age(path: string): Promise<void> {
   const time = (await Deno.stat(path)).mtime!.getTime() / 1_000 - 86_400;
   await Deno.utime(path, time, time);
 }
 
-Deno.test("bench at a mistyped place makes nothing there, and says so; at the embedded default it makes the folder", async () => {
+Deno.test("bench creates the folder of the default store, but not of a store that it was given", async () => {
   await using folder = await temporaryFolder();
   const here = { cwd: folder.path, env: { XDG_STATE_HOME: folder.path, JOBS_STORE: "" } };
   const mistyped = await jobs(["bench", "--jobs", "1", "--store", `sqlite:${folder.path}/no/such.db`], here);
   assertEquals([mistyped.code, mistyped.stdout, mistyped.stderr], [
     1,
     "",
-    `jobs: There is no folder "${folder.path}/no" to measure in; give the address of a store\n`,
+    `jobs: No folder "${folder.path}/no" to measure in; use the address of a store\n`,
   ]);
   assertEquals(await contents(folder.path), []);
   const unnamed = await jobs(["bench", "--jobs", "1"], here);
@@ -34,7 +34,7 @@ Deno.test("bench at a mistyped place makes nothing there, and says so; at the em
   assertEquals([await contents(folder.path), await contents(`${folder.path}/jobs`)], [["jobs"], []]);
 });
 
-Deno.test("what a killed bench has left is taken away by a later one, and nothing else", async () => {
+Deno.test("a later bench removes the folder of a killed one, and nothing else", async () => {
   await using folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;
   const [program, ...first] = jobsCommand();
@@ -48,12 +48,12 @@ Deno.test("what a killed bench has left is taken away by a later one, and nothin
   const left = `${folder.path}/${(await contents(folder.path))[0]}`;
   await until(async () => (await contents(left)).includes("jobs.db-wal"));
   await age(left);
-  // It is at work, however old its folder is.
+  // It is running, however old its folder is.
   await using other = await openScratch(store, options);
   assertEquals((await contents(folder.path)).length, 2);
   child.kill("SIGKILL");
   await child.status;
-  // A folder of somebody's with such a name, a moment old: whose it is will show.
+  // A new folder with such a name, which may belong to another bench.
   await Deno.mkdir(`${folder.path}/jobs-bench-young`);
   await Deno.mkdir(`${folder.path}/other`);
   for (const path of ["other", other.url.split("/").at(-2)!]) await age(`${folder.path}/${path}`);
@@ -67,12 +67,12 @@ Deno.test("what a killed bench has left is taken away by a later one, and nothin
   assertEquals(rest, ["jobs-bench-young", "other", other.url.split("/").at(-2)!].sort());
 });
 
-Deno.test("a place that cannot be used for measuring is one clear line", async () => {
+Deno.test("a place that can't be used for measuring is one clear error", async () => {
   await using folder = await temporaryFolder();
   await Deno.writeTextFile(`${folder.path}/file`, "");
   const url = `sqlite:${folder.path}/file/jobs.db`;
   for (const create of [true, false]) {
-    const error = await assertRejects(() => openScratch(url, { ...options, create }), StoreError, "beside");
+    const error = await assertRejects(() => openScratch(url, { ...options, create }), StoreError, "next to");
     assertEquals(error.code, "denied");
   }
   assertEquals(await contents(folder.path), ["file"]);

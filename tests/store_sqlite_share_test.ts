@@ -1,5 +1,5 @@
 /**
- * Several processes and connections on one SQLite file: who opens first, who is woken, and who is not.
+ * Several processes and connections on one SQLite file: opening it together, and which waits end.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { HOUR_MS, job, jobs, lapse, LAPSE_MS, register, rescueFor, takeUpTo, wok
 import { Child } from "./support/child.ts";
 import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
-Deno.test("SQLite: processes that open a new file at the same moment all get it, and store in it", async () => {
+Deno.test("sqlite: processes that open a new file at the same moment can all store jobs", async () => {
   await using folder = await sqliteFolder();
   const url = `sqlite:${folder.file}`;
   const children = Array.from({ length: 6 }, (_, i) => new Child("sqlite_child.ts", ["some", url, `${i + 1}`]));
@@ -19,14 +19,14 @@ Deno.test("SQLite: processes that open a new file at the same moment all get it,
   checkPlaces(folder.file);
 });
 
-Deno.test("SQLite: connections that open a new file at the same moment all get it", async () => {
+Deno.test("sqlite: connections that open a new file at the same moment all succeed", async () => {
   await using folder = await sqliteFolder();
   const stores = await Promise.all(Array.from({ length: 12 }, () => folder.open()));
   await Promise.all(stores.map((store, i) => store.jobs.enqueue(jobs(10 * i, 10 * i + 9))));
   assertEquals((await stores[0]!.admin.stats()).enqueued, 120);
 });
 
-Deno.test("SQLite: a rescue that waited for the file decides when it has it, and not before", async () => {
+Deno.test("sqlite: a rescue that waited for the lock decides under the lock", async () => {
   await using folder = await sqliteFolder();
   const clock = new ShiftedClock();
   const store = await folder.open({ clock });
@@ -46,7 +46,7 @@ Deno.test("SQLite: a rescue that waited for the file decides when it has it, and
   assertEquals((await rescueFor(store)).rescued, 1);
 });
 
-Deno.test("SQLite: what does not concern a waiter does not wake it", async () => {
+Deno.test("sqlite: a change that doesn't concern a waiter doesn't wake it", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
   await other.admin.pause("paused");
@@ -67,7 +67,7 @@ Deno.test("SQLite: what does not concern a waiter does not wake it", async () =>
   await Promise.all(waits);
 });
 
-Deno.test("SQLite: a later job does not wake the poller, an earlier one does", async () => {
+Deno.test("sqlite: waitForDue resolves on an earlier job, not on a later one", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
   await other.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);

@@ -1,20 +1,21 @@
 /**
- * Moves everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, which queues are
- * paused or limited, and the crontab with what is remembered of it. It can be stopped or killed at any moment and run
- * again, and then no job is lost and none is there twice:
+ * Migrates everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, pauses and limits of
+ * queues, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
+ * lost, and none exists twice:
  *
- *  1. The source announces a batch: which entries, under an id that no other batch has.
- *  2. The batch comes into the target in one step that remembers its id. Then the source deletes its entries and ends the
- *     batch in one step. Then the target forgets the id. Run again after a break, the move continues with the announced
- *     batch: a target that remembers it leaves it out.
- *  3. A queue that is paused or limited is so at the target first, and no longer at the source when all jobs are moved.
- *  4. A batch is copied with its counters before the jobs move, which count nothing on the way: a member that ends at the
- *     target finds it. It is removed from the source at the end.
- *  5. A crontab entry is written to the target if it has none of that name, then removed from the source.
+ *  1. The source announces a batch of entries under a unique ID.
+ *  2. The target imports the batch in one step that remembers its ID. Then the source deletes the entries and ends the batch
+ *     in one step. Then the target forgets the ID. A migration that runs again continues with the announced batch, and a
+ *     target that remembers it skips the import.
+ *  3. A paused or limited queue is paused or limited at the target first. The source's pauses and limits end when all jobs
+ *     are migrated.
+ *  4. Batches of jobs are copied with their counters before their members, whose migration changes no counter: a member that
+ *     ends at the target finds its batch. The source's batches are removed at the end.
+ *  5. A cron entry is written to the target if that has none of the name, then removed from the source.
  *
- * Nobody may be performing jobs of the source meanwhile: that is checked before every batch. Whoever still pushes to it
- * is moved after: it goes on until nothing is left. The running totals, what is kept of ended jobs, and signals that no job
- * waits for yet stay behind.
+ * No worker may perform jobs of the source meanwhile: that is checked before each batch. Jobs that clients still push to the
+ * source are migrated, too: the migration continues until no job is left. Totals, records of ended jobs, and signals that no
+ * job waits for stay in the source.
  *
  * @module
  */
@@ -27,47 +28,47 @@ import { MAX_CRON_RECORDS } from "./port/cron.ts";
 import type { ImportedJob, MigrationBatch } from "./admin/migration.ts";
 import type { Store } from "./admin/store.ts";
 
-/** Why a move cannot be, or cannot go on. */
+/** A migration that can't start or continue. */
 export class MigrateError extends Error {
   override readonly name = "MigrateError";
 }
 
-/** How far a move is. */
+/** The progress of a migration. */
 export interface MigrateProgress {
-  /** Jobs moved so far by this run. */
+  /** Jobs migrated so far by this run. */
   readonly moved: number;
-  /** Jobs there were at the start; more if some came in. */
+  /** Jobs at the start; more if clients pushed some since. */
   readonly total: number;
 }
 
-/** How to move. */
+/** Options of a migration. */
 export interface MigrateOptions {
-  /** Told after each batch. */
+  /** Called after each batch. */
   readonly onProgress?: (progress: MigrateProgress) => void;
-  /** Stops after the batch under way; the rest stays where it is. */
+  /** Stops after the current batch. The rest stays in the source. */
   readonly signal?: AbortSignal;
 }
 
-/** What was moved. */
+/** The result of a migration. */
 export interface MigrateResult {
-  /** Jobs. */
+  /** Number of migrated jobs. */
   readonly jobs: number;
-  /** Entries of the crontab. */
+  /** Number of migrated cron entries. */
   readonly cron: number;
 }
 
 const BATCH = 500;
-/** Jobs of the first batch of a place, whose payloads may be of any size. The next ones are larger. */
+/** Jobs of the first batch of a place, when the sizes of payloads are unknown. The next ones are larger. */
 const FIRST_BATCH = 50;
 
 type JobPlace = ImportedJob["place"];
 
 /**
- * Moves everything from `from` to `to`.
+ * Migrates everything from `from` to `to`.
  *
- * @throws {MigrateError} when both are one store, or somebody performs jobs of the source
- * @throws {StoreError} when a store cannot do its part
- * @throws the signal's reason when it aborts
+ * @throws {MigrateError} if both are the same store, or a worker performs jobs of the source
+ * @throws {StoreError} if a store fails
+ * @throws the signal's reason if it aborts
  */
 export async function migrateStore(
   from: Store,
@@ -79,7 +80,7 @@ export async function migrateStore(
   const { enqueued, scheduled, retry, dead } = await from.admin.stats();
   let total = enqueued + scheduled + retry + dead;
   let jobs = 0;
-  const onMoved = (count: number) => {
+  const onMigrated = (count: number) => {
     jobs += count;
     total = Math.max(total, jobs);
     options.onProgress?.({ moved: jobs, total });
@@ -90,18 +91,18 @@ export async function migrateStore(
     before = jobs;
     const places = await placesOf(from, to, done);
     const announced = await from.migration.announced();
-    if (announced !== undefined) onMoved(await moveAnnounced(from, to, announced));
+    if (announced !== undefined) onMigrated(await migrateAnnounced(from, to, announced));
     for (const place of places) {
-      await movePlace(from, to, { place, onMoved, signal: options.signal });
+      await migratePlace(from, to, { place, onMigrated, signal: options.signal });
     }
   }
   for (const queue of done.paused) await from.admin.pause(queue, 0);
   for (const queue of done.limited) await from.admin.limit(queue, {});
   await removeBatches(from, to);
-  return { jobs, cron: await moveCron(from, to, options.signal) };
+  return { jobs, cron: await migrateCron(from, to, options.signal) };
 }
 
-/** @throws {MigrateError} when both are one store, whatever their addresses: its jobs would be moved to itself for ever */
+/** @throws {MigrateError} if both are the same store by different addresses: its jobs would migrate to itself without end */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const key = `same-${crypto.randomUUID()}`;
   await to.migration.rememberKey(key);
@@ -110,20 +111,20 @@ async function refuseSame(from: Store, to: Store): Promise<void> {
   if (isSame) throw sameStore(from.url, to.url);
 }
 
-/** What is said when the addresses of both sides lead to one store. */
+/** Returns the error for two addresses of the same store. */
 export function sameStore(from: string, to: string): MigrateError {
-  return new MigrateError(`"${from}" and "${to}" are one and the same store; wanted: two`);
+  return new MigrateError(`"${from}" and "${to}" are the same store: expected two stores`);
 }
 
-/** Queues that were paused or limited at the source, and now are at the target. */
+/** Queues of the source whose pauses or limits were copied to the target. */
 interface Closed {
   readonly paused: Set<string>;
   readonly limited: Set<string>;
 }
 
 /**
- * Where jobs can be. What is paused or limited there is so here first, once: it may be resumed here while the move goes
- * on. A queue that is limited here already stays as it is.
+ * Returns the places of jobs. Copies pauses and limits to the target first, once: a queue may be resumed there during the
+ * migration. A queue that already has a limit at the target keeps it.
  */
 async function placesOf(from: Store, to: Store, done: Closed): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
@@ -141,13 +142,13 @@ async function isLimited(store: Store, queue: string): Promise<boolean> {
   return (await store.admin.stats()).queues.some(({ name, limit }) => name === queue && limit !== undefined);
 }
 
-interface PlaceMove {
+interface PlaceMigration {
   readonly place: JobPlace;
-  readonly onMoved: (count: number) => void;
+  readonly onMigrated: (count: number) => void;
   readonly signal: AbortSignal | undefined;
 }
 
-async function movePlace(from: Store, to: Store, { place, onMoved, signal }: PlaceMove): Promise<void> {
+async function migratePlace(from: Store, to: Store, { place, onMigrated, signal }: PlaceMigration): Promise<void> {
   for (let limit = FIRST_BATCH;;) {
     signal?.throwIfAborted();
     const { entries } = await from.admin.page(place, { limit });
@@ -155,42 +156,44 @@ async function movePlace(from: Store, to: Store, { place, onMoved, signal }: Pla
     await refuseWhileBusy(from);
     const some = entries.slice(0, countFitting(entries));
     const batch = await from.migration.announce(some.map((entry) => entry.ref));
-    // Another move of this store has announced a batch since: it is moved with it.
-    const isOurs = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
-    const gone = isOurs ? await moveBatch(from, to, { batch, entries: some }) : await moveAnnounced(from, to, batch);
-    onMoved(gone);
-    if (gone < batch.refs.length) {
+    // Another migration of this store has announced a batch since: continue with that one.
+    const isThis = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
+    const removed = isThis
+      ? await migrateBatch(from, to, { batch, entries: some })
+      : await migrateAnnounced(from, to, batch);
+    onMigrated(removed);
+    if (removed < batch.refs.length) {
       throw new MigrateError(
-        `Cannot move on: ${
-          batch.refs.length - gone
-        } jobs were taken out of "${from.url}" while they were moved; stop ` +
-          "whoever uses it, then run this again",
+        `Migration stopped: ${
+          batch.refs.length - removed
+        } jobs of "${from.url}" were removed meanwhile; stop the programs ` +
+          "that use it, then run this again",
       );
     }
     limit = some.length < entries.length ? some.length : Math.min(2 * limit, BATCH);
   }
 }
 
-interface BatchMove {
+interface BatchMigration {
   readonly batch: MigrationBatch;
-  /** What it consists of. */
+  /** Its entries. */
   readonly entries: readonly Entry[];
 }
 
-/** Moves an announced batch. Returns how many of its entries the source had. */
-async function moveBatch(from: Store, to: Store, { batch, entries }: BatchMove): Promise<number> {
-  if (!await to.migration.hasKey(batch.id)) await moveSteps(from, to, entries);
-  await to.migration.importJobs(batch.id, entries.map(toAdopt));
-  const gone = await from.migration.removeAnnounced(batch);
+/** Migrates an announced batch. Returns how many of its entries the source had. */
+async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMigration): Promise<number> {
+  if (!await to.migration.hasKey(batch.id)) await copySteps(from, to, entries);
+  await to.migration.importJobs(batch.id, entries.map(toImport));
+  const removed = await from.migration.removeAnnounced(batch);
   await to.migration.forgetKey(batch.id);
-  return gone;
+  return removed;
 }
 
 /**
- * Copies the steps of jobs, before the jobs: a job that arrives without them would do everything again. The source deletes
- * them with its jobs.
+ * Copies the steps of jobs before the jobs: a job without its steps would repeat them. The source deletes them with its
+ * jobs.
  */
-async function moveSteps(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
+async function copySteps(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
   for (const { place, payload, at } of entries) {
     if (!payload.includes(`"${STEPS_FIELD}"`)) continue;
     const jid = getField(payload, "jid");
@@ -200,30 +203,30 @@ async function moveSteps(from: Store, to: Store, entries: readonly Entry[]): Pro
   }
 }
 
-/** Moves a batch that a move announced and did not finish. */
-async function moveAnnounced(from: Store, to: Store, batch: MigrationBatch): Promise<number> {
+/** Migrates a batch that an earlier migration announced and did not finish. */
+async function migrateAnnounced(from: Store, to: Store, batch: MigrationBatch): Promise<number> {
   const entries: Entry[] = [];
   for (const ref of batch.refs) {
     const entry = await from.admin.get(ref);
     if (entry !== undefined) entries.push(entry);
   }
-  return await moveBatch(from, to, { batch, entries });
+  return await migrateBatch(from, to, { batch, entries });
 }
 
-/** How many of the entries, from the first on, go in one batch; at least one. */
+/** Returns how many of the first entries fit in one batch; at least one. */
 function countFitting(entries: readonly Entry[]): number {
   const budget = new ByteBudget();
   const over = entries.findIndex(({ payload }) => !budget.spend(payload));
   return over < 0 ? entries.length : over;
 }
 
-function toAdopt({ place, payload, at }: Entry): ImportedJob {
-  const unique = place.in === "dead" ? undefined : releasesOf(payload);
+function toImport({ place, payload, at }: Entry): ImportedJob {
+  const unique = place.in === "dead" ? undefined : lockOf(payload);
   return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
 }
 
-/** The unique lock that a job has as its payload tells; for its whole time from now on, for want of knowing better. */
-function releasesOf(payload: string): ImportedJob["unique"] {
+/** Returns the unique lock in a payload, with its full TTL: the remaining time is unknown. */
+function lockOf(payload: string): ImportedJob["unique"] {
   const key = getField(payload, "unique_key");
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");
@@ -231,7 +234,7 @@ function releasesOf(payload: string): ImportedJob["unique"] {
   return { key, jid, ttlMs: seconds * 1_000 };
 }
 
-/** Copies the batches, before their members: what the target has already, it keeps. */
+/** Copies the batches before their members. The target keeps batches that it already has. */
 async function copyBatches(from: Store, to: Store): Promise<void> {
   for await (const id of batchIds(from)) {
     const text = await from.batches.exportBatch(id);
@@ -239,7 +242,7 @@ async function copyBatches(from: Store, to: Store): Promise<void> {
   }
 }
 
-/** Removes the batches that the target has. One opened since the copy is copied first; its members have moved. */
+/** Removes the batches. First copies those opened since the last copy, whose members are migrated. */
 async function removeBatches(from: Store, to: Store): Promise<void> {
   await copyBatches(from, to);
   const ids: string[] = [];
@@ -255,7 +258,7 @@ async function* batchIds(store: Store): AsyncGenerator<string> {
   }
 }
 
-async function moveCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
+async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
   let count = 0;
   for (const { name, version, definition, state } of (await from.cron.read()).entries) {
     signal?.throwIfAborted();
@@ -265,7 +268,7 @@ async function moveCron(from: Store, to: Store, signal: AbortSignal | undefined)
     }
     if (!await from.cron.remove(name, version)) {
       throw new MigrateError(
-        `Cannot move the crontab entry "${name}": it changed meanwhile; stop whoever uses "${from.url}", then run this again`,
+        `Cron entry "${name}" not migrated: it changed meanwhile; stop the programs that use "${from.url}", then run this again`,
       );
     }
     count++;
@@ -273,17 +276,17 @@ async function moveCron(from: Store, to: Store, signal: AbortSignal | undefined)
   return count;
 }
 
-/** @throws {MigrateError} when somebody performs jobs of this store, or has some that would be missing */
+/** @throws {MigrateError} if workers perform jobs of this store, or have leased some */
 async function refuseWhileBusy(store: Store): Promise<void> {
   const { processes, leased } = await store.admin.stats();
   if (processes > 0) {
     const names = (await store.workers.list()).filter((process) => process.alive).map((process) => process.identity);
     throw new MigrateError(
-      `Cannot move from "${store.url}" while processes work there: stop ${names.join(", ")} first`,
+      `Cannot migrate from "${store.url}" while workers use it: stop ${names.join(", ")} first`,
     );
   }
   if (leased === 0) return;
-  // All workers are offline here: their jobs go back to the queues first.
+  // All its workers are offline: first return their jobs to the queues.
   const owners = new Set<string>();
   for (let cursor: string | undefined;;) {
     const { entries, next } = await store.admin.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
@@ -293,6 +296,8 @@ async function refuseWhileBusy(store: Store): Promise<void> {
   for (const owner of owners) await store.workers.deregister(owner);
   const left = (await store.admin.stats()).leased;
   if (left > 0) {
-    throw new MigrateError(`Cannot move from "${store.url}": ${left} jobs are running there, wait for their end`);
+    throw new MigrateError(
+      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
+    );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A store's address → the store. The only importer of the adapters, and it loads only the one that is asked for:
- * `jobs push` on SQLite never reads a line of the Redis client.
+ * Opens a store by its address. Only this module imports the adapters, and it loads only the required one: `jobs push` on SQLite
+ * never loads the Redis client.
  *
  * @module
  */
@@ -8,32 +8,32 @@ import type { Clock } from "../clock.ts";
 import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
 
-/** How to open a store. Everything but `clock` and `log` can be sent to a Worker. */
+/** Options of a store. All except `clock` and `log` can be sent to a Worker. */
 export interface StoreOptions {
-  /** Jobs kept in `dead`; default 10,000. */
+  /** Most jobs kept in `dead`. Default 10,000. */
   readonly deadMaxJobs?: number;
-  /** How long a job is kept in `dead`; default 180 days. */
+  /** How long a job is kept in `dead`. Default 180 days. */
   readonly deadMaxAgeMs?: number;
-  /** SQLite: `full` (default) survives a power cut; `normal` may lose the last moments' pushes to one. */
+  /** SQLite: `full` (default) loses no push in a power cut; `normal` may lose those of the last moments. */
   readonly durability?: "full" | "normal";
-  /** How long a verb waits for a lock that another program holds, or for a connection; default 10,000. */
+  /** How long a verb waits for a lock of another program, or for a connection, in milliseconds. Default 10,000. */
   readonly waitMs?: number;
-  /** Redis: maximum pause between two attempts to connect, before jitter of up to a half; default 2,000. */
+  /** Redis: maximum pause between two attempts to connect, before jitter of up to a half. Default 2,000. */
   readonly maxBackoffMs?: number;
-  /** Payload times as Sidekiq 8 writes them (`8`: integer milliseconds) or as all read them (`7`, the default: seconds with a fraction). */
+  /** Format of times in payloads: that of Sidekiq 8 (`8`: integer milliseconds), or one that all versions read (`7`, the default: seconds with a fraction). */
   readonly sidekiqWire?: 7 | 8;
-  /** SQLite: whether to make the file, and its folder, where there is none; default true. */
+  /** SQLite: creates the file and its folder if they don't exist. Default true. */
   readonly create?: boolean;
-  /** Where the store reads the time; default the system's. On Redis only the difference to the system's clock counts. */
+  /** The store's clock. Default: the system's. On Redis only the difference to the system's clock counts. */
   readonly clock?: Clock;
-  /** Told of what happens to the store itself: connection down and up, waiting for a lock. */
+  /** Receives lines about the store itself: lost connections, waits for a lock. */
   readonly log?: (level: "info" | "warn" | "error", message: string) => void;
 }
 
 /**
  * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`.
  *
- * @throws {StoreError} when the address is of no known kind, or the store cannot be opened
+ * @throws {StoreError} if the address is invalid, or the store can't be opened
  */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const scheme = url.slice(0, url.indexOf(":"));
@@ -59,7 +59,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   }
 }
 
-/** An address as it may be shown: its passwords are `***`, also one with characters that it should not have. */
+/** Replaces the passwords of an address by `***`, also a password with characters that should be escaped. */
 export function hidePassword(url: string): string {
   return url.replace(/(\/\/[^:@/]*:).*@/s, "$1***@").replace(/([?&]sentinel_password=)[^&]*/, "$1***");
 }

@@ -1,5 +1,5 @@
 /**
- * Backup and restore of a store. Redis has its own means.
+ * Backup and restore of a SQLite store. For Redis, use its snapshots or its append-only file.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { StoreError } from "./port/errors.ts";
 
 /** A backup that was made. */
 export interface Backup {
-  /** Jobs in it that haven't ended. */
+  /** Number of jobs in it that haven't ended. */
   readonly jobs: number;
   readonly bytes: number;
 }
@@ -28,14 +28,14 @@ export async function backupStore(url: string, file: string): Promise<Backup> {
 /** A restored backup. */
 export interface Restored {
   readonly jobs: number;
-  /** Where the store before is kept; undefined if there was none. */
+  /** The path of the previous store; undefined if none existed. */
   readonly kept: string | undefined;
 }
 
 /**
- * Puts a backup in the place of the SQLite store at `url`, or where there is none yet.
+ * Replaces the SQLite store at `url` by a backup. The store needn't exist.
  *
- * @param options.confirmReplace called before a store is replaced; what it throws ends the restore
+ * @param options.confirmReplace called before a store is replaced; an error that it throws ends the restore
  * @throws {StoreError} if the file isn't a backup, the store is in Redis, or one of its workers is online
  */
 export async function restoreStore(
@@ -56,7 +56,7 @@ export async function restoreStore(
   await Deno.remove(copy).catch(() => {});
   try {
     await copyDatabase(file, copy);
-    // Opening it checks that it is a store, and brings an older one to the present schema.
+    // Opening it checks that it is a store, and migrates the schema of an older one.
     const jobs = await countJobs(copy);
     return { jobs, kept: await replaceFile(path, copy) };
   } catch (error) {

@@ -1,14 +1,14 @@
 /**
- * Whether two addresses lead to one file, told before either is opened: SQLite, when it opens one file by two of its names
- * (hard links), keeps two logs for it, and damages it.
+ * Checks whether two addresses name the same file before either is opened: if SQLite opens one file by two names (hard links),
+ * it keeps two logs, and damages the file.
  *
  * @module
  */
 
 /**
- * Whether both are addresses of one and the same SQLite file, by whatever name; false also where there is none.
+ * Returns whether both addresses name the same SQLite file; false if it doesn't exist.
  *
- * @throws {StoreError} when one of them cannot be read
+ * @throws {StoreError} if an address is invalid
  */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   if (!one.startsWith("sqlite:") || !other.startsWith("sqlite:")) return false;

@@ -1,5 +1,5 @@
 /**
- * A store for measuring, on the same disk or server as another, which it leaves alone.
+ * A temporary store for `jobs bench`, on the same disk or server as another store, which it doesn't touch.
  *
  * @module
  */
@@ -7,29 +7,29 @@ import type { Clock } from "../clock.ts";
 import { StoreError } from "./port/errors.ts";
 import { hidePassword } from "./open.ts";
 
-/** An empty store, gone when disposed. */
+/** An empty store, deleted when disposed. */
 export interface Scratch extends AsyncDisposable {
   /** Its address, for `openStore`. */
   readonly url: string;
 }
 
-/** How it is used. */
+/** Options of a scratch store. */
 export interface ScratchOptions {
-  /** The only queue that will be used there. */
+  /** The only queue that the caller uses. */
   readonly queue: string;
-  /** Told at the end, in a line, where it cannot be left as it was found. */
-  readonly say: (what: string) => void;
-  /** SQLite: whether to make the folder of the store's file where there is none; default true. */
+  /** Receives a line at the end if the store can't be left empty. */
+  readonly warn: (what: string) => void;
+  /** SQLite: creates the folder of the store's file if it doesn't exist. Default true. */
   readonly create?: boolean;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
 
 /**
- * Makes an empty store beside the one at `url`: a database file in a folder beside its file, or an empty database of its
- * server. What is in the store itself is neither read nor changed.
+ * Creates an empty store next to the one at `url`: a database file in a folder next to its file, or an empty database of its
+ * server. The store itself is neither read nor changed.
  *
- * @throws {StoreError} when there is no place for one
+ * @throws {StoreError} if no place for it exists
  */
 export async function openScratch(url: string, options: ScratchOptions): Promise<Scratch> {
   if (url.startsWith("sqlite:")) return await (await import("./sqlite/scratch.ts")).sqliteScratch(url, options);

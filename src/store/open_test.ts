@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { hidePassword } from "./open.ts";
 
-Deno.test("hidePassword: no password is shown, however it is written", () => {
+Deno.test("hidePassword hides passwords, also unescaped ones", () => {
   const shown: [string, string][] = [
     ["sqlite:/var/lib/jobs.db", "sqlite:/var/lib/jobs.db"],
     ["redis://h:6379/1", "redis://h:6379/1"],

@@ -193,7 +193,7 @@ export const WORKER_CASES: readonly Case[] = [
     script: "scratch",
     what: "a database with 100,000 records of a bench",
     run: async ({ server }) => {
-      await using scratch = await openScratch(server.url, { queue: "bench", say: () => {} });
+      await using scratch = await openScratch(server.url, { queue: "bench", warn: () => {} });
       const database = new URL(scratch.url).searchParams.get("db")!;
       for (let from = 0; from < 100_000; from += 20_000) {
         const script = `for n = ${from}, ${from + 19_999} do redis.call('SET', 'jobs:result:' .. n, '{}') end`;

@@ -92,7 +92,7 @@ Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, 
 
   const notReady = await jobs(["doctor", "--ready"], { env });
   assertEquals([notReady.code, notReady.stdout], [1, ""]);
-  assertMatch(notReady.stderr, /^jobs: not ready: There is no store at "\/var\/lib\/jobs\/jobs.db"/);
+  assertMatch(notReady.stderr, /^jobs: not ready: No store at "\/var\/lib\/jobs\/jobs.db"/);
 
   // In a process of its own: neither /dev/null nor a writable /tmp is needed for that.
   await using server = new JobsProcess({ store, args: ["/app/handlers.js", "--isolate", "Note"], env });
@@ -139,7 +139,7 @@ Deno.test("what it cannot write or read there is said in one line, with what to 
       assertEquals([code, stdout], [1, ""], stderr);
       const [line, ...more] = stderr.trim().split("\n").filter((line) => !line.startsWith("{"));
       assertEquals(more, []);
-      assertMatch(line!, /^jobs: Store "\/.*" cannot be opened .*; name another place .*volume.*permission/);
+      assertMatch(line!, /^jobs: Store "\/.*" cannot be opened .*; choose another place .*volume.*permission/);
     }
   }
 });

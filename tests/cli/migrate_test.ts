@@ -47,7 +47,7 @@ Deno.test("rejects one file under two names before it opens it", async () => {
       cwd: folder.path,
     });
     assertEquals(code, 1);
-    assertEquals(stderr, `jobs: "sqlite:${file}" and "sqlite:${to}" are one and the same store; wanted: two\n`);
+    assertEquals(stderr, `jobs: "sqlite:${file}" and "sqlite:${to}" are the same store: expected two stores\n`);
   }
   assertEquals(JSON.parse((await jobs(["stats", "--json", "--store", `sqlite:${file}`])).stdout).queued, 1);
 });

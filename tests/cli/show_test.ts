@@ -101,7 +101,7 @@ Deno.test("rejects a cursor of no list in one line", async () => {
     const { code, stderr } = await jobs(["list", ...list, "--cursor", "x", "--store", bench.url]);
     assertEquals([code, stderr], [
       2,
-      'jobs: Cursor "x" is none of this list; wanted: what the page before it gave as "next", or none\n',
+      'jobs: Invalid cursor "x": expected the "next" of the previous page, or none\n',
     ]);
   }
 });

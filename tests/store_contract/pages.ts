@@ -102,7 +102,7 @@ export const pages: Cases = {
     await fill(t, 2);
     for (const cursor of NO_CURSORS) {
       const refused = (page: Promise<unknown>) =>
-        assertRejects(() => page, CursorError, `Cursor ${JSON.stringify(cursor)} is none of this list; wanted: `);
+        assertRejects(() => page, CursorError, `Invalid cursor ${JSON.stringify(cursor)}: expected `);
       for (const place of PLACES) await refused(t.store.admin.page(place, { cursor }));
       await refused(t.store.results.page({ cursor }));
       await refused(t.store.audit.page({ cursor }));

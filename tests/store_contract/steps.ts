@@ -241,7 +241,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), {});
   },
 
-  "signal: a key keeps so many, and refuses the next": async (open) => {
+  "signal: a key refuses a signal beyond its maximum": async (open) => {
     await using t = await open();
     const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
     await Promise.all(Array.from({ length: MAX_KEPT_SIGNALS }, () => t.store.steps.signal(signal)));

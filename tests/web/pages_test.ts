@@ -209,7 +209,7 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
 onBothStores("A cursor that no list gave is refused in one line; an empty one is none", async ({ store, visitor }) => {
   await bury(store, "d1");
   const someone = visitor();
-  const refusal = 'Cursor "x" is none of this list; wanted: what the page before it gave as "next", or none';
+  const refusal = 'Invalid cursor "x": expected the "next" of the previous page, or none';
   for (
     const [page, api] of [["/dead?", "/jobs?in=dead&"], ["/finished?", "/finished?"], ["/audit?", "/audit?"]] as const
   ) {

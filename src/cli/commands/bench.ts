@@ -54,7 +54,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     queue: QUEUE,
     // Only of the default store, which can't be a typo.
     create: settings.store === undefined,
-    say: (message) => printError(`jobs: ${blankControls(message)}`),
+    warn: (message) => printError(`jobs: ${blankControls(message)}`),
   });
   await using store = await openStore(scratch.url, storeOptions(settings));
   const client = new Client({ store });

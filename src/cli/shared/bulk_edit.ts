@@ -49,7 +49,7 @@ export async function runBulk(store: Store, action: BulkAction): Promise<number>
       // Lets a signal arrive: on SQLite, a step never yields to the event loop.
       await systemClock.sleep(1);
     },
-    writeDown: (how) => {
+    record: (how) => {
       work.clear();
       return recordAudit(store, { action: name, target, ...(details !== undefined && { details }), ...how });
     },

@@ -1,8 +1,8 @@
 /**
- * The store as people see it: counts, lists, one job, and the edits an operator makes. For the command line and the
- * dashboard. The server never imports it.
+ * The admin part of the store port, for the command line and the dashboard: counts, lists, single jobs, edits. The code of
+ * workers never imports it.
  *
- * Lists are pages by cursor, so that their cost does not grow with the length of what is listed.
+ * Lists have pages with cursors, so that the cost of a page doesn't grow with the length of the list.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { DayCount } from "./history.ts";
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
 
-/** Where a job is. A queue's name alone stands for its jobs without a group. */
+/** The place of a job. A queue's name alone stands for its jobs without a group. */
 export type Place =
   | { readonly in: "queue"; readonly queue: string; readonly group?: string }
   | { readonly in: SetName }
@@ -22,31 +22,31 @@ export type Place =
 
 /** One job in one place. */
 export interface Entry {
-  /** Names exactly this entry for an edit; good as long as it stays where it is. */
+  /** Names this entry for an edit. Valid until the entry moves. */
   readonly ref: string;
-  /** Where it is. */
+  /** Its place. */
   readonly place: Place;
   /** The payload as stored; may be unreadable. */
   readonly payload: string;
   /** Scheduled and retry: when it is due. Dead: when it died. Leased: when it was taken. */
   readonly at?: number;
-  /** Leased: the process that has it. */
+  /** Leased: ID of the worker that has it. */
   readonly owner?: string;
 }
 
 /** One page of a list. */
 export interface Page {
-  /** In the order asked for. */
+  /** The entries, in the requested order. */
   readonly entries: readonly Entry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
 }
 
-/** Which page. */
+/** A request for a page. */
 export interface PageRequest {
   /** From the page before; absent for the first. */
   readonly cursor?: string;
-  /** The most entries to return. Default 25. A page whose payloads exceed 4 MiB ends earlier. */
+  /** Maximum number of entries. Default 25. A page whose payloads exceed 4 MiB ends earlier. */
   readonly limit?: number;
   /** Sets: latest first. Queues: newest first. */
   readonly reverse?: boolean;
@@ -58,62 +58,62 @@ export interface QueueInfo {
   readonly name: string;
   /** Jobs in it. */
   readonly size: number;
-  /** Age of its oldest job in milliseconds; 0 when empty. */
+  /** Age of its oldest job in milliseconds; 0 if it is empty. */
   readonly latencyMs: number;
-  /** Whether nothing is taken from it. */
+  /** Whether it is paused. */
   readonly paused: boolean;
-  /** Milliseconds until that ends by itself; absent when it does not. */
+  /** Milliseconds until the pause ends; absent if it has no end. */
   readonly pausedForMs?: number;
-  /** What it is limited to, and how much of that is used; absent when it is not. */
+  /** Its limit, and how much of it is used; absent without a limit. */
   readonly limit?: LimitInfo;
 }
 
-/** The counts of everything. */
+/** Totals, and the sizes of all places. */
 export interface Stats {
-  /** Finished since the beginning, failures included, as Sidekiq counts. */
+  /** Attempts finished since the store exists, including failures, as Sidekiq counts. */
   readonly processed: number;
-  /** Of those, how many failed. */
+  /** How many of them failed. */
   readonly failed: number;
-  /** Jobs in all queues. */
+  /** Queued jobs. */
   readonly enqueued: number;
-  /** Jobs to run later. */
+  /** Scheduled jobs. */
   readonly scheduled: number;
-  /** Failed jobs to run again. */
+  /** Retrying jobs. */
   readonly retry: number;
-  /** Jobs that failed for good. */
+  /** Dead jobs. */
   readonly dead: number;
-  /** Jobs that processes have taken and not finished. */
+  /** Jobs that workers have leased. */
   readonly leased: number;
-  /** Live processes. */
+  /** Live workers. */
   readonly processes: number;
-  /** By name. */
+  /** The queues, by name. */
   readonly queues: readonly QueueInfo[];
 }
 
-/** A queue that is paused, or what stands for all of them. */
+/** A paused queue, or the pause of all queues. */
 export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
 
-/** What an edit does to an entry. */
+/** An edit of an entry. */
 export type Edit = "requeue" | "kill" | "delete";
 
-/** Counts, lists and edits what is in the store. */
+/** Counts, lists and edits the contents of the store. */
 export interface AdminStore {
-  /** Returns the counts of everything, with every queue that has jobs, is paused, is limited, or was not forgotten. */
+  /** Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. */
   stats(): Promise<Stats>;
 
-  /** Returns those of these queues that are paused. The number of other queues doesn't affect its cost. */
+  /** Returns the paused ones of these queues. The number of other queues doesn't affect the cost. */
   pausedQueues(queues: readonly string[]): Promise<QueuePause[]>;
 
   /** Returns how many jobs finished on each day (UTC) from `from` to `to`, both epoch milliseconds. Kept for five years. */
   history(from: number, to: number): Promise<DayCount[]>;
 
-  /** Returns the state of the store itself. Takes a round trip or two. */
+  /** Returns the health of the store. Takes one or two round trips. */
   health(): Promise<Health>;
 
   /**
    * Returns one page of a place.
    *
-   * @throws {CursorError} if the cursor doesn't belong to this place; so for every list
+   * @throws {CursorError} if the cursor doesn't belong to this place; the same holds for every list
    */
   page(place: Place, request?: PageRequest): Promise<Page>;
 
@@ -121,14 +121,14 @@ export interface AdminStore {
   get(ref: string): Promise<Entry | undefined>;
 
   /**
-   * Returns how many jobs of its queue are taken before this entry, counted up to `most`; undefined if it is not in a
-   * queue, or no longer.
+   * Returns how many jobs of its queue are taken before this entry, counted up to `most`; undefined if it isn't, or is no
+   * longer, in a queue.
    */
   position(ref: string, most: number): Promise<number | undefined>;
 
   /**
    * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
-   * unknown. On Redis, looking for many costs as much as looking for one.
+   * unknown. On Redis, searching for many costs as much as searching for one.
    */
   find(jids: readonly string[]): Promise<Entry[]>;
 
@@ -140,7 +140,7 @@ export interface AdminStore {
    *
    * - `requeue`: to the back of `queue`, or of the queue that its payload names. From `retry` and `dead`, the next attempt
    *   is not counted: `retry_count` is one lower. An unreadable one stays where it is.
-   * - `kill`: to `dead`, and its unique lock is released. A dead one stays as it is.
+   * - `kill`: to `dead`, and its unique lock is released. A dead one stays unchanged.
    * - `delete`: removed, with its unique lock.
    *
    * @returns the number of edited entries
@@ -157,18 +157,18 @@ export interface AdminStore {
   pause(queue: string, forMs?: number): Promise<void>;
 
   /**
-   * Limits a queue, in place of its previous limit; with neither part it has none. Running jobs are not ended: while there
-   * are more than the limit allows, none is taken. Workers that wait for work notice a new limit within a second.
+   * Limits a queue, in place of its previous limit; with neither part it has none. Running jobs are not ended: while they
+   * exceed the limit, none is taken. Workers that wait for work notice a new limit within a second.
    */
   limit(queue: string, limit: QueueLimit): Promise<void>;
 
   /**
-   * Limits one group of a queue, or each group that has no limit of its own, in place of the previous limit; without any
+   * Limits one group of a queue, or each group without a separate limit, in place of the previous limit; without any
    * part, it has none. Running jobs are not ended. See `port/groups.ts`.
    */
   limitGroup(queue: string, group: string | undefined, limit: GroupLimit): Promise<void>;
 
-  /** Returns the groups of a queue that have jobs or a limit of their own, by name. */
+  /** Returns the groups of a queue that have jobs or a separate limit, by name. */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
 
   /**

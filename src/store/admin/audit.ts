@@ -1,48 +1,48 @@
 /**
- * The part of the store port that keeps the audit log: what people did, through the dashboard or the command line. The
- * latest {@linkcode MAX_ACTS} are kept.
+ * The audit part of the store port: the actions of users, through the dashboard or the command line. The latest
+ * {@linkcode MAX_ACTS} events are kept.
  *
- * An act is written down beside what was done, not in the same step: what cannot be written down is done all the same, and
+ * An event is written next to the action, not in the same step: an event that can't be written doesn't prevent the action, and
  * is in the log of the process.
  *
  * @module
  */
 
-/** What somebody did. */
+/** An action of a user. */
 export interface AuditEvent {
-  /** Who. */
+  /** The user. */
   readonly user: string;
-  /** How that is known: `cookie`, `token`, …, `command line`. */
+  /** How the user was identified: `cookie`, `token`, …, `command line`. */
   readonly by: string;
-  /** From where: an address, or the name of a machine. */
+  /** The origin: an address, or the name of a machine. */
   readonly from: string;
-  /** What: `retry`, `pause`, `cron run`, … */
+  /** The action: `retry`, `pause`, `cron run`, … */
   readonly action: string;
-  /** To what: a jid, a place, a queue, a process, an entry. */
+  /** The target: a jid, a place, a queue, a worker, a cron entry. */
   readonly target?: string;
-  /** How many jobs or processes were changed or asked. */
+  /** Number of affected jobs or workers. */
   readonly count?: number;
-  /** What came of it; absent: it was done. */
+  /** The outcome; absent: success. */
   readonly outcome?: string;
-  /** What else there is to say of it. */
+  /** Further details. */
   readonly details?: string;
 }
 
-/** An act as it stands in the log. */
+/** An event in the log. */
 export interface AuditEntry extends AuditEvent {
   /** When, by the store's clock. */
   readonly at: number;
 }
 
-/** One page of acts, the latest first. */
+/** One page of events, the latest first. */
 export interface AuditPage {
-  /** Newest first. */
+  /** The events, latest first. */
   readonly acts: readonly AuditEntry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
 }
 
-/** Keeps the audit log. */
+/** Stores the audit log. */
 export interface AuditStore {
   /** Adds an event. */
   record(event: AuditEvent): Promise<void>;
@@ -51,20 +51,20 @@ export interface AuditStore {
   page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
 }
 
-/** So many acts are kept. */
+/** Most events that are kept. */
 export const MAX_ACTS = 10_000;
-/** No text of an act is longer. */
-const LONGEST = 1_000;
+/** Longest text of an event. */
+const MAX_TEXT_CHARS = 1_000;
 const TEXTS = ["user", "by", "from", "action", "target", "outcome", "details"] as const;
 
-/** An act as a text to keep: bounded, whatever it says. */
+/** Returns an event as text of bounded length. */
 export function actText(act: AuditEvent): string {
   const texts = TEXTS.filter((field) => act[field] !== undefined)
-    .map((field) => [field, act[field]!.slice(0, LONGEST).toWellFormed()]);
+    .map((field) => [field, act[field]!.slice(0, MAX_TEXT_CHARS).toWellFormed()]);
   return JSON.stringify({ ...Object.fromEntries(texts), ...(act.count !== undefined && { count: act.count }) });
 }
 
-/** What the text says. Whatever else stands there is shown as far as it can be: of an audit log nothing is left out. */
+/** Parses an event. Of an unreadable text, everything that can be read is returned: an audit log omits nothing. */
 export function readAct(text: string, at: number): AuditEntry {
   const read = readObject(text);
   const texts = TEXTS.filter((field) => typeof read[field] === "string").map((field) => [field, read[field]]);
@@ -83,6 +83,6 @@ function readObject(text: string): Record<string, unknown> {
   try {
     return Object(JSON.parse(text)) as Record<string, unknown>;
   } catch {
-    return { details: text.slice(0, LONGEST) };
+    return { details: text.slice(0, MAX_TEXT_CHARS) };
   }
 }

@@ -1,29 +1,28 @@
 /**
- * How a store is: what it runs on, what survives a power cut, and what somebody ought to do something about. A part of the
- * port of people.
+ * The health of a store: its version, its durability in a power cut, and findings that need an operator.
  *
  * @module
  */
 
-/** What a store says of itself. */
+/** The health of a store. */
 export interface Health {
-  /** What it runs on, with its version: `SQLite 3.50.4`, `Redis 7.0.15`. */
+  /** The database and its version: `SQLite 3.50.4`, `Redis 7.0.15`. */
   readonly version: string;
   /**
-   * What a power cut takes of the pushes that were acknowledged: `full` nothing, `normal` the last moments', `none` all
-   * since the last snapshot, or all; undefined where this user may not know.
+   * The acknowledged pushes that a power cut loses. `full`: none. `normal`: those of the last moments. `none`: those since the
+   * last snapshot, or all. Undefined if this user may not read that.
    */
   readonly durability: "full" | "normal" | "none" | undefined;
   /** The store's clock, in epoch milliseconds. */
   readonly now: number;
-  /** What is not as it should be. */
+  /** The problems. */
   readonly findings: readonly HealthFinding[];
 }
 
-/** Something that is not as it should be. */
+/** A problem. */
 export interface HealthFinding {
-  /** What it is; one line. */
+  /** The problem in one line. */
   readonly message: string;
-  /** What to do about it. */
+  /** The remedy. */
   readonly cure: string;
 }

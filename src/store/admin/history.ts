@@ -1,5 +1,5 @@
 /**
- * The part of the store port that tells of the past: how many jobs were finished on each day.
+ * How many jobs finished on each day.
  *
  * @module
  */
@@ -8,23 +8,23 @@
 export interface DayCount {
   /** `YYYY-MM-DD`. */
   readonly day: string;
-  /** Finished, failures included. */
+  /** Finished attempts, including failures. */
   readonly processed: number;
-  /** Of those, how many failed. */
+  /** How many of them failed. */
   readonly failed: number;
 }
 
-/** A day. */
+/** Milliseconds of a day. */
 export const DAY_MS = 24 * 3_600_000;
-/** Days are kept so long. */
+/** How long the totals of a day are kept. */
 export const DAYS_KEPT_MS = 1_825 * DAY_MS;
 
-/** The name of the day. */
+/** Returns the name of a day: `YYYY-MM-DD`. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** The names of the days from the one of `from` to the one of `to`. */
+/** Returns the names of the days from `from` to `to`, both epoch milliseconds. */
 export function daysBetween(from: number, to: number): string[] {
   const days: string[] = [];
   for (let at = Math.floor(from / DAY_MS) * DAY_MS; at <= to; at += DAY_MS) days.push(dayOf(at));

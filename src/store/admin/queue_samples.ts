@@ -1,8 +1,8 @@
 /**
- * The part of the store port that keeps how deep queues were and how long their oldest jobs had waited: for charts.
+ * The queue samples part of the store port: the depth of queues and the age of their oldest jobs, for charts.
  *
- * The processes that show the dashboard record a sample once a minute. Each step of time keeps the largest values, so
- * several recorders don't falsify it. Nothing depends on the numbers.
+ * The processes that serve the dashboard record a sample once a minute. Each time step keeps the largest values, so several
+ * recorders don't falsify it. No job depends on the numbers.
  *
  * @module
  */
@@ -26,14 +26,14 @@ export interface QueueSeries {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The steps that are kept, and for how long. */
+/** The lengths of time steps, and how long each is kept. */
 export const SAMPLE_STEPS: readonly { readonly stepMs: number; readonly keptMs: number }[] = [
   { stepMs: MINUTE_MS, keptMs: 2 * HOUR_MS },
   { stepMs: 10 * MINUTE_MS, keptMs: 25 * HOUR_MS },
   { stepMs: HOUR_MS, keptMs: 31 * 24 * HOUR_MS },
 ];
 
-/** How far back to look, and in which steps; the last step is the current one. */
+/** Windows of time, and their steps. The last step is the current one. */
 export const SAMPLE_WINDOWS = {
   "15m": { stepMs: MINUTE_MS, steps: 15 },
   "1h": { stepMs: MINUTE_MS, steps: 60 },
@@ -49,14 +49,14 @@ export type SampleWindow = keyof typeof SAMPLE_WINDOWS;
 export const MAX_SAMPLED_QUEUES = 50;
 
 /**
- * Keeps samples of queues.
+ * Stores samples of queues.
  *
  * @internal
  */
 export interface QueueSampler {
   /** Records a sample as of now, by the store's clock. */
   record(samples: readonly QueueSample[]): Promise<void>;
-  /** Returns what was recorded over a window, by name of the queue. */
+  /** Returns the samples of a window, by name of the queue. */
   read(window: SampleWindow): Promise<QueueSeries[]>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The store as operators see it: what workers and clients have, and the parts that only the command line and the dashboard
- * use. The server has a `ServerStore`: it cannot name these parts.
+ * The store for operators: the parts for workers and clients, and those that only the command line and the dashboard use. A
+ * worker has a `ServerStore`: its code can't name these parts.
  *
  * @module
  */
@@ -14,10 +14,10 @@ import type { QueueSampler } from "./queue_samples.ts";
 export interface Store extends ServerStore {
   /** Counts, lists and edits. */
   readonly admin: AdminStore;
-  /** How deep queues were, for charts. */
+  /** Depth and latency of queues, for charts. */
   readonly queueSamples: QueueSampler;
   /** The audit log. */
   readonly audit: AuditStore;
-  /** Moving everything to another store. */
+  /** Migration of everything to another store. */
   readonly migration: MigrationStore;
 }

@@ -1,5 +1,5 @@
 /**
- * The record of a batch, as both stores keep it and hand it to each other.
+ * The record of a batch, as both adapters store and migrate it.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Batch, BatchCallback, BatchState, ClosedAs } from "../port/batches
 /** A counter of a batch. */
 export type Counter = typeof MEMBER_STATES[number];
 
-/** What is kept of a batch as JSON. */
+/** The fields of a batch that are stored as JSON. */
 export interface BatchSpec {
   readonly name?: string;
   readonly tags?: readonly string[];
@@ -60,7 +60,7 @@ function stateOf({ closed_as: closedAs, pending, dead, succeeded, total }: Batch
   return dead > 0 ? "stuck" : succeeded === total ? "succeeded" : "failed";
 }
 
-/** The fields that another store's text may set: SQL is made of their names. */
+/** The fields that an imported batch may set. Their names become part of SQL. */
 export const COLUMNS: ReadonlySet<string> = new Set([
   ...["id", "spec", "parent", "counted", "created", "close_within", "keep", "closed", "closed_as"],
   ...["success_at", "complete_at", "death_at", "abandoned_at", "due", "version"],

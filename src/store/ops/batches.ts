@@ -1,6 +1,6 @@
 /**
- * What operators do to a batch: cancel it, retry its dead members, check its counters. A batch keeps no list of its
- * members, so that these look through the jobs of the store, in windows of bounded size.
+ * The operations of an operator on a batch: cancel it, retry its dead members, check its counters. A batch keeps no list of its
+ * members, so these operations read the jobs of the store, in windows of bounded size.
  *
  * @module
  */
@@ -11,25 +11,25 @@ import type { Batch, BatchStore, CloseResult } from "../port/batches.ts";
 import { cancelEntries, type CancelStore } from "./cancel.ts";
 import { matchingWindows } from "./matching.ts";
 
-/** What it needs of a store. */
+/** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
   readonly admin: Pick<AdminStore, "page" | "stats" | "groups" | "edit">;
   readonly batches: Pick<BatchStore, "get" | "close" | "correct">;
 };
 
-/** A batch whose members end all the time may change between reading and correcting. */
-const MAX_TRIES = 5;
+/** Most attempts to correct a batch: its members may end between the read and the correction. */
+const MAX_ATTEMPTS = 5;
 
-const GROUPS_READ = 500;
+const GROUPS_PER_READ = 500;
 
-/** What a check found. */
+/** The result of a check. */
 export interface BatchCheck {
-  /** Members in the store that the batch should count as pending, and as dead. */
+  /** Members in the store that are pending, and dead. */
   readonly pending: number;
   readonly dead: number;
-  /** How it counted them. */
+  /** The counters before the check. */
   readonly before: Pick<Batch, "pending" | "dead">;
-  /** `busy`: the batch changed each time meanwhile, and nothing was corrected. */
+  /** `busy`: the batch changed during each attempt, and nothing was corrected. */
   readonly result: "right" | "corrected" | "busy";
 }
 
@@ -37,7 +37,7 @@ export interface BatchCheck {
  * Closes a batch as cancelled, then cancels its members: waiting ones are removed, workers abort running ones.
  *
  * @param now epoch milliseconds
- * @returns how it is closed, and how many members are cancelled; undefined if there is no such batch
+ * @returns how it is closed, and how many members are cancelled; undefined for an unknown batch
  */
 export async function cancelBatch(
   store: BatchOpsStore,
@@ -47,7 +47,7 @@ export async function cancelBatch(
   const closed = await store.batches.close(id, "cancelled");
   if (closed === undefined) return undefined;
   let members = 0;
-  // A cancel that was interrupted is continued by the next one.
+  // The next call continues one that was interrupted.
   if (closed.closedAs === "cancelled") {
     for await (const entries of membersOf(store, id)) {
       members += await cancelEntries(store, entries.filter(({ place }) => place.in !== "dead"), now);
@@ -56,7 +56,7 @@ export async function cancelBatch(
   return { ...closed, members };
 }
 
-/** Requeues the dead members of a batch; returns how many. */
+/** Requeues the dead members of a batch. Returns how many. */
 export async function retryBatch(store: BatchOpsStore, id: string): Promise<number> {
   let members = 0;
   for await (const entries of membersOf(store, id, [{ in: "dead" }])) {
@@ -66,12 +66,12 @@ export async function retryBatch(store: BatchOpsStore, id: string): Promise<numb
 }
 
 /**
- * Counts the members of a batch, and corrects its counters where another program has removed members without telling.
+ * Counts the members of a batch, and corrects its counters if another program has removed members.
  *
- * @returns undefined if there is no such batch
+ * @returns undefined for an unknown batch
  */
 export async function checkBatch(store: BatchOpsStore, id: string): Promise<BatchCheck | undefined> {
-  for (let tries = 1;; tries++) {
+  for (let attempts = 1;; attempts++) {
     const before = await store.batches.get(id);
     if (before === undefined) return undefined;
     const found = { pending: 0, dead: 0 };
@@ -89,11 +89,11 @@ export async function checkBatch(store: BatchOpsStore, id: string): Promise<Batc
         return { ...result, result: "corrected" };
       }
     }
-    if (tries === MAX_TRIES) return { ...result, result: "busy" };
+    if (attempts === MAX_ATTEMPTS) return { ...result, result: "busy" };
   }
 }
 
-/** The members of a batch, place by place. */
+/** Yields the members of a batch, place by place. */
 export async function* membersOf(
   store: Pick<BatchOpsStore, "admin">,
   id: string,
@@ -111,14 +111,14 @@ function isMember(payload: string, id: string): boolean {
   return membershipOf({ batch: getField(payload, "batch") })?.id === id;
 }
 
-/** Leases last: what is taken while the queues are read is found there. */
+/** Returns all places. Leases come after the queues: jobs taken during the read are found there. */
 async function allPlaces(store: Pick<BatchOpsStore, "admin">): Promise<Place[]> {
   const places: Place[] = [{ in: "scheduled" }, { in: "retry" }];
   for (const { name } of (await store.admin.stats()).queues) {
     places.push({ in: "queue", queue: name });
     for (let cursor: string | undefined;;) {
       const { groups, next } = await store.admin.groups(name, {
-        limit: GROUPS_READ,
+        limit: GROUPS_PER_READ,
         ...(cursor !== undefined && { cursor }),
       });
       for (const { name: group } of groups) places.push({ in: "queue", queue: name, group });

@@ -1,6 +1,6 @@
 /**
- * What stands between a job and a processor: the one answer that whoever pushes it, looks at it, or asks what is wrong
- * with the store is given, each in words of its own. Pure.
+ * The reasons why a job doesn't run: one answer for `jobs push`, `jobs show`, `jobs doctor` and the dashboard, each with its own
+ * wording. Pure.
  *
  * @module
  */
@@ -10,52 +10,52 @@ import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { WorkerInfo } from "../port/workers.ts";
 
 /**
- * One thing in the way:
+ * A reason why a job doesn't run:
  *
- * - `all-paused`, `paused`: nothing is taken, from any queue or from this one.
- * - `limited`: as many of the queue's jobs run, or have started, as its limit allows.
- * - `no-process`: none is alive. `no-taker`: of those alive none takes this queue.
- * - `quiet`: those that take it take nothing new. `busy`: all their processors have work.
- * - `no-handler`: it is taken, and waits: none of those that take it has a handler for its class. One that does not tell
- *   its classes (Sidekiq's, or one with thousands) may have.
+ * - `all-paused`, `paused`: all queues are paused, or this one is.
+ * - `limited`: the queue is at its limit.
+ * - `no-process`: no worker is alive. `no-taker`: no live worker serves this queue.
+ * - `quiet`: all workers of the queue are quiet. `busy`: all their processors have work.
+ * - `no-handler`: the job waits: no worker of the queue has a handler for its class. A worker that doesn't report its
+ *   classes (Sidekiq's, or one with thousands) may have one.
  */
 export type Blocker =
   | { readonly is: "all-paused" | "paused"; readonly forMs: number | undefined }
   | { readonly is: "limited"; readonly limit: LimitInfo }
   | { readonly is: "no-process" | "no-taker" | "quiet" | "busy" | "no-handler" };
 
-/** What is to be known of the surroundings. */
+/** The workers and queues of the store. */
 export interface Around {
   readonly processes: readonly Pick<WorkerInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
 
 /**
- * What stands in the way of a job, the nearest first; nothing when its turn comes.
+ * Returns why a job doesn't run, the nearest reason first; nothing if the job only waits for its turn.
  *
- * @param job its class absent: unknown, or any
+ * @param job without a class: its class is unknown, or any
  */
 export function blockersOf(
   job: { readonly queue: string; readonly class?: string | undefined },
   { processes, queues }: Around,
 ): Blocker[] {
-  const obstacles: Blocker[] = [];
+  const blockers: Blocker[] = [];
   for (const [name, is] of [[ALL_QUEUES, "all-paused"], [job.queue, "paused"]] as const) {
     const found = queues.find((queue) => queue.name === name);
-    if (found?.paused) obstacles.push({ is, forMs: found.pausedForMs });
+    if (found?.paused) blockers.push({ is, forMs: found.pausedForMs });
   }
   const limit = queues.find((queue) => queue.name === job.queue)?.limit;
-  if (limit && limit.freeInMs !== 0) obstacles.push({ is: "limited", limit });
+  if (limit && limit.freeInMs !== 0) blockers.push({ is: "limited", limit });
   const live = processes.filter((process) => process.alive);
-  const takers = live.filter((process) => process.queues.includes(job.queue));
-  const awake = takers.filter((process) => !process.quiet);
-  if (live.length === 0) obstacles.push({ is: "no-process" });
-  else if (takers.length === 0) obstacles.push({ is: "no-taker" });
-  else if (awake.length === 0) obstacles.push({ is: "quiet" });
-  else if (awake.every((process) => process.busy >= process.concurrency)) obstacles.push({ is: "busy" });
+  const serving = live.filter((process) => process.queues.includes(job.queue));
+  const awake = serving.filter((process) => !process.quiet);
+  if (live.length === 0) blockers.push({ is: "no-process" });
+  else if (serving.length === 0) blockers.push({ is: "no-taker" });
+  else if (awake.length === 0) blockers.push({ is: "quiet" });
+  else if (awake.every((process) => process.busy >= process.concurrency)) blockers.push({ is: "busy" });
   const name = job.class;
   if (name !== undefined && awake.length > 0 && awake.every(({ classes }) => classes && !classes.includes(name))) {
-    obstacles.push({ is: "no-handler" });
+    blockers.push({ is: "no-handler" });
   }
-  return obstacles;
+  return blockers;
 }

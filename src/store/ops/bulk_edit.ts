@@ -1,44 +1,44 @@
 /**
- * Changing all jobs of a place: in steps, as there may be millions, and written down before it begins and at its end,
- * however it ends. What the command line and the dashboard draw of it is theirs.
+ * Changes all jobs of a place in steps, because a place may have millions. The audit log gets an event before the first step and
+ * one at the end, however it ends. The command line and the dashboard display the progress themselves.
  *
  * @module
  */
 import type { AdminStore, Edit, Place } from "../admin/admin.ts";
 import type { AuditEvent } from "../admin/audit.ts";
 
-/** So many are changed in one step of the store. */
+/** Most jobs that one step of the store changes. */
 const BATCH = 1_000;
 
-/** How a change goes, and who is told. */
+/** A change of many jobs. */
 export interface ChangeAll {
-  /** How many are there at its beginning. */
+  /** Number of jobs at the start. */
   readonly total: number;
-  /** Each is a step that has been made: so many were changed by it. */
+  /** Yields after each step how many jobs it changed. */
   readonly steps: AsyncIterable<number>;
-  /** Writes down how far it is: before the first step, and at the end. Without an outcome, all of it was done. */
-  readonly writeDown: (how: Required<Pick<AuditEvent, "count">> & Pick<AuditEvent, "outcome">) => Promise<void>;
-  /** After each step: so many more. What it throws ends the change. */
+  /** Writes an event: before the first step, and at the end. Without an outcome, the change is complete. */
+  readonly record: (how: Required<Pick<AuditEvent, "count">> & Pick<AuditEvent, "outcome">) => Promise<void>;
+  /** Called after each step with the number of changed jobs. An error that it throws ends the change. */
   readonly progress?: (more: number) => void | Promise<void>;
-  /** Ends it between two steps; what is done by then stays done. */
+  /** Ends the change between two steps. The steps before stay done. */
   readonly signal?: AbortSignal;
 }
 
-/** What came of it. */
+/** The result of a change. */
 export interface ChangedAll {
   readonly changed: number;
-  /** Whether it was ended by its signal. */
+  /** Whether its signal ended it. */
   readonly interrupted: boolean;
 }
 
 /**
- * Makes the steps.
+ * Makes the steps, and records the start and the end.
  *
- * @throws what a step throws; that, too, is written down, with how many were changed before
+ * @throws the error of a step, which is recorded with the number of jobs changed before
  */
-export async function changeAll({ total, steps, writeDown, progress, signal }: ChangeAll): Promise<ChangedAll> {
-  // Before it is done, so that it is known whatever happens; and once more at its end.
-  await writeDown({ count: total, outcome: "begun" });
+export async function changeAll({ total, steps, record, progress, signal }: ChangeAll): Promise<ChangedAll> {
+  // Record the start first, so that the log has it whatever happens.
+  await record({ count: total, outcome: "begun" });
   let changed = 0;
   let outcome: string | undefined;
   const isStopped = () => signal !== undefined && signal.aborted && changed < total;
@@ -57,13 +57,13 @@ export async function changeAll({ total, steps, writeDown, progress, signal }: C
     outcome = `ended early: ${(error as Error).message}`;
     throw error;
   } finally {
-    await writeDown({ count: changed, ...(outcome !== undefined && { outcome }) });
+    await record({ count: changed, ...(outcome !== undefined && { outcome }) });
   }
 }
 
 /**
- * The steps that edit the jobs of a place, earliest first. No more of them than there were at the start: what comes there
- * meanwhile is left alone, and what fails again meanwhile, and comes back behind, makes no end of it.
+ * Edits the jobs of a place in steps, earliest first; at most as many jobs as at the start. Jobs that arrive meanwhile stay, and
+ * jobs that fail again and return to the place don't make the change endless.
  */
 export async function* editSteps(
   store: { readonly admin: Pick<AdminStore, "editSome"> },

@@ -1,6 +1,6 @@
 /**
- * Cancelling jobs, wherever they are: one that waits is removed and leaves a record, so that whoever waits for it knows;
- * the process that performs one is asked to abort it. The same for the command line, the dashboard and the crontab.
+ * Cancels jobs in any place, for the command line, the dashboard and cron entries. A waiting job is removed and leaves a record,
+ * which wakes the waiters for its result. The worker of a running job receives a command to abort it.
  *
  * @module
  */
@@ -11,30 +11,30 @@ import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
 import type { WorkerStore } from "../port/workers.ts";
 import type { ResultStore } from "../port/results.ts";
 
-/** What became of one job. */
+/** The result for one job. */
 export type CancelResult = "removed" | "aborted" | "dead" | "absent";
 
-/** What it needs of a store. */
+/** The verbs of a store that cancelling uses. */
 export type CancelStore = {
   readonly admin: Pick<AdminStore, "find" | "edit">;
   readonly workers: Pick<WorkerStore, "send">;
   readonly results: Pick<ResultStore, "keep">;
 };
 
-/** A job may move on between looking and acting: then look again. */
-const TRIES = 5;
-/** So many are cancelled in one step. */
+/** Most attempts: a job may move between the search and the cancel. */
+const MAX_ATTEMPTS = 5;
+/** Most jobs that one step cancels. */
 const PAGE = 500;
-/** The record of one that was removed is kept so long. */
-const KEPT_MS = 24 * 3_600 * 1_000;
+/** How long the record of a removed job is kept. */
+const RECORD_TTL_MS = 24 * 3_600 * 1_000;
 
-/** Whether it is, or soon will be, as was asked. */
+/** Returns whether the job is cancelled, or its worker is aborting it. */
 export function isCancelled(result: CancelResult): boolean {
   return result === "removed" || result === "aborted";
 }
 
 /**
- * Cancels one job, wherever it is. A dead one stays.
+ * Cancels one job in any place. A dead one stays.
  *
  * @param now epoch milliseconds
  */
@@ -61,27 +61,27 @@ export async function cancelElsewhere(
 }
 
 /**
- * The same for several, which are looked for all at once.
+ * Cancels several jobs, which are searched for together.
  *
  * @param now epoch milliseconds
- * @returns what became of each, in their order
+ * @returns the results in the order of the jids
  */
 export async function cancelJobs(
   store: CancelStore,
   jids: readonly string[],
   now: number,
 ): Promise<Map<string, CancelResult>> {
-  const became = new Map<string, CancelResult | undefined>(jids.map((jid) => [jid, undefined]));
-  for (let i = 0; i < TRIES; i++) {
-    const left = [...became].flatMap(([jid, one]) => one === undefined ? [jid] : []);
+  const results = new Map<string, CancelResult | undefined>(jids.map((jid) => [jid, undefined]));
+  for (let i = 0; i < MAX_ATTEMPTS; i++) {
+    const left = [...results].flatMap(([jid, one]) => one === undefined ? [jid] : []);
     if (left.length === 0) break;
     const found = Map.groupBy(await store.admin.find(left), ({ payload }) => getField(payload, "jid"));
-    await Promise.all(left.map(async (jid) => became.set(jid, await cancelFound(store, found.get(jid), jid, now))));
+    await Promise.all(left.map(async (jid) => results.set(jid, await cancelFound(store, found.get(jid), jid, now))));
   }
-  return new Map([...became].map(([jid, one]) => [jid, one ?? "absent"]));
+  return new Map([...results].map(([jid, one]) => [jid, one ?? "absent"]));
 }
 
-/** Undefined when it has moved on from everywhere meanwhile. */
+/** Cancels the entries of a job. Returns undefined if it has moved from all of them. */
 async function cancelFound(
   store: CancelStore,
   found: readonly Entry[] | undefined,
@@ -91,13 +91,12 @@ async function cancelFound(
   if (found === undefined) return "absent";
   const living = found.filter(({ place }) => place.in !== "dead");
   if (living.length === 0) return "dead";
-  const done = await Promise.all(living.map((entry) => cancelThere(store, entry, jid, now)));
+  const done = await Promise.all(living.map((entry) => cancelEntry(store, entry, jid, now)));
   return done.find((one) => one !== undefined);
 }
 
 /**
- * Cancels jobs that were seen somewhere. Each is looked for where it was; only what moved meanwhile, in the whole store.
- * What is dead or cannot be read is left alone.
+ * Cancels jobs by their entries. Only jobs that have moved are searched for in the whole store. Dead and unreadable jobs stay.
  *
  * @param now epoch milliseconds
  * @returns how many are cancelled
@@ -107,15 +106,15 @@ export async function cancelEntries(store: CancelStore, entries: readonly Entry[
     const jid = parsePayload(entry.payload)?.payload.jid;
     return typeof jid !== "string" || entry.place.in === "dead" ? [] : [{ entry, jid }];
   });
-  const there = await Promise.all(named.map(({ entry, jid }) => cancelThere(store, entry, jid, now)));
-  const moved = named.filter((_, i) => there[i] === undefined).map(({ jid }) => jid);
-  const became = await cancelJobs(store, moved, now);
-  return there.length - moved.length + [...became.values()].filter(isCancelled).length;
+  const inPlace = await Promise.all(named.map(({ entry, jid }) => cancelEntry(store, entry, jid, now)));
+  const moved = named.filter((_, i) => inPlace[i] === undefined).map(({ jid }) => jid);
+  const results = await cancelJobs(store, moved, now);
+  return inPlace.length - moved.length + [...results.values()].filter(isCancelled).length;
 }
 
 /**
- * The steps that cancel the jobs of a place, a page each, that is read before any of its jobs leaves: so many were
- * cancelled. No more than `total` are looked at: what comes there meanwhile is left alone.
+ * Cancels the jobs of a place in steps of a page, which is read before any of its jobs leaves. Yields how many jobs each step
+ * cancelled. Reads at most `total` jobs: those that arrive meanwhile stay.
  *
  * @param now epoch milliseconds, by the caller's clock
  */
@@ -136,26 +135,26 @@ export async function* cancelSteps(
   }
 }
 
-/** Cancels a job where it was seen; undefined when it is there no longer. */
-async function cancelThere(
+/** Cancels a job by its entry. Returns undefined if the job has moved. */
+async function cancelEntry(
   store: CancelStore,
   entry: Entry,
   jid: string,
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
   if (entry.place.in === "leased") {
-    const asked = entry.owner !== undefined && await store.workers.send(entry.owner, { verb: "cancel", jid });
-    return asked ? "aborted" : undefined;
+    const wasSent = entry.owner !== undefined && await store.workers.send(entry.owner, { verb: "cancel", jid });
+    return wasSent ? "aborted" : undefined;
   }
-  // One by one, as for each that is removed there is to be a record; together they are a few round trips.
+  // One call per job, because each removed job leaves a record. Concurrent calls share round trips.
   const body = recordOf(entry, jid, now);
   const isRemoved = body === undefined
     ? await store.admin.edit([entry.ref], "delete") > 0
-    : await store.results.keep({ jid, ttlMs: KEPT_MS, body }, entry.ref);
+    : await store.results.keep({ jid, ttlMs: RECORD_TTL_MS, body }, entry.ref);
   return isRemoved ? "removed" : undefined;
 }
 
-/** What is kept of a job that is cancelled; undefined for one that cannot be read. */
+/** Returns the record of a cancelled job; undefined for an unreadable one. */
 function recordOf({ payload: raw }: Entry, jid: string, now: number): string | undefined {
   const job = parsePayload(raw);
   if (job === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { Entry } from "../admin/admin.ts";
 import { cancelJob, type CancelStore } from "./cancel.ts";
 import type { NewRecord } from "../port/results.ts";
 
-Deno.test("one that waits is deleted in the step that keeps its record, and looked for again when it has moved", async () => {
+Deno.test("cancelJob deletes a waiting job in the step that keeps its record, and searches again if the job has moved", async () => {
   const payload = '{"class":"A","args":[],"jid":"a","queue":"low"}';
   const places: Entry[] = [
     { ref: "queued", place: { in: "queue", queue: "low" }, payload },
@@ -14,9 +14,9 @@ Deno.test("one that waits is deleted in the step that keeps its record, and look
   const store: CancelStore = {
     admin: {
       find: () => Promise.resolve([places[kept.length]!]),
-      edit: () => Promise.reject(new Error("not in a step by itself")),
+      edit: () => Promise.reject(new Error("not in a separate step")),
     },
-    workers: { send: () => Promise.reject(new Error("it does not run")) },
+    workers: { send: () => Promise.reject(new Error("it isn't running")) },
     results: { keep: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2) },
   };
   assertEquals(await cancelJob(store, "a", 1_000), "removed");

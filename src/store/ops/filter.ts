@@ -1,5 +1,5 @@
 /**
- * Filters over jobs, shared by the command line, the dashboard and the HTTP API: which jobs of a list an operator means.
+ * Filters of jobs, shared by the command line, the dashboard and the HTTP API.
  *
  * Criteria combine with "and". Class, queue and tag are exact and case-sensitive, so that a bulk action on the class
  * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case.
@@ -11,7 +11,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../admin/admin.ts";
 
-/** What to match. An absent criterion matches every job. */
+/** The criteria of a filter. An absent criterion matches every job. */
 export interface JobFilter {
   /** The class as shown, exact; `*` stands for any characters. */
   readonly class?: string;
@@ -164,7 +164,7 @@ export function compileGlob(pattern: string): (text: string) => boolean {
   };
 }
 
-/** The parts of a criterion that stand in a payload's JSON as they are. */
+/** Returns the parts of a criterion that JSON doesn't escape. */
 function hintsOf(text: string, separator?: string): string[] {
   return (separator === undefined ? [text] : text.split(separator)).flatMap((part) => part.split(/[\\"/]+/)).filter((
     part,

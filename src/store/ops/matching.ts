@@ -11,15 +11,15 @@ const WINDOW = 500;
 
 /** A window of a place. */
 export interface MatchWindow {
-  /** Those that match, in order. */
+  /** The matching entries, in order. */
   readonly entries: readonly Entry[];
-  /** How many were read. */
+  /** Number of entries read. */
   readonly looked: number;
   /** The cursor after the window; absent at the end. */
   readonly next?: string;
 }
 
-/** Where to look. */
+/** A request for matching entries. */
 export interface MatchRequest {
   readonly place: Place;
   readonly filter: JobFilter;

@@ -1,5 +1,5 @@
 /**
- * Where the jobs of a queue wait: those without a group, and those of each group.
+ * The places of a queue: that of its jobs without a group, and one per group.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a search looks at.
+ * Text search in payloads and records.
  *
  * @module
  */
@@ -8,18 +8,18 @@
 const PACKED_STACK = /"error_backtrace"\s*:\s*"(?:[A-Za-z0-9+/=]|\\n|\\\/)*"/g;
 
 /**
- * Whether a payload, or what is kept of a job that has ended, has a text in it; case counts not. In a packed stack any few
- * letters stand by chance, and those of the stack itself do not: it is left out. To unpack it would take a hundred times as
- * long as to look at the rest.
+ * Returns whether a payload, or the record of an ended job, contains a text, ignoring case. The packed stack is left out: short
+ * texts appear in it by chance, and those of the stack itself don't. Unpacking it would take a hundred times as long as
+ * searching the rest.
  *
- * @param wanted the text in lower case
+ * @param text the text in lower case
  */
-export function hasText(raw: string, wanted: string): boolean {
-  return raw.toLowerCase().includes(wanted) && hasTextOutsideStack(raw, wanted);
+export function hasText(raw: string, text: string): boolean {
+  return raw.toLowerCase().includes(text) && hasTextOutsideStack(raw, text);
 }
 
-/** The same, where it is known already that the text is somewhere in it. */
-export function hasTextOutsideStack(raw: string, wanted: string): boolean {
+/** The same for a payload that is known to contain the text somewhere. */
+export function hasTextOutsideStack(raw: string, text: string): boolean {
   if (!raw.includes('"error_backtrace"')) return true;
-  return raw.replace(PACKED_STACK, "").toLowerCase().includes(wanted);
+  return raw.replace(PACKED_STACK, "").toLowerCase().includes(text);
 }

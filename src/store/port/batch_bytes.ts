@@ -6,18 +6,18 @@
  */
 
 /**
- * The most payload bytes that one step of a store reads or moves: 4 MiB. A step always handles at least one job, however
+ * Most payload bytes that one step of a store reads or moves: 4 MiB. A step always handles at least one job, however
  * large that job is.
  */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Counts the payloads of one batch. Characters count as bytes: a size need not be exact. */
+/** Counts the payloads of one batch. Characters count as bytes: the size needn't be exact. */
 export class ByteBudget {
   #left = MAX_BATCH_BYTES;
   #isUsed = false;
   #isSpent = false;
 
-  /** Whether a payload did not fit: the batch is full. */
+  /** Whether a payload didn't fit: the batch is full. */
   get isSpent(): boolean {
     return this.#isSpent;
   }

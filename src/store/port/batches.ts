@@ -1,9 +1,9 @@
 /**
  * The batches part of the store port: counters of jobs that belong together, and the jobs to push when they have ended.
  *
- *  1. `pending` is the number of members that are somewhere in the store and not dead, at every moment. It changes in the
- *     step that stores or ends a member, and only there.
- *  2. A callback is pushed in the step that saw its condition, under a jid that was chosen with the batch: once.
+ *  1. `pending` is at every moment the number of members in the store that aren't dead. It changes only in the step that
+ *     stores or ends a member.
+ *  2. A callback is pushed once, in the step that fulfils its condition, under a jid that was chosen with the batch.
  *  3. A closed batch whose members have all left the store is finished, and is removed after its retention.
  *
  * @module
@@ -25,11 +25,11 @@ export interface BatchCallback {
   readonly payload: string;
 }
 
-/** A batch on its way in. */
+/** A batch to open. */
 export interface NewBatch {
   /** Sorts by age: a jid. */
   readonly id: string;
-  /** A name for people. */
+  /** A name to show. */
   readonly name?: string;
   /** Words shown with the batch. */
   readonly tags?: readonly string[];
@@ -37,13 +37,13 @@ export interface NewBatch {
   readonly parent?: BatchMember;
   /** The jobs that it pushes, by event. */
   readonly callbacks: Readonly<Partial<Record<BatchEvent, BatchCallback>>>;
-  /** An open batch to which nothing is added for this long is abandoned. */
+  /** An open batch without new members for this long is abandoned. */
   readonly closeWithinMs: number;
   /** A finished batch is kept for this long. */
   readonly keepMs: number;
 }
 
-/** Which batch a new job belongs to. */
+/** The batch of a new job. */
 export interface BatchMember {
   /** The ID of the batch. */
   readonly id: string;
@@ -58,9 +58,9 @@ export type BatchRefusal = "missing" | "closed" | "cancelled" | "abandoned";
 export interface MemberChange {
   /** The ID of the batch. */
   readonly id: string;
-  /** How the batch counts it until now. */
+  /** The state in which the batch counts it until now. */
   readonly from: Counted;
-  /** How it does from now on. */
+  /** Its new state. */
   readonly to: Counted | MemberEnd;
 }
 
@@ -70,7 +70,7 @@ export interface MemberChange {
  * - `stuck`: closed, none is pending, and some are dead: retry them by hand, or delete them.
  * - `succeeded`: every member has succeeded.
  * - `failed`: finished, but not every member has succeeded.
- * - `cancelled`, `abandoned`: as they say. Members may still be running.
+ * - `cancelled`, `abandoned`: closed that way. Members may still be running.
  */
 export type BatchState = "open" | "running" | "stuck" | "succeeded" | "failed" | "cancelled" | "abandoned";
 
@@ -78,7 +78,7 @@ export type BatchState = "open" | "running" | "stuck" | "succeeded" | "failed" |
 export interface Batch {
   /** The ID of the batch. */
   readonly id: string;
-  /** A name for people. */
+  /** A name to show. */
   readonly name?: string;
   /** Words shown with the batch. */
   readonly tags: readonly string[];
@@ -90,11 +90,11 @@ export interface Batch {
   readonly createdAt: number;
   /** When it was closed. */
   readonly closedAt?: number;
-  /** When the last member had ended or died, for the first time, of a closed batch. */
+  /** When a closed batch first had no pending members. */
   readonly completedAt?: number;
-  /** How many members it has had. */
+  /** Number of members it has had. */
   readonly total: number;
-  /** Members that have not ended, and are not dead. */
+  /** Members that have not ended and aren't dead. */
   readonly pending: number;
   /** Members in the dead set. */
   readonly dead: number;
@@ -115,9 +115,9 @@ export interface Batch {
     readonly class: string;
     readonly pushedAt?: number;
   }[];
-  /** Open: when it is abandoned unless something is added. Finished: when it is removed. */
+  /** Open: when it is abandoned without new members. Finished: when it is removed. */
   readonly dueAt?: number;
-  /** Grows with every change of a counter. */
+  /** Increases with every change of a counter. */
   readonly version: number;
 }
 
@@ -129,32 +129,32 @@ export interface BatchPage {
   readonly next?: string;
 }
 
-/** What closing did: whether this call closed it, and how it is closed now. Undefined: there is no such batch. */
+/** The result of closing: whether this call closed the batch, and how it is closed now. Undefined: unknown batch. */
 export type CloseResult = { readonly done: boolean; readonly closedAs: ClosedAs } | undefined;
 
 /** How a batch was closed. */
 export type ClosedAs = "closed" | "cancelled" | "abandoned";
 
-/** What a sweep did. */
+/** The result of a sweep. */
 export interface BatchSweep {
-  /** How many open batches were abandoned. */
+  /** Number of abandoned batches. */
   readonly abandoned: number;
-  /** How many finished batches were removed. */
+  /** Number of removed batches. */
   readonly removed: number;
   /** More are due. */
   readonly more: boolean;
 }
 
-/** Keeps batches. Members come in by `jobs.enqueue`, and leave by every verb that ends a job. */
+/** Stores batches. Members arrive by `jobs.enqueue`, and leave by every verb that ends a job. */
 export interface BatchStore {
   /**
-   * Opens a batch. The same batch a second time changes nothing.
+   * Opens a batch. Opening the same batch again changes nothing.
    *
    * @returns why its parent doesn't accept it; then nothing is stored
    */
   create(batch: NewBatch): Promise<BatchRefusal | undefined>;
 
-  /** Returns a batch; undefined if there is none. */
+  /** Returns a batch; undefined if it doesn't exist. */
   get(id: string): Promise<Batch | undefined>;
 
   /** Returns a page of the batches, latest first; at most `limit`, default 25. */
@@ -166,7 +166,7 @@ export interface BatchStore {
   /**
    * Counts a member that another producer pushed without counting it, under its lease, and marks its payload.
    *
-   * @returns the payload as it is now; undefined if the lease is lost, or the batch accepts no members
+   * @returns the new payload; undefined if the lease is lost, or the batch accepts no members
    */
   admit(lease: StepLease, id: string): Promise<string | undefined>;
 
@@ -176,18 +176,18 @@ export interface BatchStore {
     found: { readonly pending: number; readonly dead: number; readonly version: number },
   ): Promise<boolean>;
 
-  /** Abandons open batches that nobody closes, and removes finished ones after their retention; at most `limit`. */
+  /** Abandons open batches after `closeWithinMs`, and removes finished ones after `keepMs`; at most `limit`. */
   sweep(limit: number): Promise<BatchSweep>;
 
-  /** Returns what another store needs to take a batch over: text for {@linkcode BatchStore.importBatch}. */
+  /** Returns a batch as text for {@linkcode BatchStore.importBatch} of another store. */
   exportBatch(id: string): Promise<string | undefined>;
 
-  /** Takes a batch over, with its counters. Does nothing if it is there. */
+  /** Imports a batch with its counters. Does nothing if it exists. */
   importBatch(text: string): Promise<void>;
 
-  /** Removes a batch that another store has taken over. */
+  /** Removes a batch that another store has imported. */
   remove(id: string): Promise<void>;
 }
 
-/** How many batches one sweep handles. */
+/** Most batches that one sweep handles. */
 export const SWEEP_LIMIT = 100;

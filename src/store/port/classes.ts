@@ -9,14 +9,14 @@
 export interface DeclaredClass {
   /** The class. */
   readonly name: string;
-  /** A JSON object's text. The store does not parse it. */
+  /** A JSON object's text. The store doesn't parse it. */
   readonly options: string;
 }
 
 /** The store forgets a class that no worker has declared for this long. */
 export const FORGOTTEN_AFTER_MS: number = 90 * 86_400_000;
 
-/** Keeps the options of job classes. */
+/** Stores the options of job classes. */
 export interface ClassStore {
   /**
    * Stores the options of classes in place of those declared before: the last declaration counts. Forgets classes not
@@ -24,6 +24,6 @@ export interface ClassStore {
    */
   declare(classes: readonly DeclaredClass[]): Promise<void>;
 
-  /** Returns the declarations of these classes, in no order; all of them without `names`. */
+  /** Returns the declarations of these classes, in no particular order; all of them without `names`. */
   read(names?: readonly string[]): Promise<DeclaredClass[]>;
 }

@@ -1,62 +1,62 @@
 /**
- * The cron part of the store port: what is remembered of each crontab entry. Every decision is made by the caller; the
- * store compares and swaps. It happened that an occurrence was decided, and its job is in its queue, or neither.
+ * The cron part of the store port: the state of each cron entry. The caller makes all decisions; the store compares and swaps.
+ * Either an occurrence is decided and its job is in its queue, or neither.
  *
  * @module
  */
 import type { NewJob } from "./jobs.ts";
 
-/** One entry as it is stored. */
+/** A cron entry as stored. */
 export interface StoredCron {
   /** Names the entry. */
   readonly name: string;
-  /** Higher at every change of what is said here but `seenAt`, and never the same again, not even after a removal. */
+  /** Increases with every change of the other fields except `seenAt`. Never the same again, not even after a removal. */
   readonly version: number;
-  /** What the entry says; the store does not read it. */
+  /** The entry's definition. The store doesn't parse it. */
   readonly definition: string;
-  /** What is remembered of its past; the store does not read it. */
+  /** The entry's state. The store doesn't parse it. */
   readonly state: string;
   /** The job that was enqueued last for it, while it is in a queue, `scheduled`, `retry` or a lease. */
   readonly live: string | undefined;
-  /** When a process last said that it carries this entry, or wrote its definition. */
+  /** When a worker with this entry in its configuration last read it, or its definition was last written. */
   readonly seenAt: number;
 }
 
-/** A change of one entry, with the jobs that follow from it: whole, or not at all. */
+/** A change of one entry, with the jobs that follow from it. It is applied completely or not at all. */
 export interface CronWrite {
   /** Names the entry. */
   readonly name: string;
-  /** As it was read; 0: there must be none yet. If it is another by now, nothing happens. */
+  /** The version that was read; 0: the entry must not exist. If the version has changed, nothing happens. */
   readonly version: number;
-  /** What the entry says from now on; absent: what it said. A definition that is given is told to all who wait. */
+  /** The new definition; absent: unchanged. A new definition wakes all waiters. */
   readonly definition?: string;
-  /** What is to be remembered. */
+  /** The new state. */
   readonly state: string;
-  /** To enqueue, in this order: without `at`, `delayMs` and `unique`. The last becomes `live`; none: it stays. */
+  /** Jobs to enqueue in this order, without `at`, `delayMs` and `unique`. The last one becomes `live`; without jobs it stays. */
   readonly jobs: readonly NewJob[];
-  /** Whether something waits for the end of `live`: then that is told to all who wait. */
+  /** Whether the end of `live` wakes all waiters. */
   readonly awaited: boolean;
-  /** To add to the history, oldest first; the last {@linkcode MAX_CRON_RECORDS} are kept. */
+  /** Records to add to the history, oldest first. The last {@linkcode MAX_CRON_RECORDS} are kept. */
   readonly records: readonly string[];
 }
 
-/** What is read of the crontab. */
+/** The result of a read. */
 export interface CronReading {
   /** The store's time. */
   readonly now: number;
-  /** By name. */
+  /** The entries, by name. */
   readonly entries: readonly StoredCron[];
 }
 
-/** So many records are kept of each entry. */
+/** Most records that are kept of each entry. */
 export const MAX_CRON_RECORDS = 100;
 
-/** Keeps the cron entries. */
+/** Stores the cron entries. */
 export interface CronStore {
   /**
    * Reads entries: all, or those of the given names that exist.
    *
-   * @param request.carried entries that this process carries just as they are stored: they are marked as seen now
+   * @param request.carried entries that this worker has in its configuration as stored: they are marked as seen now
    */
   read(
     request?: { readonly names?: readonly string[]; readonly carried?: readonly string[] },
@@ -69,14 +69,14 @@ export interface CronStore {
    */
   write(writes: readonly CronWrite[]): Promise<(number | undefined)[]>;
 
-  /** Removes an entry with its history, if it is as it was read. Its job stays where it is. */
+  /** Removes an entry with its history, if it has not changed since it was read. Its job stays where it is. */
   remove(name: string, version: number): Promise<boolean>;
 
   /** Returns the records of an entry, newest first; at most `limit`. */
   history(name: string, limit: number): Promise<string[]>;
 
   /**
-   * Resolves when a definition was written or removed, or an awaited job has ended, since the last reading of all
+   * Resolves when a definition was written or removed, or an awaited job has ended, since the last read of all
    * entries by this connection; or when `signal` aborts. Never rejects; may resolve for no reason.
    */
   wait(signal: AbortSignal): Promise<void>;

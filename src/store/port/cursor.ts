@@ -1,29 +1,24 @@
 /**
- * Cursors of pages, as they come back from outside.
+ * Cursors of pages, as callers return them.
  *
  * @module
  */
 
-/** A page was asked for by what is no cursor of that list. The message is one line for people. */
+/** An invalid cursor for a list. The message is one line for users. */
 export class CursorError extends RangeError {
-  /** Told apart by name. */
   override readonly name = "CursorError";
 
-  /**
-   * The refusal of a cursor.
-   *
-   * @param cursor what was given
-   */
+  /** @param cursor the invalid cursor */
   constructor(cursor: string) {
     const shown = JSON.stringify(cursor.length > 60 ? `${cursor.slice(0, 60)}…` : cursor);
-    super(`Cursor ${shown} is none of this list; wanted: what the page before it gave as "next", or none`);
+    super(`Invalid cursor ${shown}: expected the "next" of the previous page, or none`);
   }
 }
 
 /**
- * The number that a cursor is, where it is the last one's; undefined when there is none.
+ * Returns the number that a cursor is; undefined without a cursor.
  *
- * @throws {CursorError} when it is no number
+ * @throws {CursorError} if it isn't a number
  */
 export function numberIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;

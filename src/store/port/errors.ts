@@ -1,59 +1,57 @@
 /**
- * What a store can fail with. One class, with a code that programs may test and a message for people: what is wrong,
- * where, and what to do.
+ * The errors of a store: one class, with a code for programs and a message for users: the problem, the place, the remedy.
  *
  * @module
  */
 
-/** Why a store could not do what was asked. */
+/** Why a verb failed. */
 export type StoreErrorCode =
-  /** It cannot be reached now; later it may. */
+  /** The store is unreachable now. */
   | "unavailable"
-  /** Another program holds it locked, longer than we wait. */
+  /** Another program has locked the store for longer than `waitMs`. */
   | "locked"
-  /** No room: disk or memory. */
+  /** The disk or the memory is full. */
   | "full"
-  /** It refuses us: file permissions, a wrong password. */
+  /** Access is denied: file permissions, a wrong password. */
   | "denied"
-  /** It is something else: not a database, a wrong type of key, a mode we do not work with. */
+  /** It isn't a store: not a database, a wrong type of key, an unsupported mode. */
   | "wrong"
-  /** One job, or what one call stores, is larger than the store takes. */
+  /** One job, or the jobs of one call, are too large for the store. */
   | "large"
-  /** It is no longer where it was opened; programs that open it now get another. */
+  /** The store's file was deleted or replaced: programs that open it now get another. */
   | "gone"
-  /** There is none there, and none was to be made. */
+  /** The store doesn't exist, and the caller didn't ask to create it. */
   | "missing"
-  /** It is damaged. */
+  /** The store is damaged. */
   | "corrupt"
-  /** Made by a newer version of this program. */
+  /** A newer version of this program created the store. */
   | "newer";
 
-/** The store could not do it. */
+/** A verb of the store failed. */
 export class StoreError extends Error {
-  /** Told apart by name. */
   override readonly name = "StoreError";
-  /** Why. */
+  /** The cause. */
   readonly code: StoreErrorCode;
 
   /**
-   * A failure of a store.
+   * Creates an error.
    *
-   * @param code why
-   * @param message what is wrong, where, and what to do; one line
-   * @param options the error behind it
+   * @param code the cause
+   * @param message one line: the problem, the place, the remedy
+   * @param options the underlying error
    */
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
 
-  /** Whether trying again later can help without anyone doing anything. */
+  /** Whether a later attempt may succeed without a change by an operator. */
   get transient(): boolean {
     return this.code === "unavailable" || this.code === "locked" || this.code === "full";
   }
 }
 
-/** Whether the store is no longer what was opened: whoever has it open can only start anew. */
+/** Returns whether the store's file was deleted or replaced: the program must be restarted. */
 export function isGone(error: unknown): error is StoreError {
   return error instanceof StoreError && error.code === "gone";
 }

@@ -6,24 +6,24 @@
 import type { BatchMember, BatchRefusal, MemberChange } from "./batches.ts";
 import type { NewRecord } from "./results.ts";
 
-/** A job on its way in. */
+/** A job to store. */
 export interface NewJob {
-  /** 24 hex digits, or what the caller gave. */
+  /** 24 hex digits, or an ID that the caller chose. */
   readonly jid: string;
   /** Name of the queue, already checked. */
   readonly queue: string;
-  /** Its group in the queue (`groups.ts`), which the payload names too. Absent: none. */
+  /** Its group in the queue (`groups.ts`), which the payload also names. Absent: none. */
   readonly group?: string;
   /** The payload without `at` and `enqueued_at`: a JSON object's text. The store adds `enqueued_at` by its clock. */
   readonly payload: string;
-  /** When it is to run, by the store's clock. Absent, now or past: at once. */
+  /** When it runs, by the store's clock. Absent, now or past: at once. */
   readonly at?: number;
   /**
-   * Milliseconds from the store's now until it is to run: what "in five minutes" means, whatever the caller's clock
-   * says. Not together with `at`.
+   * Milliseconds from the store's now until it runs: "in five minutes" doesn't depend on the caller's clock. Not together with
+   * `at`.
    */
   readonly delayMs?: number;
-  /** A lock to take in the same step. While another live job holds it, this one is not stored. */
+  /** A lock to take in the same step. If another live job holds it, this one isn't stored. */
   readonly unique?: UniqueLock;
   /** Stored only if no job was stored with the same key before, in the same step. A refused job doesn't use up its key. */
   readonly once?: OnceKey;
@@ -31,11 +31,11 @@ export interface NewJob {
   readonly batch?: BatchMember;
 }
 
-/** A lock on "a job like this is already there". Let go when its job leaves the store, or after `ttlMs`. */
+/** A lock against duplicates. It is released when its job leaves the store, or after `ttlMs`. */
 export interface UniqueLock {
-  /** What makes two jobs the same. */
+  /** Two jobs with the same key are duplicates. */
   readonly key: string;
-  /** How long the lock holds at most. */
+  /** Longest time that the lock is held, in milliseconds. */
   readonly ttlMs: number;
 }
 
@@ -48,9 +48,9 @@ export interface OnceKey {
 }
 
 /**
- * What happened to one {@linkcode NewJob}: it was stored; or it was not, because the job `holder` has its unique lock,
- * because the job `first` was stored with the same {@linkcode OnceKey}, or because of its batch. The key wins over the
- * lock and the batch.
+ * The result for one {@linkcode NewJob}: it was stored; or it wasn't, because the job `holder` has its unique lock, because the
+ * job `first` was stored with the same {@linkcode OnceKey}, or because of its batch. If several reasons apply, the key is
+ * named.
  */
 export type EnqueueResult =
   | { readonly stored: true }
@@ -70,7 +70,7 @@ export interface Lease {
   readonly payload: string;
 }
 
-/** Which jobs to take, how many, and for which worker. */
+/** A request for jobs. */
 export interface TakeRequest {
   /** Queues in the order in which to empty them. Paused queues are skipped; limited queues give what their limit allows. */
   readonly queues: readonly string[];
@@ -84,19 +84,22 @@ export interface TakeRequest {
  * How a lease ends. Settling applies it and drops the lease in one step.
  *
  * - `ack`: done; the job leaves the store.
- * - `discard`: failed, and leaves the store without a trace.
+ * - `discard`: failed, and leaves the store.
  * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
  * - `snooze`: not failed, runs again at `at` (set `scheduled`).
- * - `bury`: failed for good, to `dead`; `payload` is what to keep.
- * - `release`: not run or not finished: back to the front of its queue, unchanged. Several of one batch, named in the
- *   order in which they were taken, are in that order there.
+ * - `bury`: failed permanently, to `dead`; `payload` is what to keep.
+ * - `release`: not run or not finished: back to the front of its queue, unchanged. Several outcomes of one call, in the order
+ *   in which the jobs were taken, keep that order.
  *
- * `retry` and `snooze` give the time as `delayMs` from the store's now. `unlock` is the key of the unique lock to let go
- * of, if the job `jid` still has it. `occurrence` is set with `ack`, `discard` and `bury`, for the job `jid` of a
- * crontab entry: it is no longer the entry's live job. `record` is kept of a job that has ended: with `ack`, `discard`
- * and `bury`. `steps` is set where the job `jid` may have steps: `ack` and `discard` delete them, and with `snooze` it is
- * due at once if one of its waits has ended meanwhile. `parent` is set with `ack`, `discard` and `bury`: the step that
- * waits for the end of this job. `batch` is set with `ack`, `discard` and `bury`, for a member of a batch.
+ * `retry` and `snooze` give the time as `delayMs` from the store's now. The other fields are optional:
+ *
+ * - `unlock`: the key of the unique lock to release, if the job `jid` still has it.
+ * - `occurrence`: with `ack`, `discard` and `bury`: the job `jid` is no longer the live job of its cron entry.
+ * - `record`: with `ack`, `discard` and `bury`: the record to keep.
+ * - `steps`: the job `jid` may have steps. `ack` and `discard` delete them. With `snooze`, the job is due at once if one of its
+ *   waits ended while it ran.
+ * - `parent`: with `ack`, `discard` and `bury`: the step that waits for the end of this job.
+ * - `batch`: with `ack`, `discard` and `bury`: the change of a member of a batch.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
@@ -123,55 +126,55 @@ export interface ParentStep {
   readonly outcome: string;
 }
 
-/** What settling a batch did. */
+/** The result of a settlement. */
 export interface SettleResult {
-  /** Tokens that the owner no longer had: for these, nothing changed. */
+  /** Tokens that are no longer leases of the worker. Their outcomes changed nothing. */
   readonly lost: readonly string[];
-  /** Dead jobs dropped because `dead` is over its limit of number or age. */
+  /** Dead jobs dropped because `dead` exceeded its limit of number or age. */
   readonly dropped: number;
 }
 
-/** What promoting did. */
+/** The result of a promotion. */
 export interface PromoteResult {
   /** Jobs moved from `scheduled` and `retry` to their queues. */
   readonly moved: number;
-  /** Payloads that were not JSON, moved to `dead` as they are. */
+  /** Payloads that aren't JSON, moved to `dead` unchanged. */
   readonly buried: number;
-  /** Milliseconds until the next member is due, by the store's clock; 0 if some are due still; undefined if none is left. */
+  /** Milliseconds until the next member is due, by the store's clock; 0 if more are due; undefined if none is left. */
   readonly nextInMs: number | undefined;
 }
 
-/** Who rescues, and how much of it in one step. */
+/** A request to rescue leases. */
 export interface RescueRequest {
-  /** The worker that asks. It rescues nothing before its own heartbeats have gone on for a whole timeout. */
+  /** ID of the rescuing worker. It rescues nothing until its heartbeats have been continuous for a whole timeout. */
   readonly owner: string;
   /** Maximum number of leases in one step. */
   readonly limit: number;
-  /** A job that was to blame for this many deaths of workers is doomed: see `job/suspicion.ts`. */
+  /** A job that was blamed for this many deaths of workers is doomed: see `job/suspicion.ts`. */
   readonly maxRescues: number;
 }
 
-/** A job that is not rescued, because it keeps killing its workers, or is unreadable. */
+/** A job that isn't rescued, because it keeps killing its workers, or is unreadable. */
 export interface DoomedJob extends Lease {
-  /** The dead worker, which still has the lease. */
+  /** ID of the offline worker, which still has the lease. */
   readonly owner: string;
-  /** In how many deaths the job ran; 0 for an unreadable one. */
+  /** Number of deaths of workers that ran the job; 0 for an unreadable one. */
   readonly deaths: number;
-  /** How the worker ended, where its parent has said so (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
+  /** How the worker ended, if its parent noted it (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
   readonly ended?: string;
 }
 
-/** What a rescue did. */
+/** The result of a rescue. */
 export interface RescueResult {
-  /** Leases given back to the front of their queues. */
+  /** Number of leases returned to the front of their queues. */
   readonly rescued: number;
-  /** Jobs to bury, with their new payloads. They stay leases of their dead workers until `settle` has ended these. */
+  /** Jobs to bury, with their new payloads. They stay leases of their offline workers until `settle` ends them. */
   readonly doomed: readonly DoomedJob[];
-  /** The workers that were found offline. */
+  /** IDs of the workers that were found offline. */
   readonly owners: readonly string[];
-  /** Offline workers have more leases: the next step may come at once, when those that are doomed are buried. */
+  /** Offline workers have more leases. The next step may follow once the doomed jobs are buried. */
   readonly more: boolean;
-  /** Workers with leases are past their heartbeat timeout, but `owner` cannot tell yet whether they are offline. */
+  /** Workers with leases are past their heartbeat timeout, but `owner` can't decide yet whether they are offline. */
   readonly waits: boolean;
 }
 
@@ -184,14 +187,14 @@ export interface JobStore {
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]>;
 
   /**
-   * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. Returns fewer than there are
-   * when their payloads exceed 4 MiB, but at least one.
+   * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. Returns fewer if their payloads exceed
+   * 4 MiB, but at least one.
    */
   take(request: TakeRequest): Promise<Lease[]>;
 
   /**
    * Returns the jobs of a `take` whose reply this connection lost to the front of their queues. Without this call, the
-   * next `take` hands them out. Does nothing on SQLite, where no reply can be lost.
+   * next `take` returns them. Does nothing on SQLite, where no reply can be lost.
    */
   returnUnanswered(owner: string): Promise<void>;
 
@@ -203,29 +206,29 @@ export interface JobStore {
 
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
-   * (`default` without one); at most `limit`, and fewer when their payloads exceed 4 MiB.
+   * (`default` without one); at most `limit`, and fewer if their payloads exceed 4 MiB.
    */
   promote(limit: number): Promise<PromoteResult>;
 
   /**
-   * Gives leases of offline workers back to the front of their queues in the order in which they were taken, and marks
-   * these jobs as suspects, as `job/suspicion.ts` decides; those that are doomed it returns. Forgets offline workers
-   * without leases. One step takes at most `limit` leases, and a bounded number of bytes.
+   * Returns leases of offline workers to the front of their queues in the order in which they were taken, and marks these jobs
+   * as suspects, as `job/suspicion.ts` decides. Doomed jobs are in the result. Removes offline workers without leases. One
+   * step handles at most `limit` leases, and a bounded number of bytes.
    *
-   * A lapsed heartbeat alone does not make a worker offline: the store may have been unreachable, its clock may have
-   * jumped, or the whole machine may have stood still. So the decision is part of the same step, by the store's clock,
-   * and rests on the heartbeats of `owner`. They are continuous while no two are further apart than half of its timeout,
-   * and the store's clock has not gone back. Where T is the longer of the two timeouts, a worker is offline when it has
-   * not beaten for T, and `owner` has beaten continuously for T and still does.
+   * A lapsed heartbeat alone doesn't make a worker offline: the store may have been unreachable, its clock may have jumped, or
+   * the whole machine may have been suspended. So the decision is part of the same step, uses the store's clock, and depends
+   * on the heartbeats of `owner`. They are continuous while the gap between two is at most half of its timeout, and the
+   * store's clock isn't set back. With T the longer of the two timeouts, a worker is offline if its last heartbeat is older
+   * than T, and the heartbeats of `owner` have been continuous for T until now.
    */
   rescue(request: RescueRequest): Promise<RescueResult>;
 
   /**
-   * Cancels a job: removes a waiting one and keeps its record, and asks the worker of a running one to abort it. A dead
-   * job stays. The only verb that is several steps: after a crash in between, nothing or all of it has happened to the
-   * job, and the same call again is safe.
+   * Cancels a job: removes a waiting one and keeps its record, or sends the worker of a running one a command to abort it. A
+   * dead job stays. This is the only verb of several steps: after a crash in between, nothing or everything has happened to
+   * the job, and the call can be repeated.
    *
-   * @param by the worker that calls. A job that it has leased itself is left alone
+   * @param by ID of the calling worker. A job that it has leased itself stays
    * @returns false if `by` has leased the job
    */
   cancel(jid: string, by?: string): Promise<boolean>;

@@ -1,29 +1,28 @@
 /**
- * Limits of queues: how many of a queue's jobs run at once, and how many start in a time, all processes of this program
- * together. They are kept in the store, so that they hold everywhere as soon as they are set, and are counted from what
- * is there: a slot is a lease, and is free when the lease is gone, however it went. Nothing has to be given back by
- * somebody who may be dead by then.
+ * Limits of queues: how many of a queue's jobs run at once, and how many start within a period, in all workers together. The
+ * store keeps them, so that they apply everywhere as soon as they are set. A slot is a lease, and is free when the lease no
+ * longer exists, however it ended: no worker has to release a slot, which it couldn't do after its death.
  *
- * Sidekiq's own workers know nothing of them: they take what they like, and what they take does not count.
+ * Sidekiq's workers don't respect limits, and the jobs that they take don't count.
  *
  * @module
  */
 import { parseDuration } from "../../job/duration.ts";
 
-/** What a queue is limited to. */
+/** The limit of a queue. */
 export interface QueueLimit {
-  /** At most so many of its jobs run at once, 1 to {@linkcode MAX_RUNNING}. Absent: as many as are taken. */
+  /** Most jobs that run at once, 1 to {@linkcode MAX_RUNNING}. Absent: unlimited. */
   readonly running?: number;
-  /** At most so many of its jobs start in a time. Absent: as many as are taken. */
+  /** Most jobs that start within a period. Absent: unlimited. */
   readonly starts?: StartLimit;
 }
 
 /**
- * At most `count` jobs start within any `perMs` milliseconds, wherever that time begins: not twice as many around the
- * full minute. A job has started when a process has taken it, also if it gives it back.
+ * At most `count` jobs start within any `perMs` milliseconds: the period slides, so that a full minute doesn't allow twice as
+ * many around it. A job has started when a worker has taken it, even if the worker releases it.
  */
 export interface StartLimit {
-  /** 1 to {@linkcode MAX_STARTS}: each start of the time is remembered. */
+  /** 1 to {@linkcode MAX_STARTS}: each start within the period is stored. */
   readonly count: number;
   /** 1 to {@linkcode MAX_WINDOW_MS}. */
   readonly perMs: number;
@@ -33,36 +32,34 @@ export interface StartLimit {
 export interface LimitInfo extends QueueLimit {
   /** Jobs that count as running. */
   readonly taken: number;
-  /** Jobs that have started within the time. */
+  /** Jobs that have started within the period. */
   readonly started: number;
-  /**
-   * Milliseconds until the next job may start: 0 now, undefined as soon as one that runs has ended.
-   */
+  /** Milliseconds until the next job may start: 0 now, undefined as soon as a running job ends. */
   readonly freeInMs: number | undefined;
 }
 
-/** More would have to be counted, one by one, whenever a job is taken. */
+/** Each take counts the running jobs one by one. */
 export const MAX_RUNNING = 10_000;
-/** As many moments are kept. */
+/** Each start within the period is stored. */
 export const MAX_STARTS = 10_000;
 /** Thirty days. */
 export const MAX_WINDOW_MS = 30 * 24 * 3_600_000;
 
 /**
- * `5`: so many at once.
+ * Parses the number of jobs that run at once: `5`.
  *
- * @throws {RangeError} when it is none, or out of bounds
+ * @throws {RangeError} if it is invalid or out of bounds
  */
 export function parseRunning(text: string): number {
   const running = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
   if (running >= 1 && running <= MAX_RUNNING) return running;
-  throw new RangeError(`"${cut(text)}" is no number of jobs at once; wanted: 1 to ${MAX_RUNNING}`);
+  throw new RangeError(`Invalid number of jobs at once "${cut(text)}": expected 1 to ${MAX_RUNNING}`);
 }
 
 /**
- * `100/1m`, `5/s`: so many in a time.
+ * Parses the number of jobs that start within a period: `100/1m`, `5/s`.
  *
- * @throws {RangeError} when it is none, or out of bounds
+ * @throws {RangeError} if it is invalid or out of bounds
  */
 export function parseStarts(text: string): StartLimit {
   const [, count, unit, time] = /^\s*(\d+)\s*\/\s*(?:([a-z]+)|(\S+))\s*$/.exec(text) ?? [];
@@ -71,16 +68,16 @@ export function parseStarts(text: string): StartLimit {
     const isIn = starts.count >= 1 && starts.count <= MAX_STARTS && starts.perMs <= MAX_WINDOW_MS;
     if (isIn && starts.perMs >= 1) return starts;
   } catch {
-    // Told below.
+    // Thrown below.
   }
   throw new RangeError(
-    `"${
+    `Invalid number of starts "${
       cut(text)
-    }" is no number of starts in a time; wanted: such as 100/1m or 5/s, 1 to ${MAX_STARTS} in up to 30 days`,
+    }": expected COUNT/DURATION, for example 100/1m or 5/s, 1 to ${MAX_STARTS} in up to 30 days`,
   );
 }
 
-/** `100/1m`: what {@linkcode parseStarts} reads as the same again. */
+/** Formats starts as {@linkcode parseStarts} reads them: `100/1m`. */
 export function formatStarts({ count, perMs }: StartLimit): string {
   const [unit, ms] = UNITS.find(([, ms]) => perMs % ms === 0)!;
   return `${count}/${perMs / ms}${unit}`;

@@ -1,15 +1,15 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { formatStarts, MAX_RUNNING, MAX_STARTS, parseRunning, parseStarts } from "./limits.ts";
 
-Deno.test("so many at once: a whole number within bounds", () => {
+Deno.test("parseRunning accepts whole numbers within bounds", () => {
   assertEquals([parseRunning("1"), parseRunning(" 5 "), parseRunning(`${MAX_RUNNING}`)], [1, 5, MAX_RUNNING]);
   for (const text of ["", "0", "-1", "1.5", "1e3", "many", `${MAX_RUNNING + 1}`, "9".repeat(400)]) {
-    const error = assertThrows(() => parseRunning(text), RangeError, "wanted: 1 to 10000");
+    const error = assertThrows(() => parseRunning(text), RangeError, "expected 1 to 10000");
     assertEquals(error.message.length < 100, true);
   }
 });
 
-Deno.test("so many in a time, or in a unit of time", () => {
+Deno.test("parseStarts accepts a count per duration, or per unit of time", () => {
   const minute = { count: 100, perMs: 60_000 };
   for (const text of ["100/1m", "100/m", "100/60", "100/60s", " 100 / 1m "]) {
     assertEquals(parseStarts(text), minute, text);
@@ -19,7 +19,7 @@ Deno.test("so many in a time, or in a unit of time", () => {
   assertEquals(parseStarts("10/250ms"), { count: 10, perMs: 250 });
 });
 
-Deno.test("what is no number of starts is refused with what is wanted", () => {
+Deno.test("parseStarts rejects other texts, and names the text", () => {
   const wrong = [
     "",
     "5",
@@ -35,10 +35,12 @@ Deno.test("what is no number of starts is refused with what is wanted", () => {
     "5/31d",
     `${MAX_STARTS + 1}/m`,
   ];
-  for (const text of wrong) assertThrows(() => parseStarts(text), RangeError, `"${text}" is no number of starts`, text);
+  for (const text of wrong) {
+    assertThrows(() => parseStarts(text), RangeError, `Invalid number of starts "${text}"`, text);
+  }
 });
 
-Deno.test("a number of starts is written as it is read", () => {
+Deno.test("parseStarts reads what formatStarts writes", () => {
   for (const text of ["100/1m", "5/1s", "1/90m", "10/250ms", "7/30d", "3/61s"]) {
     assertEquals(formatStarts(parseStarts(text)), text);
   }

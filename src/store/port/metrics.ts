@@ -1,34 +1,34 @@
 /**
- * Measures: how many jobs of each class were performed when, how many of them failed, and how long they ran. Sums, never
- * single jobs: a class that leaves no records has them too.
+ * The metrics part of the store port: how many jobs of each class were performed, how many of them failed, and how long they
+ * ran. Metrics are sums, so that classes without records have them, too.
  *
- * They are what Sidekiq's Metrics page shows, bound by bound: kept by the minute for 8 hours, by ten minutes for 72.
- * Numbers for people: a process that dies takes those of its last minute with it, and nothing depends on them.
+ * They are those of Sidekiq's Metrics page, with the same bounds: by the minute for 8 hours, by ten minutes for 72 hours. No
+ * job depends on them: a worker that dies loses those of its last minute.
  *
  * @module
  */
 
-/** Upper bounds of the run times that are counted together, in milliseconds, as Sidekiq has them; above is one more. */
+/** Upper bounds of the histogram's buckets in milliseconds, as Sidekiq has them. One more bucket is above them. */
 export const RUN_BOUNDS_MS: readonly number[] = [
   ...[20, 30, 45, 65, 100, 150, 225, 335, 500, 750, 1_100, 1_700, 2_500, 3_800, 5_750, 8_500],
   ...[13_000, 20_000, 30_000, 45_000, 65_000, 100_000, 150_000, 225_000, 335_000],
 ];
 
 const MINUTE_MS = 60_000;
-/** What is kept by the minute. */
+/** Steps of a minute. */
 export const FINE: Steps = { stepMs: MINUTE_MS, keptMs: 8 * 60 * MINUTE_MS };
-/** What is kept for longer. */
+/** Steps that are kept for longer. */
 export const COARSE: Steps = { stepMs: 10 * MINUTE_MS, keptMs: 72 * 60 * MINUTE_MS };
 
-/** How finely measures are kept, and for how long. */
+/** Length and retention of time steps. */
 export interface Steps {
   /** The length of a step. */
   readonly stepMs: number;
-  /** For so long a step is kept. */
+  /** How long a step is kept. */
   readonly keptMs: number;
 }
 
-/** How far back to look, and in what steps; the last step is the one under way. */
+/** Windows of time, and their steps. The last step is the current one. */
 export const WINDOWS = {
   "1h": { ...FINE, steps: 60 },
   "8h": { ...COARSE, steps: 48 },
@@ -43,25 +43,25 @@ export type MetricsWindow = keyof typeof WINDOWS;
 export interface ClassMetrics {
   /** The class. */
   readonly class: string;
-  /** Performed, failed ones too; each try counts. */
+  /** Performed attempts, including failed ones. */
   readonly processed: number;
-  /** Those that failed; each try counts. */
+  /** Failed attempts. */
   readonly failed: number;
-  /** Time of those that did not fail, in whole milliseconds: failures end at any moment and say nothing. */
+  /** Total run time of attempts that did not fail, in whole milliseconds: failures may end at any moment. */
   readonly workedMs: number;
-  /** How many of those ran how long: one per bound of {@linkcode RUN_BOUNDS_MS}, and one for what ran longer. */
+  /** Histogram of their run times: one bucket per bound of {@linkcode RUN_BOUNDS_MS}, and one for longer times. */
   readonly histogram: readonly number[];
 }
 
-/** What was measured of one class over a window. */
+/** The metrics of one class over a window. */
 export interface ClassMetricsSeries extends ClassMetrics {
-  /** How many were performed in each step, the earliest first. */
+  /** Performed attempts in each step, the earliest first. */
   readonly series: readonly number[];
-  /** How many of these failed in each step. */
+  /** Failed attempts in each step. */
   readonly failedSeries: readonly number[];
 }
 
-/** Keeps sums of what was performed. */
+/** Stores sums of performed jobs. */
 export interface MetricsStore {
   /** Adds to the sums of the current minute. */
   record(measurements: readonly ClassMetrics[]): Promise<void>;
@@ -70,20 +70,20 @@ export interface MetricsStore {
   read(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
 }
 
-/** Where a run time is counted: at the first bound that is greater. */
+/** Returns the bucket of a run time: that of the first greater bound. */
 export function runBucket(ms: number): number {
   const at = RUN_BOUNDS_MS.findIndex((bound) => ms < bound);
   return at < 0 ? RUN_BOUNDS_MS.length : at;
 }
 
-/** The beginnings of a window's steps, the earliest first. */
+/** Returns the beginnings of a window's steps, the earliest first. */
 export function stepsOf(window: MetricsWindow, now: number): number[] {
   const { stepMs, steps } = WINDOWS[window];
   const last = Math.floor(now / stepMs) * stepMs;
   return Array.from({ length: steps }, (_, i) => last - (steps - 1 - i) * stepMs);
 }
 
-/** Adds up what was measured of classes, step by step. */
+/** Adds up metrics of classes, step by step. */
 export class MeasuredSums {
   readonly #steps: number;
   readonly #classes = new Map<string, {
@@ -96,16 +96,12 @@ export class MeasuredSums {
     failedSeries: number[];
   }>();
 
-  /**
-   * Nothing yet.
-   *
-   * @param steps how many there are
-   */
+  /** @param steps number of steps of the window */
   constructor(steps: number) {
     this.#steps = steps;
   }
 
-  /** The sums of a class; begun at nothing. */
+  /** Returns the sums of a class, which start at 0. */
   of(name: string): {
     processed: number;
     failed: number;
@@ -126,7 +122,7 @@ export class MeasuredSums {
     return sums;
   }
 
-  /** All, the class with the most jobs first. */
+  /** Returns the sums, the class with the most jobs first. */
   list(): ClassMetricsSeries[] {
     return [...this.#classes.values()].sort((a, b) => b.processed - a.processed || (a.class < b.class ? -1 : 1));
   }

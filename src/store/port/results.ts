@@ -1,8 +1,8 @@
 /**
- * The results part of the store port: what is kept of ended jobs: how and when they ended, and their result.
+ * The results part of the store port: records of ended jobs, with their end and their result.
  *
- * A record is written in the step that ends the lease, and is kept for its own TTL. Beyond {@linkcode MAX_RECORDS}, the
- * oldest go first.
+ * A record is written in the step that ends the lease, and is kept for its TTL. Beyond {@linkcode MAX_RECORDS}, the oldest are
+ * deleted first.
  *
  * @module
  */
@@ -10,13 +10,13 @@
 /** Maximum number of records. */
 export const MAX_RECORDS = 100_000;
 
-/** A record on its way in. */
+/** A record to keep. */
 export interface NewRecord {
   /** The job. */
   readonly jid: string;
-  /** How long it is kept, in milliseconds; Infinity for as long as there is room. */
+  /** TTL in milliseconds; Infinity: until newer records displace it. */
   readonly ttlMs: number;
-  /** A JSON object's text; the store does not look into it. */
+  /** A JSON object's text. The store doesn't parse it. */
   readonly body: string;
 }
 
@@ -28,7 +28,7 @@ export interface RecordPage {
   readonly next?: string;
 }
 
-/** Keeps the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
+/** Stores the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
 export interface ResultStore {
   /** Resolves with the record of a job as soon as it exists; undefined when `signal` aborts first. */
   wait(jid: string, signal: AbortSignal): Promise<string | undefined>;
@@ -43,9 +43,8 @@ export interface ResultStore {
   search(text: string, limit: number): Promise<string[]>;
 
   /**
-   * Keeps the record of a job that ended without a lease: one that was cancelled while it waited. With the ref of the
-   * entry where it waits, deletes that entry in the same step, with its unique lock, and wakes those who wait for the
-   * result.
+   * Keeps the record of a job that ended without a lease: it was cancelled while it waited. With the ref of its entry, deletes
+   * the entry in the same step, with its unique lock, and wakes the waiters for the result.
    *
    * @returns false if the entry no longer exists; then nothing is kept
    */

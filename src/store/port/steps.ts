@@ -1,9 +1,9 @@
 /**
- * The steps of jobs, and the signals that they wait for. A step is written under the lease of its job: a worker that was
- * frozen and has lost the job writes nothing.
+ * The steps part of the store port: the steps of jobs, and the signals that they wait for. A step is written under the lease of
+ * its job: a worker that was frozen and has lost the job writes nothing.
  *
- * The steps of a job go when the job ends, and stay while it is dead. The first step marks the payload of its job
- * ({@linkcode STEPS_FIELD}), so that ending a job without steps costs nothing.
+ * The steps of a job are deleted when the job ends, and stay while it is dead. The first step marks the payload of its job
+ * ({@linkcode STEPS_FIELD}), so that the end of a job without steps costs nothing.
  *
  * @module
  */
@@ -32,9 +32,9 @@ export interface StoredStep {
 export interface NewWait {
   /** Names it within its job. */
   readonly name: string;
-  /** JSON members of its record: its kind, and what people see of it. */
+  /** JSON members of its record: its kind, and what operators see of it. */
   readonly about: string;
-  /** It ends by itself after this many milliseconds. */
+  /** It times out after this many milliseconds. */
   readonly forMs: number;
   /** The signal that ends it earlier. */
   readonly key?: string;
@@ -46,11 +46,11 @@ export interface NewWait {
 export interface Wait {
   /** JSON text. */
   readonly record: string;
-  /** Milliseconds until it gives up, by the store's clock; 0 if it has ended. */
+  /** Milliseconds until it times out, by the store's clock; 0 if it has ended. */
   readonly leftMs: number;
 }
 
-/** What a signal did. */
+/** The result of a signal. */
 export type SignalResult =
   /** A job waited for it, and runs again. */
   | { readonly reached: string }
@@ -59,15 +59,15 @@ export type SignalResult =
 
 /** A signal that is kept while no job waits for it. */
 export interface Signal {
-  /** What the job waits for. */
+  /** The key that a job waits for. */
   readonly key: string;
   /** JSON text. */
   readonly data: string;
-  /** It is kept for this many milliseconds. */
+  /** The signal is kept for this many milliseconds. */
   readonly ttlMs: number;
 }
 
-/** A key keeps this many signals. */
+/** Most signals that a key keeps. */
 export const MAX_KEPT_SIGNALS = 1_000;
 
 /** Returns the error for a signal beyond {@linkcode MAX_KEPT_SIGNALS}. */
@@ -78,20 +78,20 @@ export function tooManySignals(key: string): StoreError {
   );
 }
 
-/** The steps, to workers and clients. */
+/** Stores steps and signals. */
 export interface StepStore {
   /** Returns the steps of a job in the order in which they were first written. */
   read(jid: string): Promise<StoredStep[]>;
 
   /**
-   * Writes a step, unless it is done already: a result that is remembered never changes.
+   * Writes a step, unless it is done already: a stored result never changes.
    *
-   * @returns the record that the store has now; undefined if the worker has lost the lease, and nothing was written
+   * @returns the stored record; undefined if the worker has lost the lease, and nothing was written
    */
   remember(lease: StepLease, step: StoredStep): Promise<string | undefined>;
 
   /**
-   * Begins a wait, or continues it: takes a signal that was kept, and ends a wait whose time has passed. The child is
+   * Begins or continues a wait: takes a signal that was kept, and ends a wait whose time has passed. The child is
    * enqueued in the same step, once.
    *
    * @returns undefined if the worker has lost the lease, and nothing was written
@@ -101,22 +101,22 @@ export interface StepStore {
   /**
    * Ends the oldest wait for a key with data, and makes its job due. With no job waiting, the signal is kept.
    *
-   * @throws {StoreError} `full` when the key keeps {@linkcode MAX_KEPT_SIGNALS} signals already
+   * @throws {StoreError} `full` if the key already keeps {@linkcode MAX_KEPT_SIGNALS} signals
    */
   signal(signal: Signal): Promise<SignalResult>;
 
   /**
-   * Deletes steps of a job, so that they run again; one that runs writes them anew.
+   * Deletes steps of a job, so that they run again. A running job writes them again.
    *
-   * @param name default: all
-   * @returns how many
+   * @param name the step; default: all
+   * @returns the number of deleted steps
    */
   clear(jid: string, name?: string): Promise<number>;
 
   /**
-   * Ends the sleeps and waits of a job, as if their time had passed, and makes the job due.
+   * Ends the sleeps and waits of a job as if their time had passed, and makes the job due.
    *
-   * @returns how many
+   * @returns the number of ended sleeps and waits
    */
   wake(jid: string): Promise<number>;
 }

@@ -1,18 +1,18 @@
 /**
- * The store port: everything that clients and workers require of the place where jobs are kept, in parts.
+ * The store port: everything that clients and workers require of a store of jobs, in parts.
  *
  * Three rules hold for every verb of every adapter:
- *  1. A verb is one atomic step (one transaction, one script). It happened whole, or it did not happen.
+ *  1. A verb is one atomic step (one transaction, one script). It happens completely or not at all.
  *  2. A job is in exactly one place at every moment: one queue, one set, or one lease.
  *  3. Time is the store's. A verb that needs "now" reads the store's clock, never the caller's.
  *
  * Times are epoch milliseconds, durations milliseconds. Payloads are JSON text and are kept byte for byte; an adapter
  * changes one only by splicing a top-level field in (`src/job/raw.ts`).
  *
- * Every verb throws {@linkcode StoreError} when the store cannot do it. Then nothing happened, or (only when the
- * connection broke before the reply arrived) it is unknown whether it did.
+ * Every verb throws {@linkcode StoreError} if the store can't execute it. Then nothing happened. If the connection broke before
+ * the reply arrived, it is unknown whether the verb happened.
  *
- * A third adapter is a folder beside `sqlite/` and `redis/`, a line in `open.ts`, and one file that runs the contract
+ * A third adapter is a folder next to `sqlite/` and `redis/`, a line in `open.ts`, and one file that runs the contract
  * suite (`tests/store_contract/`) on it.
  *
  * @module
@@ -26,9 +26,9 @@ import type { ResultStore } from "./results.ts";
 import type { StepStore } from "./steps.ts";
 import type { WorkerStore } from "./workers.ts";
 
-/** The store as workers and clients use it. Operators have more: `Store` in `admin/store.ts`. Closing it ends every wait. */
+/** The store for workers and clients. Operators have further parts: `Store` in `admin/store.ts`. Closing it ends every wait. */
 export interface ServerStore extends AsyncDisposable {
-  /** The address as given, without any password: for logs and people. */
+  /** The address as given, without any password: for logs and messages. */
   readonly url: string;
   /** Jobs and leases. */
   readonly jobs: JobStore;
@@ -42,7 +42,7 @@ export interface ServerStore extends AsyncDisposable {
   readonly batches: BatchStore;
   /** Records of ended jobs. */
   readonly results: ResultStore;
-  /** Sums of what was performed, by class and time. */
+  /** Sums of performed jobs, by class and time. */
   readonly metrics: MetricsStore;
   /** Options that workers register for their job classes. */
   readonly classes: ClassStore;

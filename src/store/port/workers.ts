@@ -15,83 +15,83 @@ export interface RunningJobRecord {
   readonly payload: string;
   /** When it started. */
   readonly since: number;
-  /** What it last said of itself. */
+  /** Its last progress report. */
   readonly progress?: string;
   /** The last line it logged. */
   readonly lastLine?: string;
-  /** The last lines it logged, that one included. */
+  /** The last lines it logged, including `lastLine`. */
   readonly log?: readonly string[];
   /** The reason if its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`. */
   readonly abortReason?: string;
 }
 
-/** A process as it describes itself at each beat. */
+/** A worker's description of itself, sent with each heartbeat. */
 export interface WorkerRecord {
   /** `hostname:pid:nonce`. */
   readonly identity: string;
   /** The machine. */
   readonly hostname: string;
-  /** Its process number there. */
+  /** Its process ID there. */
   readonly pid: number;
-  /** Free text shown beside the process; may be empty. */
+  /** Free text shown with the worker; may be empty. */
   readonly tag: string;
-  /** More words shown beside it. */
+  /** Further words shown with it. */
   readonly labels: readonly string[];
   /** The queues it takes from, each once. */
   readonly queues: readonly string[];
   /** Queue → weight; all 0 when strict. */
   readonly weights: Readonly<Record<string, number>>;
-  /** How many jobs it performs at once. */
+  /** Its number of processors. */
   readonly concurrency: number;
   /** The version of this program. */
   readonly version: string;
   /** When it started. */
   readonly startedAt: number;
-  /** Takes nothing new. */
+  /** Whether it takes no more jobs. */
   readonly quiet: boolean;
   /** Jobs running now. */
   readonly busy: number;
   /** Resident memory in bytes. */
   readonly rss: number;
-  /** What it performs now. */
+  /** Its running jobs. */
   readonly work: readonly RunningJobRecord[];
-  /** The classes that it has handlers for. Absent for a process of Sidekiq's, and where there are thousands. */
+  /** The classes that it has handlers for. Absent for a Sidekiq process, and if there are thousands. */
   readonly classes?: readonly string[];
-  /** What it has done, by class. Absent for a process of Sidekiq's. */
+  /** Its totals by class. Absent for a Sidekiq process. */
   readonly totals?: Readonly<Record<string, ClassTotals>>;
 }
 
-/** What a process has done of one class. */
+/** A worker's totals of one class. */
 export interface ClassTotals {
-  /** Ended well. */
+  /** Jobs that succeeded. */
   readonly done: number;
-  /** A failure that is tried again counts each time. */
+  /** Failed attempts. */
   readonly failed: number;
-  /** Ended because somebody asked for it. */
+  /** Cancelled jobs. */
   readonly cancelled: number;
-  /** Dropped because they had not started in time. */
+  /** Jobs dropped because they had not started in time. */
   readonly expired: number;
-  /** Time that they took, in milliseconds. */
+  /** Total run time in milliseconds. */
   readonly workedMs: number;
 }
 
-/** What others may ask of a process. */
+/** A command to a worker. */
 export interface Command {
-  /** Names this asking, for the answer. Absent for one that came as a Sidekiq signal. */
+  /** Names the command, for its reply. Absent for one that came as a Sidekiq signal. */
   readonly id?: string;
-  /** What it is asked to do. */
+  /** The action. */
   readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
   /** For `cancel`: the jid. */
   readonly jid?: string;
 }
 
-/** What a beat brought. */
+/** The result of a heartbeat. */
 export interface HeartbeatReply {
-  /** What others asked of the process by Sidekiq's own signal list (Redis; else empty). */
+  /** Commands that came through Sidekiq's list of signals (Redis; else empty). */
   readonly commands: readonly Command[];
   /**
-   * Whether the process counted as dead before this beat and leases that it had may have been given back: `held` tells
-   * which it still has. After this beat no more of them can be, until it lapses again. May be true for the first beat.
+   * Whether the heartbeat had lapsed before, so that a rescue may have taken leases: `JobStore.stillLeased` returns those that
+   * are left. From now until the next lapse no rescue takes more. May be true for the first heartbeat.
    */
   readonly lapsed: boolean;
 }
@@ -106,7 +106,7 @@ export interface NameHolder {
   readonly freeInMs: number;
 }
 
-/** A registered worker, with what only the store knows about it. */
+/** A registered worker, with the store's data about it. */
 export interface WorkerInfo extends WorkerRecord {
   /** When its last heartbeat arrived. */
   readonly beatAt: number;
@@ -117,8 +117,8 @@ export interface WorkerInfo extends WorkerRecord {
 /** Registers workers, and passes commands to them. */
 export interface WorkerStore {
   /**
-   * Notes that a worker is alive and what it is doing. The first heartbeat registers it. Without another one within
-   * `ttlMs`, the heartbeat lapses, and other workers may rescue its leases.
+   * Stores a worker's heartbeat and its running jobs. The first heartbeat registers it. Without another one within `ttlMs`, the
+   * heartbeat lapses, and other workers may rescue its leases.
    */
   heartbeat(worker: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
 
@@ -129,8 +129,8 @@ export interface WorkerStore {
   list(): Promise<WorkerInfo[]>;
 
   /**
-   * Notes the suspects that `owner` runs from now on. Called before one of them starts, and before another job starts
-   * beside them: a rescue reads from it which job to blame.
+   * Notes the suspects that `owner` runs from now on. Called before one of them starts, and before another job starts while
+   * they run: a rescue decides by it which job to blame.
    */
   noteSuspects(owner: string, running: RunningSuspects): Promise<void>;
 

@@ -23,7 +23,7 @@ const MAX_WINDOW = 250;
 /** Most attempts: workers may take jobs of a queue between the read of an entry and its edit. */
 const MAX_ROUNDS = 10;
 
-/** What to do with entries. */
+/** An edit, and its options. */
 export interface EditRequest {
   readonly kind: Edit;
   /** Requeue to this queue instead of the one that the payload names. */

@@ -1,6 +1,6 @@
 /**
- * An empty database of a server, for a while: beside the store's own, never that. What others put there meanwhile stays.
- * Whoever uses it says so again and again: what a killed bench has left there is cleared away by a later one.
+ * A temporary store in an empty database of a server, never in the store's database. Keys that other programs write there stay.
+ * Its user renews a claim: a later bench clears the database of a killed one.
  *
  * @module
  */
@@ -13,32 +13,32 @@ import scratch from "./lua/scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
 import { RedisError, toStoreError } from "./client/errors.ts";
 
-/** Redis has so many databases unless told otherwise. */
+/** The number of the last database by Redis's default configuration. */
 const LAST_DATABASE = 15;
-/** It counts as used for so long after it was last said. */
+/** How long a claim lasts without a renewal. */
 const TTL_MS = 60_000;
-const KEEP_MS = TTL_MS / 3;
-/** So many of the keys that others have put there are named. */
+const RENEW_INTERVAL_MS = TTL_MS / 3;
+/** Most keys of other programs that a warning names, and the longest name. */
 const MAX_NAMES = 3;
-const MAX_NAME = 80;
+const MAX_NAME_CHARS = 80;
 
 /**
- * Takes an empty database of the server at `url`; what was put there through it is gone when it is disposed.
+ * Claims an empty database of the server at `url`. Clears it when disposed.
  *
- * @throws {StoreError} when there is none
+ * @throws {StoreError} if the server has none
  */
 export async function redisScratch(url: string, options: ScratchOptions): Promise<Scratch> {
-  const { queue, say, clock = systemClock } = options;
+  const { queue, warn, clock = systemClock } = options;
   const address = parseAddress(url);
   const owner = crypto.randomUUID();
-  const ask = (database: number, verb: "take" | "keep" | "leave") =>
+  const claim = (database: number, verb: "take" | "keep" | "leave") =>
     within({ ...address, database }, async (connection) => {
       const send = (...args: string[]) => connection.send(["EVAL", scratch, "0", ...args]);
       const run = () => send(verb, owner, queue, `${TTL_MS}`);
       if (verb === "keep") return await run();
       if (verb === "take") {
-        const answer = await run();
-        if (answer !== -1) return answer;
+        const reply = await run();
+        if (reply !== -1) return reply;
       }
       let cursor = "0";
       do cursor = String(await send("clear", owner, queue, `${TTL_MS}`, cursor)); while (cursor !== "0");
@@ -46,48 +46,48 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
     });
   for (let database = LAST_DATABASE; database >= 0; database--) {
     if (database === address.database) continue;
-    if (await ask(database, "take") !== 1) continue;
-    const over = new AbortController();
-    const keeping = keep(() => ask(database, "keep"), clock, over.signal);
+    if (await claim(database, "take") !== 1) continue;
+    const done = new AbortController();
+    const renewing = renew(() => claim(database, "keep"), clock, done.signal);
     return {
       url: withDatabase(url, database),
       async [Symbol.asyncDispose]() {
-        over.abort();
-        await keeping;
-        const left = await ask(database, "leave").catch((error: Error) => error);
-        const trouble = troubleOf(left as [number, ...string[]] | null | Error);
-        if (trouble !== undefined) say(`database ${database} of "${address.shown}" ${trouble}`);
+        done.abort();
+        await renewing;
+        const left = await claim(database, "leave").catch((error: Error) => error);
+        const problem = problemOf(left as [number, ...string[]] | null | Error);
+        if (problem !== undefined) warn(`database ${database} of "${address.shown}" ${problem}`);
       },
     };
   }
   throw new StoreError(
     "wrong",
-    `No database for measuring at "${address.shown}": none of 0 to ${LAST_DATABASE} is empty; name another server`,
+    `No database for measuring at "${address.shown}": none of 0 to ${LAST_DATABASE} is empty; use another server`,
   );
 }
 
-/** Says again and again that it is used. What cannot be said now is said the next time. */
-async function keep(say: () => Promise<unknown>, clock: Clock, over: AbortSignal): Promise<void> {
+/** Renews the claim until `signal` aborts. After a failure, the next renewal follows as usual. */
+async function renew(renewOnce: () => Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await clock.sleep(KEEP_MS, over);
-    if (over.aborted) return;
-    await say().catch(() => {});
+    await clock.sleep(RENEW_INTERVAL_MS, signal);
+    if (signal.aborted) return;
+    await renewOnce().catch(() => {});
   }
 }
 
-/** What there is to say of how it was left; undefined when it is empty again. */
-function troubleOf(left: readonly [number, ...string[]] | null | Error): string | undefined {
+/** Returns the problem with the database after the bench; undefined if it is empty again. */
+function problemOf(left: readonly [number, ...string[]] | null | Error): string | undefined {
   if (left instanceof Error) return `could not be emptied; a later bench does that: ${left.message}`;
-  if (left === null) return "was taken by somebody else meanwhile, and is left as it is";
+  if (left === null) return "was claimed by another bench meanwhile, and is left unchanged";
   const [count, ...names] = left;
   if (count === 0) return undefined;
-  const few = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(name.slice(0, MAX_NAME))).join(", ");
-  return `is not empty: somebody else has put ${count} ${count === 1 ? "key" : "keys"} there meanwhile (${few}${
+  const few = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(name.slice(0, MAX_NAME_CHARS))).join(", ");
+  return `is not empty: another program has written ${count} ${count === 1 ? "key" : "keys"} there meanwhile (${few}${
     count > MAX_NAMES ? ", …" : ""
-  }), left as ${count === 1 ? "it is" : "they are"}`;
+  }), left unchanged`;
 }
 
-/** One step on a connection of its own; undefined when there is no such database. */
+/** Runs a step on a separate connection. Returns undefined if the database doesn't exist. */
 async function within(
   address: RedisAddress,
   use: (connection: Connection) => Promise<unknown>,
@@ -106,7 +106,7 @@ async function within(
   }
 }
 
-/** The parameter counts before the path. */
+/** Replaces the database of an address. The parameter overrides the path. */
 function withDatabase(url: string, database: number): string {
   const [place, query] = url.split("?", 2);
   const parameters = new URLSearchParams(query);

@@ -1,6 +1,6 @@
 /**
- * Finds entries by jid, and by a text in their payloads. Redis has no index for either, and an index of ours would miss the
- * jobs that other programs write. All jobs are read: O(all jobs).
+ * Finds entries by jid, and by a text in their payloads. Redis has no index for either, and an index of this program would miss
+ * the jobs that other programs write. All jobs are read: O(all jobs).
  *
  * This process matches them: the server spends the least time if it only sends the payloads. A script that matches takes four
  * times as long, `ZSCAN` eight times, and `ZSCAN` with `MATCH` fourteen times.

@@ -53,7 +53,7 @@ export interface ProcessFields {
   readonly work: Readonly<Record<string, string>>;
 }
 
-/** Reads a worker of ours or of Sidekiq from its fields. */
+/** Reads a worker of this program or of Sidekiq from its fields. */
 export function readProcess(identity: string, fields: ProcessFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
   const [hostname = "", pid = ""] = identity.split(":");

@@ -1,5 +1,5 @@
 /**
- * `sqlite:` addresses → a path and what the address says about it.
+ * Parses `sqlite:` addresses.
  *
  * @module
  */
@@ -14,24 +14,24 @@ export interface SqliteAddress {
 
 /**
  * `sqlite:jobs.db` (relative), `sqlite:/var/lib/jobs.db`, `sqlite:///var/lib/jobs.db`, `sqlite:~/jobs.db`,
- * `sqlite::memory:`; each with `?durability=normal` behind it, if wanted.
+ * `sqlite::memory:`; each optionally followed by `?durability=normal`.
  *
- * @param home for `~/`
- * @throws {StoreError} when it cannot be read
+ * @param home the folder that `~/` stands for
+ * @throws {StoreError} `wrong`, with the invalid part
  */
 export function parseAddress(url: string, home: string | undefined): SqliteAddress {
   const [place = "", query = ""] = url.slice("sqlite:".length).split("?", 2);
   const path = expandHome(place.startsWith("//") ? decodeUrl(place.slice(2)) : place, home);
-  if (path === "") throw new StoreError("wrong", `Store "${url}" names no file; wanted: sqlite:PATH`);
+  if (path === "") throw new StoreError("wrong", `Invalid store "${url}": expected sqlite:PATH`);
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
     if (name !== "durability") {
-      throw new StoreError("wrong", `Store "${url}": unknown parameter "${name}"; known: durability`);
+      throw new StoreError("wrong", `Invalid store "${url}": unknown parameter "${name}", expected durability`);
     }
   }
   const durability = parameters.get("durability");
   if (durability !== null && durability !== "full" && durability !== "normal") {
-    throw new StoreError("wrong", `Store "${url}": durability is "${durability}"; wanted: full or normal`);
+    throw new StoreError("wrong", `Invalid store "${url}": durability "${durability}", expected full or normal`);
   }
   return { path, ...(durability !== null && { durability }) };
 }
@@ -39,12 +39,15 @@ export function parseAddress(url: string, home: string | undefined): SqliteAddre
 function expandHome(path: string, home: string | undefined): string {
   if (!path.startsWith("~/")) return path;
   if (home === undefined) {
-    throw new StoreError("wrong", `Store "sqlite:${path}": HOME is not set; name the file from the root, sqlite:/PATH`);
+    throw new StoreError(
+      "wrong",
+      `Invalid store "sqlite:${path}": HOME is not set; use an absolute path, sqlite:/PATH`,
+    );
   }
   return `${home}${path.slice(1)}`;
 }
 
-/** What is no URL's text stays as it is: a file may be called `100%.db`. */
+/** Decodes percent signs. Invalid ones stay unchanged: a file may be called `100%.db`. */
 function decodeUrl(text: string): string {
   try {
     return decodeURIComponent(text);

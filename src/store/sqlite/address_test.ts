@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress } from "./address.ts";
 
-Deno.test("An address of each form", () => {
+Deno.test("parseAddress reads each form of an address", () => {
   for (
     const [url, path] of [
       ["sqlite:jobs.db", "jobs.db"],
@@ -16,18 +16,18 @@ Deno.test("An address of each form", () => {
   ) assertEquals(parseAddress(url, "/home/me"), { path }, url);
 });
 
-Deno.test("An address may set the durability", () => {
+Deno.test("parseAddress reads the durability", () => {
   assertEquals(parseAddress("sqlite:a.db?durability=normal", undefined), { path: "a.db", durability: "normal" });
   assertEquals(parseAddress("sqlite:///a.db?durability=full", undefined), { path: "/a.db", durability: "full" });
 });
 
-Deno.test("What is wrong with an address is said", () => {
+Deno.test("parseAddress names the invalid part of an address", () => {
   for (
     const [url, words] of [
-      ["sqlite:", "names no file"],
-      ["sqlite://", "names no file"],
+      ["sqlite:", "expected sqlite:PATH"],
+      ["sqlite://", "expected sqlite:PATH"],
       ["sqlite:a.db?sync=off", `unknown parameter "sync"`],
-      ["sqlite:a.db?durability=none", `durability is "none"`],
+      ["sqlite:a.db?durability=none", `durability "none", expected full or normal`],
       ["sqlite:~/a.db", "HOME is not set"],
     ] as const
   ) assertThrows(() => parseAddress(url, undefined), StoreError, words);

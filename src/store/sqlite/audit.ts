@@ -1,5 +1,5 @@
 /**
- * The audit log.
+ * The audit part of the port.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 
 const DEFAULT_LIMIT = 25;
 
-/** The part. A cursor is the ID of the last event of a page. */
+/** Returns the part. A cursor is the ID of the last event of a page. */
 export function auditPart({ commit, read, sql, now }: Context): AuditStore {
   return {
     record: (event) =>

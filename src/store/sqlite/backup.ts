@@ -1,5 +1,5 @@
 /**
- * Copies a store's file while workers use it, and puts a copy in its place.
+ * Copies a store's file while workers use it, and replaces the file by a copy.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { StoreError } from "../port/errors.ts";
 import { parseAddress } from "./address.ts";
 import { translate } from "./errors.ts";
 
-/** The file of the store at `url`. @throws {StoreError} if it is in memory */
+/** Returns the file of the store at `url`. @throws {StoreError} if it is in memory */
 export function storeFile(url: string): string {
   const { path } = parseAddress(url, Deno.env.get("HOME"));
   if (path !== ":memory:") return path;
@@ -17,8 +17,8 @@ export function storeFile(url: string): string {
 }
 
 /**
- * Writes a consistent copy of the database at `path` to `target`, which must not exist. Reads a snapshot, so that workers
- * neither wait nor end up half in the copy. The copy is on the disk before this returns.
+ * Writes a consistent copy of the database at `path` to `target`, which must not exist. Reads a snapshot: workers don't wait, and
+ * no transaction is partly in the copy. The copy is on the disk before this returns.
  *
  * @throws {StoreError} if the store doesn't exist or can't be read, or the target can't be written
  */
@@ -50,10 +50,10 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
 }
 
 /**
- * Puts the file `copy` in the place of the store's file, atomically, and keeps the one before, with its log, next to it.
- * Processes that have that one open notice, and have to be restarted.
+ * Replaces the store's file by the file `copy`, atomically, and keeps the previous file, with its log, next to it. Processes
+ * that have the previous file open detect that, and must be restarted.
  *
- * @returns where the file before is kept; undefined if there was none
+ * @returns the path of the previous file; undefined if none existed
  */
 export async function replaceFile(path: string, copy: string): Promise<string | undefined> {
   const before = await Deno.stat(path).catch(() => undefined);

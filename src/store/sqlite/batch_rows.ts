@@ -1,7 +1,7 @@
 /**
- * The counters of batches, as the jobs change them. All of it inside transactions.
+ * The counters of batches. All of it inside transactions.
  *
- * A step notes what becomes of members, and applies it once at its end: one update for each batch, however many members.
+ * A step notes the changes of members, and applies them once at its end: one update per batch for any number of members.
  *
  * @module
  */
@@ -25,17 +25,17 @@ export function refusal(context: Context, { id, by }: BatchMember): BatchRefusal
   return batch.closed_as === "closed" && by !== undefined && batch.pending > 0 ? undefined : batch.closed_as;
 }
 
-/** What one step changes. Apply it in the same transaction. */
+/** The changes of one step. Apply them in the same transaction. */
 export class BatchChanges {
   readonly #context: Context;
-  /** Changes of counters, by batch. Undefined until there is one: most jobs have no batch. */
+  /** Changes of counters, by batch. Undefined until the first one: most jobs have no batch. */
   #noted: Map<string, Map<Counter | "total", number>> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Notes what becomes of a member. `from` undefined: it is new. */
+  /** Notes the change of a member. `from` undefined: it is new. */
   note(id: string, from: Counter | undefined, to: Counter): void {
     if (from === to) return;
     this.#noted ??= new Map();
@@ -52,7 +52,7 @@ export class BatchChanges {
     if (counted !== undefined) this.note(counted.id, counted.counted, to);
   }
 
-  /** Applies what was noted, and pushes the callbacks whose time has come; also those of the batches above. */
+  /** Applies the noted changes, and pushes the callbacks that follow, also those of parent batches. */
   apply(now: number): void {
     while (this.#noted !== undefined) {
       const all = this.#noted;
@@ -64,7 +64,7 @@ export class BatchChanges {
     }
   }
 
-  /** Does what follows from the counters of a batch as they are now. */
+  /** Applies the consequences of a batch's current counters: callbacks, due times, the state in the parent batch. */
   advance(id: string, now: number): void {
     this.#advance(id, now, false);
     this.apply(now);
@@ -82,7 +82,7 @@ export class BatchChanges {
     if (dead + failed > 0 && batch.death_at === null) fire("death");
     if (closedAs === "abandoned" && batch.abandoned_at === null) fire("abandoned");
     const isEnded = closedAs !== null && pending === 0;
-    // It is not known what an abandoned batch lacks: it is neither complete nor a success.
+    // Members of an abandoned batch may be missing: it is neither complete nor a success.
     if (isEnded && batch.complete_at === null) fire("complete", closedAs !== "abandoned");
     const hasSucceeded = isEnded && closedAs === "closed" && batch.succeeded === batch.total;
     if (hasSucceeded && batch.success_at === null) fire("success");
@@ -101,7 +101,7 @@ export class BatchChanges {
 
   #add(id: string, changes: ReadonlyMap<Counter | "total", number>): void {
     const sets = [...changes].filter(([, by]) => by !== 0).sort();
-    // A batch that is no longer there counts nothing.
+    // A batch that was removed counts nothing.
     this.#context.sql(
       `UPDATE batch SET version = version + 1${sets.map(([name]) => `, ${name} = ${name} + ?`).join("")} WHERE id = ?`,
     ).run(...sets.map(([, by]) => by), id);
@@ -111,7 +111,7 @@ export class BatchChanges {
     const callback = (JSON.parse(spec) as BatchSpec).callbacks[event];
     if (callback === undefined) return;
     newJobs.store(this.#context, [callback], now);
-    // The batch above waits for the callbacks of this one.
+    // The parent batch waits for the callbacks of this one.
     if (parent !== null) this.note(parent, undefined, "pending");
   }
 }

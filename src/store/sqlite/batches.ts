@@ -1,5 +1,5 @@
 /**
- * Batches: see `BatchStore`.
+ * The batches part of the port.
  *
  * @module
  */
@@ -67,7 +67,7 @@ export function batchesPart(context: Context): BatchStore {
     },
 
     close(id: string, as: ClosedAs): Promise<CloseResult> {
-      return context.commit.run(() => _close(context, id, as, context.now()));
+      return context.commit.run(() => closeBatch(context, id, as, context.now()));
     },
 
     admit({ owner, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
@@ -80,7 +80,7 @@ export function batchesPart(context: Context): BatchStore {
         const { payload } = jobRows.get(context, job);
         const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
         if (counted !== undefined) return payload;
-        // It names a batch that is closed, but was perhaps pushed before: it counts as long as the batch has not ended.
+        // The batch may be closed: the job was perhaps pushed before. It counts if the batch has not ended.
         if (counters.refusal(context, { id, by: token }) !== undefined) return undefined;
         const marked = setFields(payload, { [COUNTED_FIELD]: `"pending"` });
         jobRows.rewrite(context, job, marked);
@@ -105,7 +105,7 @@ export function batchesPart(context: Context): BatchStore {
 
     async sweep(limit: number): Promise<BatchSweep> {
       const { sql, read } = context;
-      // A transaction costs a write to the disk, and most of the time nothing is due.
+      // A transaction costs a write to the disk, and usually no batch is due.
       const next = await read(() => sql("SELECT min(due) AS due FROM batch WHERE due IS NOT NULL").get()!.due);
       if (next === null || Number(next) > context.now()) return { abandoned: 0, removed: 0, more: false };
       return await context.commit.run(() => {
@@ -115,7 +115,7 @@ export function batchesPart(context: Context): BatchStore {
         let removed = 0;
         for (const { id, closed } of due.slice(0, limit)) {
           if (closed === null) {
-            _close(context, id as string, "abandoned", now);
+            closeBatch(context, id as string, "abandoned", now);
             abandoned++;
           } else {
             sql("DELETE FROM batch WHERE id = ?").run(id as string);
@@ -155,10 +155,10 @@ function change(context: Context, note: (changes: BatchChanges) => void, now: nu
   changes.apply(now);
 }
 
-function _close(context: Context, id: string, as: ClosedAs, now: number): CloseResult {
+function closeBatch(context: Context, id: string, as: ClosedAs, now: number): CloseResult {
   const row = counters.row(context, id);
   if (row === undefined) return undefined;
-  // What is closed and has not ended can still be cancelled.
+  // A closed batch that has not ended can still be cancelled.
   const canClose = row.closed_as === null || (as === "cancelled" && row.closed_as === "closed" && row.due === null);
   if (!canClose) return { done: false, closedAs: row.closed_as! };
   context.sql("UPDATE batch SET closed = coalesce(closed, ?), closed_as = ?, due = NULL WHERE id = ?")

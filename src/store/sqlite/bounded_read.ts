@@ -1,20 +1,20 @@
 /**
- * Readings of payloads that are bounded by bytes as well as by number.
+ * Reads of payloads that are bounded by bytes as well as by number.
  *
  * @module
  */
 import type { ByteBudget } from "../port/batch_bytes.ts";
 
-/** Rows of the first read, as their sizes are not known, and of the largest. */
+/** Rows of the first read, when their sizes are unknown, and of the following ones. */
 const FIRST_READ = 16;
 const MAX_READ = 128;
 
 /**
- * Reads rows in steps until there are `limit`, or no more, or the budget is spent. `StatementSync.iterate` would do, but
- * takes eight times as long per row.
+ * Reads rows in steps until `limit` are read, no more follow, or the budget is spent. `StatementSync.iterate` takes eight times
+ * as long per row.
  *
- * @param read reads up to `count` rows that follow `after`, or the first ones
- * @param payloadOf the row's payload
+ * @param read reads up to `count` rows after `after`, or the first ones
+ * @param payloadOf returns the row's payload
  */
 export function readBounded<Row>(
   { limit, budget }: { readonly limit: number; readonly budget: ByteBudget },

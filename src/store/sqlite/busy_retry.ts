@@ -1,35 +1,36 @@
 /**
- * Waiting for a lock that another connection holds, without holding up the event loop.
+ * Waits for a lock that another connection holds, without blocking the event loop.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import { isBusy } from "./errors.ts";
 
-/** Most locks are held for a fraction of a millisecond, a few for a bulk push's ten: so often at a pace for those. */
-const QUICK_TRIES = 200;
-const SLOW_MS = 20;
-/** A wait of this length is worth a line in the log. */
-const TOLD_MS = 1_000;
-/** Closing waits no longer for a lock. */
+/** Number of attempts at short intervals: most locks are held for less than 1 ms, those of a bulk push for 10 ms. */
+const QUICK_ATTEMPTS = 200;
+/** Longest interval of the following attempts. */
+const SLOW_INTERVAL_MS = 20;
+/** A wait of this length is logged. */
+const LOG_AFTER_MS = 1_000;
+/** Longest wait for a lock when closing. */
 const CLOSE_WAIT_MS = 500;
 
-/** How long to wait, and whom to tell. */
+/** Options of {@linkcode BusyRetry}. */
 export interface BusyRetryOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** In all. */
+  /** Longest total wait. */
   readonly waitMs: number;
   readonly log?: ((level: "info" | "warn" | "error", message: string) => void) | undefined;
 }
 
-/** Tries again as long as the store is locked. */
+/** Repeats operations while the store is locked. */
 export class BusyRetry {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #log: BusyRetryOptions["log"];
-  /** On the monotonic clock: from then on nothing is waited for. */
+  /** On the monotonic clock: when waits end because the store is being closed. */
   #end = Infinity;
 
   constructor({ path, clock, waitMs, log }: BusyRetryOptions) {
@@ -39,34 +40,34 @@ export class BusyRetry {
     this.#log = log;
   }
 
-  /** Waits only a moment longer, whatever is under way: the store is being closed. */
+  /** Shortens all waits to {@linkcode CLOSE_WAIT_MS}: the store is being closed. */
   hurry(): void {
     this.#end = this.#clock.monotonic() + CLOSE_WAIT_MS;
   }
 
   /**
-   * Runs until it is not locked out.
+   * Runs an operation, and repeats it while the store is locked.
    *
-   * @throws whatever `run` throws in the end
+   * @throws the last error of `run`
    */
   async try<Result>(run: () => Result): Promise<Result> {
     const began = this.#clock.monotonic();
-    let isTold = false;
-    for (let tries = 0;; tries++) {
+    let isLogged = false;
+    for (let attempts = 0;; attempts++) {
       try {
         const result = run();
-        if (isTold) this.#log?.("info", `Store "${this.#path}" is no longer locked`);
+        if (isLogged) this.#log?.("info", `Store "${this.#path}" is no longer locked`);
         return result;
       } catch (error) {
         const waited = this.#clock.monotonic() - began;
         if (!isBusy(error) || waited >= this.#waitMs || this.#clock.monotonic() >= this.#end) throw error;
-        if (!isTold && waited >= TOLD_MS) {
-          isTold = true;
-          this.#log?.("warn", `Store "${this.#path}" is held locked by another program, waiting`);
+        if (!isLogged && waited >= LOG_AFTER_MS) {
+          isLogged = true;
+          this.#log?.("warn", `Store "${this.#path}" is locked by another program, waiting`);
         }
       }
-      if (tries < 3) await this.#clock.turn();
-      else await this.#clock.sleep(tries < QUICK_TRIES ? 1 + Math.random() : SLOW_MS * Math.random());
+      if (attempts < 3) await this.#clock.turn();
+      else await this.#clock.sleep(attempts < QUICK_ATTEMPTS ? 1 + Math.random() : SLOW_INTERVAL_MS * Math.random());
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Context } from "./context.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The part. */
+/** Returns the part. */
 export function classesPart({ commit, read, sql, now }: Context): ClassStore {
   return {
     declare: (classes) =>

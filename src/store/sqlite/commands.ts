@@ -1,12 +1,12 @@
 /**
- * Commands to processes, and their answers.
+ * Commands to workers, and their replies.
  *
  * @module
  */
 import type { Command } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 
-/** An answer that nobody fetches is kept so long. */
+/** A reply that isn't read is kept for this long. */
 const REPLY_TTL_MS = 60_000;
 
 /** See `WorkerStore.send`. */
@@ -23,9 +23,9 @@ export function send(context: Context, identity: string, command: Command): Prom
 /** See `WorkerStore.receive`. */
 export async function receive(context: Context, identity: string, signal: AbortSignal): Promise<Command[]> {
   const { sql, watch, commit } = context;
-  const isThere = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
+  const hasCommand = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
   for (;;) {
-    await watch.until(isThere, signal);
+    await watch.until(hasCommand, signal);
     if (signal.aborted || watch.isClosed) return [];
     const bodies = await commit.run(() =>
       sql("DELETE FROM command WHERE identity = ? RETURNING id, body").all(identity)

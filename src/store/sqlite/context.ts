@@ -1,5 +1,5 @@
 /**
- * What the parts of this adapter share.
+ * The context that all parts of the SQLite store share.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { GroupCommit } from "./group_commit.ts";
 import type { Watch } from "./watch.ts";
 
-/** What the parts share. */
+/** Shared by all parts of the SQLite store. */
 export interface Context {
   readonly database: DatabaseSync;
   /** Prepares a statement once. */
@@ -18,11 +18,11 @@ export interface Context {
   readonly now: () => number;
   /** Returns a name for a take. No other take has it. */
   readonly newTakeName: () => string;
-  /** Lets others run. */
+  /** Yields to the event loop. */
   readonly turn: () => Promise<void>;
-  /** Reads outside of transactions; waits while the file is locked, and translates errors. */
+  /** Reads outside of transactions. Waits while the file is locked, and translates errors. */
   readonly read: <Result>(run: () => Result) => Promise<Result>;
-  /** Lets go of the file. */
+  /** Closes the file. */
   readonly close: () => void;
   readonly wire: 7 | 8;
   readonly deadMaxJobs: number;

@@ -1,5 +1,5 @@
 /**
- * The counts of everything.
+ * The totals, the sizes of the sets, and the state of the queues.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import * as sets from "./sets.ts";
 import * as totals from "./totals.ts";
 import * as workers from "./workers.ts";
 
-/** In a queue with more groups, the age of its oldest job is that of the oldest in this many. */
+/** Most groups of a queue that are read to find its oldest job. */
 const MAX_GROUPS_READ = 1_000;
 
 /** See `AdminStore.stats`. */
@@ -59,5 +59,5 @@ function readQueues(context: Context): QueueInfo[] {
       ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
       ...(limited && { limit: limits.info(context, limited) }),
     };
-  }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // its row stays, but it is no queue
+  }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // the row for all queues isn't a queue
 }

@@ -1,5 +1,5 @@
 /**
- * The crontab's entries, what is remembered of them, and the jobs that follow, in one transaction.
+ * The cron part of the port. One transaction writes entries together with the jobs that follow.
  *
  * @module
  */
@@ -17,11 +17,11 @@ interface CronRow {
   readonly seen_at: number;
 }
 
-/** Keeps the crontab. */
+/** Stores the cron entries. */
 export class Cron implements CronStore {
   readonly #context: Context;
-  /** How much had been told at the last reading of all. */
-  #heard = -1;
+  /** The number of announced changes at the last read of all entries. */
+  #changesRead = -1;
 
   constructor(context: Context) {
     this.#context = context;
@@ -38,8 +38,8 @@ export class Cron implements CronStore {
       }, { rows: carried.length });
     }
     return await this.#context.read(() => {
-      // Before the entries: what changes in between is heard of once too often rather than not at all.
-      if (names === undefined) this.#heard = this.#told();
+      // Read the number before the entries: a change in between is then reported twice rather than missed.
+      if (names === undefined) this.#changesRead = this.#changes();
       const rows = names === undefined
         ? sql("SELECT * FROM cron ORDER BY name").all()
         : names.map((name) => sql("SELECT * FROM cron WHERE name = ?").get(name)).filter((row) => row !== undefined);
@@ -57,7 +57,7 @@ export class Cron implements CronStore {
       const { sql } = this.#context;
       if (sql("DELETE FROM cron WHERE name = ? AND version = ?").run(name, version).changes === 0) return false;
       sql("DELETE FROM cron_record WHERE name = ?").run(name);
-      tell(this.#context);
+      announceChange(this.#context);
       return true;
     });
   }
@@ -70,10 +70,10 @@ export class Cron implements CronStore {
   }
 
   wait(signal: AbortSignal): Promise<void> {
-    return this.#context.watch.until(() => this.#told() !== this.#heard, signal);
+    return this.#context.watch.until(() => this.#changes() !== this.#changesRead, signal);
   }
 
-  #told(): number {
+  #changes(): number {
     return Number(this.#context.sql("SELECT told FROM cron_counter").get()!.told);
   }
 
@@ -102,26 +102,26 @@ export class Cron implements CronStore {
            (SELECT id FROM cron_record WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
       ).run(name, MAX_CRON_RECORDS);
     }
-    if (definition !== undefined) tell(this.#context);
+    if (definition !== undefined) announceChange(this.#context);
     return next;
   }
 }
 
-/** A job has left the store, or is dead: it is nobody's `live` any more. Inside a transaction. */
+/** A job has left the store, or is dead: its cron entry no longer has a live job. Inside a transaction. */
 export function endLive(context: Context, jid: string): void {
   const { sql } = context;
   const entry = sql("SELECT name, awaited FROM cron WHERE live = ?").get(jid);
   if (entry === undefined) return;
   sql("UPDATE cron SET live = NULL, awaited = 0, version = ? WHERE name = ?")
     .run(nextVersion(context), String(entry.name));
-  if (entry.awaited === 1) tell(context);
+  if (entry.awaited === 1) announceChange(context);
 }
 
 function nextVersion({ sql }: Context): number {
   return Number(sql("UPDATE cron_counter SET version = version + 1 RETURNING version").get()!.version);
 }
 
-function tell({ sql }: Context): void {
+function announceChange({ sql }: Context): void {
   sql("UPDATE cron_counter SET told = told + 1").run();
 }
 

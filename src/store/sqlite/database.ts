@@ -1,5 +1,5 @@
 /**
- * The database file: opened, checked to be ours, brought to the present schema, and private to its user.
+ * Opens the database file: checks that it is a store, migrates its schema, keeps it private to its user.
  *
  * @module
  */
@@ -26,9 +26,9 @@ import schema15 from "./schema/15.sql" with { type: "text" };
 import schema16 from "./schema/16.sql" with { type: "text" };
 import schema17 from "./schema/17.sql" with { type: "text" };
 
-/** Marks a database as ours: "JOBS". */
+/** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
-/** Migrations in order; the file's `user_version` says how many it has had. */
+/** Migrations in order. The file's `user_version` is the number of those it has had. */
 const MIGRATIONS: readonly string[] = [
   schema1,
   schema2,
@@ -48,11 +48,11 @@ const MIGRATIONS: readonly string[] = [
   schema16,
   schema17,
 ];
-/** SQLite's pages have at least so many bytes, and a database has at least one. */
-const MIN_PAGE = 512;
+/** Smallest size of a database in bytes: one page of SQLite's smallest size. */
+const MIN_DATABASE_BYTES = 512;
 /**
- * Measured on batches of 100 and 1,000 jobs: with the default of 1,000 pages before a checkpoint a tenth slower, with more
- * than 4,000 (16 MB) no faster. A log that a long reader made large is cut again.
+ * Measured with batches of 100 and 1,000 jobs: a checkpoint after 1,000 pages (the default) is a tenth slower, and one after
+ * more than 4,000 (16 MB) isn't faster. `journal_size_limit` truncates a log that a long read has made large.
  */
 const TUNING = `
   PRAGMA wal_autocheckpoint = 4000;
@@ -61,29 +61,29 @@ const TUNING = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** How to open the file. */
+/** Options of {@linkcode openDatabase}. */
 export interface OpenOptions {
   readonly durability: "full" | "normal";
-  readonly patience: BusyRetry;
-  /** Whether to make the file, and its folder, where there is none. */
+  readonly busyRetry: BusyRetry;
+  /** Creates the file and its folder if they don't exist. */
   readonly create: boolean;
 }
 
 /**
  * Opens the file.
  *
- * @throws {StoreError} `missing` when there is none and it is not to be made; others as it is
+ * @throws {StoreError} `missing` if the file doesn't exist and `create` is false; others by their cause
  */
 export async function openDatabase(
   path: string,
-  { durability, patience, create }: OpenOptions,
+  { durability, busyRetry, create }: OpenOptions,
 ): Promise<DatabaseSync> {
   try {
     if (path !== ":memory:") await prepareFile(path, create);
-    // A wait for a lock must not block the event loop: SQLite does not wait, we do.
+    // A wait for a lock must not block the event loop: BusyRetry waits, not SQLite.
     const database = new DatabaseSync(path, { timeout: 0 });
     try {
-      await patience.try(() => prepareDatabase(database, path, durability));
+      await busyRetry.try(() => prepareDatabase(database, path, durability));
       return database;
     } catch (error) {
       database.close();
@@ -95,20 +95,18 @@ export async function openDatabase(
 }
 
 /**
- * Makes the file where there is none. One that is there is never opened here: whoever closes it beside SQLite takes away
- * all locks that this process has on it, also those of its other threads. The next process that closes the store would
- * take itself for the last one, and delete the log that is still written to.
+ * Creates the file if it doesn't exist. An existing file is never opened here: closing it releases all locks that this process
+ * has on it through SQLite, also those of its other threads. The next process that closes the store would then consider
+ * itself the last one, and delete the log that is still in use.
  */
 async function prepareFile(path: string, create: boolean): Promise<void> {
   try {
     if (create) await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    if (await isThere(path)) return;
+    if (await isDatabaseFile(path)) return;
     if (create) return await createFile(path);
     throw new StoreError(
       "missing",
-      `There is no store at "${
-        resolve(path)
-      }"; give the address of one that is there, or have jobs run or jobs push make it`,
+      `No store at "${resolve(path)}"; use the address of an existing store, or let jobs run or jobs push create it`,
     );
   } catch (error) {
     if (error instanceof StoreError) throw error;
@@ -116,23 +114,23 @@ async function prepareFile(path: string, create: boolean): Promise<void> {
       "denied",
       `Store "${path}" cannot be opened (${
         (error as Error).message
-      }); name another place with --store sqlite:PATH (in a container, a volume), or give this user permission there`,
+      }); choose another place with --store sqlite:PATH (in a container, a volume), or give this user permission there`,
       { cause: error },
     );
   }
 }
 
-/** SQLite gives the files beside it the same mode. */
+/** Creates the file. SQLite gives the log and its index the same mode. */
 async function createFile(path: string): Promise<void> {
   try {
     using _file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
   } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error; // another process may have been first
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error; // another process may have created it
   }
 }
 
-/** Whether there is a file that may be a database: empty, or not too short. SQLite would take a short one for empty. */
-async function isThere(path: string): Promise<boolean> {
+/** Returns whether a file exists that may be a database: empty, or not too short. SQLite treats a short one as empty. */
+async function isDatabaseFile(path: string): Promise<boolean> {
   let info: Deno.FileInfo;
   try {
     info = await Deno.stat(path);
@@ -140,19 +138,19 @@ async function isThere(path: string): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
-  if (info.isDirectory) throw new StoreError("wrong", `Store "${path}" is a folder; name a file in it`);
-  if (info.size === 0 || info.size >= MIN_PAGE) return true;
-  throw new StoreError("wrong", `"${path}" is no SQLite database; name another file`);
+  if (info.isDirectory) throw new StoreError("wrong", `Store "${path}" is a folder; expected a file`);
+  if (info.size === 0 || info.size >= MIN_DATABASE_BYTES) return true;
+  throw new StoreError("wrong", `"${path}" is not an SQLite database; use another file`);
 }
 
 function prepareDatabase(database: DatabaseSync, path: string, durability: "full" | "normal"): void {
-  // What is not ours is not even switched to another journal.
-  const version = inTransaction(database, "BEGIN", () => checkOurs(database, path));
+  // Check first: another program's database must not even get another journal mode.
+  const version = inTransaction(database, "BEGIN", () => checkStore(database, path));
   const journal = value(database, "PRAGMA journal_mode = WAL");
   if (journal !== "wal" && path !== ":memory:") {
     throw new StoreError(
       "wrong",
-      `Store "${path}" is where SQLite cannot share a file (journal mode ${journal} instead of wal); put it on a local disk`,
+      `Store "${path}" is on a file system on which SQLite cannot share a file (journal mode ${journal} instead of wal); put it on a local disk`,
     );
   }
   database.exec(`PRAGMA synchronous = ${durability}`);
@@ -161,28 +159,28 @@ function prepareDatabase(database: DatabaseSync, path: string, durability: "full
 }
 
 function migrate(database: DatabaseSync, path: string): void {
-  // Another process may have been first.
-  const version = checkOurs(database, path);
+  // Another process may have migrated it.
+  const version = checkStore(database, path);
   for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
 }
 
-/** How many migrations the file has had; throws when it is not ours, or from a newer version. */
-function checkOurs(database: DatabaseSync, path: string): number {
-  const isOurs = value(database, "PRAGMA application_id") === APPLICATION_ID;
-  if (!isOurs) {
+/** Returns the number of migrations that the file has had. @throws {StoreError} if it isn't a store, or a newer one */
+function checkStore(database: DatabaseSync, path: string): number {
+  const isStore = value(database, "PRAGMA application_id") === APPLICATION_ID;
+  if (!isStore) {
     if (value(database, "SELECT count(*) FROM sqlite_schema") === 0) return 0;
-    throw new StoreError("wrong", `"${path}" is the database of another program; name another file`);
+    throw new StoreError("wrong", `"${path}" is the database of another program; use another file`);
   }
   const version = Number(value(database, "PRAGMA user_version"));
   if (version <= MIGRATIONS.length) return version;
   throw new StoreError(
     "newer",
-    `Store "${path}" was made by a newer version of jobs (schema ${version}, this one knows ${MIGRATIONS.length}); use that version`,
+    `Store "${path}" was made by a newer version of jobs (schema ${version}, this version supports ${MIGRATIONS.length}); use that version`,
   );
 }
 
-/** Several readings of one moment, or changes that belong together. */
+/** Runs several reads or writes in one transaction. */
 function inTransaction<Result>(database: DatabaseSync, begin: string, run: () => Result): Result {
   database.exec(begin);
   try {

@@ -10,10 +10,10 @@ import * as jobRows from "./job_rows.ts";
 import { size } from "./sets.ts";
 import { BatchChanges } from "./batch_rows.ts";
 
-/** Dropping more than so many dead jobs at once would keep others waiting; the next burial drops on. */
+/** Most dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
 const MAX_DROPPED = 1_000;
 
-/** Drops dead jobs that are over the limits of age and number, earliest first. Returns how many. */
+/** Drops dead jobs beyond the limits of age and number, earliest first; inside a transaction. Returns how many. */
 export function trimDead(context: Context, now: number): number {
   const { sql, deadMaxAgeMs, deadMaxJobs } = context;
   const old = drop(

@@ -1,5 +1,5 @@
 /**
- * What operators do to jobs: requeue, kill, delete.
+ * The edits of an operator: requeue, kill, delete.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import * as sets from "./sets.ts";
 import { trimDead } from "./dead_set.ts";
 import { toBack } from "./promote.ts";
 
-/** What to do with a row, in which step. */
+/** An edit of a row, and the state of its transaction. */
 interface RowEdit {
   readonly edit: Edit;
   readonly now: number;
@@ -44,7 +44,7 @@ export async function edit(context: Context, refs: readonly string[], edit: Edit
   return count;
 }
 
-/** The rows that the first of these refs name, until the payloads come to 4 MiB. */
+/** Returns the rows that the first of these refs name, up to 4 MiB of payloads. */
 function locate(context: Context, refs: readonly string[]): (EntryRow | undefined)[] {
   const budget = new ByteBudget();
   const rows: (EntryRow | undefined)[] = [];
@@ -58,7 +58,7 @@ function locate(context: Context, refs: readonly string[]): (EntryRow | undefine
 
 /** See `AdminStore.editSome`. */
 export function editSome(context: Context, place: Place, edit: Edit, limit: number): Promise<number> {
-  // It would never come to an end.
+  // It would never end: the jobs stay in the queue.
   if (edit === "requeue" && place.in === "queue") return Promise.resolve(0);
   return context.commit.run(() => {
     let count = 0;
@@ -68,7 +68,7 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
       const request = { limit: limit - count, ...(cursor !== undefined && { cursor }) };
       const rows = pages.readRows(context, place, request, budget);
       if (rows.length === 0) break;
-      // What cannot be edited must not stand in the way of what can.
+      // Continue after the rows that can't be edited.
       cursor = cursorAt(rows.at(-1)!);
       count += apply(context, rows, edit);
       if (budget.isSpent && count > 0) break;
@@ -78,14 +78,15 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
 }
 
 /**
- * Deletes one, inside a transaction; false when it is there no longer.
+ * Deletes an entry; inside a transaction. Returns false if it has moved.
  *
- * @param end how its batch counts it, and the step that waits for it ends. Default: not at all, because it continues in another store
+ * @param end how its batch counts it; the step that waits for it fails. Default: neither, because the job continues in
+ *   another store
  */
 export function remove(context: Context, ref: string, end?: MemberEnd): boolean {
   const row = entries.locate(context, ref);
   if (row === undefined || row.place === "leased") return false;
-  _delete(context, row);
+  deleteEntry(context, row);
   if (end === undefined) return true;
   failParentOf(context, row.payload, "Deleted");
   const batches = new BatchChanges(context);
@@ -107,7 +108,7 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }:
   if (row.place === "leased") return false;
   switch (edit) {
     case "delete":
-      _delete(context, row);
+      deleteEntry(context, row);
       failParentOf(context, row.payload, "Deleted");
       batches.noteEnd(row.payload, "deleted");
       return true;
@@ -134,14 +135,14 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }:
   }
 }
 
-function _delete(context: Context, row: EntryRow): void {
+function deleteEntry(context: Context, row: EntryRow): void {
   takeOut(context, row);
   jobRows.remove(context, [row.id]);
   locks.releaseOf(context, row.jid);
   forgetStepsOf(context, row.payload);
 }
 
-/** A member of a batch is marked when it is killed, so that the batch counts it once. */
+/** Marks a killed member of a batch, so that the batch counts it once. */
 function noteDeath(context: Context, { id, payload }: EntryRow, batches: BatchChanges): void {
   const batch = countedIn(payload);
   if (batch?.counted !== "pending") return;

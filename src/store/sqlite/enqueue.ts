@@ -1,5 +1,5 @@
 /**
- * Jobs come in: to their queues, or to `scheduled`.
+ * Jobs → their queues or `scheduled`.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     const batches = new BatchChanges(context);
     let keys = 0;
     const results = jobs.map((job): EnqueueResult => {
-      // A job that its lock or its batch refuses must not use up its key.
+      // A job that is refused because of its lock or its batch must not use its once key.
       let first = (job.unique || job.batch) && job.once && locks.firstWith(context, job.once.key, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
       if (batch) return { stored: false, batch };

@@ -1,5 +1,5 @@
 /**
- * Jobs with their places, as people see them: by name, by jid, by what is in them.
+ * Finds jobs and their places for operators: by ref, by jid, by a text in their payloads.
  *
  * @module
  */
@@ -19,10 +19,10 @@ export interface EntryRow extends JobRow {
   readonly owner: string | null;
 }
 
-/** Searching reads so many rows at a time, and lets others run in between. */
-const SEARCHED_AT_ONCE = 10_000;
+/** Most rows that a search reads before it yields to the event loop. */
+const SEARCH_STEP = 10_000;
 
-/** The row that a name names, if it is still there. */
+/** Returns the row that a ref names, if it is still in its place. */
 export function locate(context: Context, ref: string): EntryRow | undefined {
   const parts = parseRef(ref);
   if (parts === undefined) return undefined;
@@ -56,10 +56,10 @@ export async function search(context: Context, text: string, limit: number): Pro
   const wanted = text.toLowerCase();
   const found: Entry[] = [];
   for (let after = -1; found.length < limit;) {
-    // From the next row that there is: after a long time of running, few of the old ones are left.
+    // Skip to the next existing row: in an old store few of the early IDs are left.
     const first = await read(() => sql("SELECT min(id) AS id FROM job WHERE id > ?").get(after)!.id);
     if (first === null) break;
-    const last = Number(first) + SEARCHED_AT_ONCE - 1;
+    const last = Number(first) + SEARCH_STEP - 1;
     const most = limit - found.length;
     const rows = await read(() =>
       sql(
@@ -68,14 +68,14 @@ export async function search(context: Context, text: string, limit: number): Pro
       ).all(after, last, ...patterns, most)
     ) as unknown as EntryRow[];
     found.push(...rows.filter((row) => hasTextOutsideStack(row.payload, wanted)).map(toEntry));
-    // There may be more in this window; those left out do not count.
+    // The window may have more rows. Filtered ones don't count.
     after = rows.length < most ? last : Number(rows.at(-1)!.id);
     await turn();
   }
   return found;
 }
 
-/** The row as people see it. */
+/** Converts a row to an entry of the port. */
 export function toEntry(row: EntryRow): Entry {
   return {
     ref: makeRef(row),
@@ -86,7 +86,7 @@ export function toEntry(row: EntryRow): Entry {
   };
 }
 
-/** For `LIKE`, which knows the two cases of the ASCII letters only. */
+/** Returns patterns for `LIKE`, which ignores the case of ASCII letters only. */
 function likePatterns(text: string): string[] {
   const isAscii = /^[\x20-\x7e]*$/.test(text);
   const variants = isAscii ? [text] : [...new Set([text, text.toLowerCase(), text.toUpperCase()])];

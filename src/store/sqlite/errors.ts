@@ -1,5 +1,5 @@
 /**
- * SQLite's result codes → {@linkcode StoreError}, with what to do.
+ * Converts SQLite's result codes to {@linkcode StoreError}, with the remedy.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { StoreError } from "../port/errors.ts";
 const BUSY = 5;
 const LOCKED = 6;
 
-/** Whether another connection holds the lock that was wanted. */
+/** Returns whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === BUSY || code === LOCKED;
 }
 
-/** The error as callers know it. Errors that are not SQLite's stay what they are. */
+/** Converts an error of SQLite to a {@linkcode StoreError}. Other errors stay unchanged. */
 export function translate(error: unknown, path: string): unknown {
   if (error instanceof StoreError) return error;
   if ((error as { code?: unknown } | null)?.code === "ERR_INVALID_STATE") {
@@ -23,43 +23,47 @@ export function translate(error: unknown, path: string): unknown {
   }
   const code = primaryCode(error);
   if (code === undefined) return error;
-  const said = (error as Error).message;
+  const reply = (error as Error).message;
   const because = { cause: error };
   switch (code) {
     case BUSY:
     case LOCKED:
       return new StoreError(
         "locked",
-        `Store "${path}" is held locked by another program; end it, or wait until it is done`,
+        `Store "${path}" is locked by another program; end that program, or wait for its end`,
         because,
       );
     case 13: // SQLITE_FULL
-      return new StoreError("full", `No room for store "${path}" (${said}); nothing was stored: make room`, because);
+      return new StoreError(
+        "full",
+        `No space for store "${path}" (${reply}); nothing was stored: free some space`,
+        because,
+      );
     case 3: // SQLITE_PERM
     case 8: // SQLITE_READONLY
     case 14: // SQLITE_CANTOPEN
     case 23: // SQLITE_AUTH
       return new StoreError(
         "denied",
-        `Store "${path}" cannot be opened or written (${said}); give this user read and write permission on the file and its folder`,
+        `Store "${path}" cannot be opened or written (${reply}); give this user read and write permission on the file and its folder`,
         because,
       );
     case 11: // SQLITE_CORRUPT
       return new StoreError(
         "corrupt",
-        `Store "${path}" is damaged (${said}); stop everything that uses it, and restore it from a copy or recover it with: sqlite3 FILE .recover`,
+        `Store "${path}" is damaged (${reply}); stop everything that uses it, and restore it from a copy or recover it with: sqlite3 FILE .recover`,
         because,
       );
     case 18: // SQLITE_TOOBIG
       return new StoreError("large", `Job too large for store "${path}": a payload takes at most 1 GB`, because);
     case 26: // SQLITE_NOTADB
-      return new StoreError("wrong", `"${path}" is no SQLite database; name another file`, because);
+      return new StoreError("wrong", `"${path}" is not an SQLite database; use another file`, because);
     default: // input and output errors among them
-      return new StoreError("unavailable", `Store "${path}" does not work now: ${said}`, because);
+      return new StoreError("unavailable", `Store "${path}" is not available: ${reply}`, because);
   }
 }
 
-/** What SQLite says for those codes that need no statement: `exec` and opening tell the text alone. */
+/** SQLite's texts of codes without a statement: `exec` and opening a file throw the text alone. */
 const TEXTS: Readonly<Record<string, number>> = {
   "database is locked": BUSY,
   "database table is locked": LOCKED,
@@ -75,6 +79,6 @@ function primaryCode(error: unknown): number | undefined {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (typeof errcode === "number") return errcode & 0xff;
   if (code !== "ERR_SQLITE_ERROR") return undefined;
-  // Some go on with the file's name.
+  // Some texts continue with the file's name.
   return Object.entries(TEXTS).find(([text]) => String(message).startsWith(text))?.[1];
 }

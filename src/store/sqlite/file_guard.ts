@@ -1,10 +1,10 @@
 /**
- * Whether the database's files are still those that were opened. On Unix a file that was deleted or replaced lives on for
- * whoever has it open: what is pushed there is lost, and what others push goes to another file. SQLite does not notice.
- * That holds for the log (`-wal`) and its index (`-shm`), too: what was committed last is there alone. SQLite makes them
- * before the first reading, and takes them away when the last connection closes, so never while one is open here.
+ * Checks that the database's files are still those that were opened. On Unix, a deleted or replaced file still exists for the
+ * processes that have it open: jobs pushed there are lost, and other processes use another file. SQLite doesn't notice. The
+ * same holds for the log (`-wal`) and its index (`-shm`), which alone have the last commits. SQLite creates both before the
+ * first read, and removes them when the last connection closes: never while this process has one open.
  *
- * Only the files' names are looked at. To open one beside SQLite would take away this process's locks on it.
+ * Only the files' names are checked. Opening one and closing it would release this process's locks on it.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import { resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 
-/** Looked at most so often: a look takes some microseconds. */
-const INTERVAL_MS = 1_000;
+/** Shortest time between two checks. A check takes some microseconds. */
+const CHECK_INTERVAL_MS = 1_000;
 
-/** What SQLite keeps beside the file while it is open. */
-const BESIDE = ["-wal", "-shm"];
+/** The suffixes of the files that SQLite keeps next to an open database. */
+const SUFFIXES = ["-wal", "-shm"];
 
 interface Watched {
   readonly path: string;
@@ -24,68 +24,68 @@ interface Watched {
   readonly what: string;
 }
 
-/** Looks after one database. */
+/** Checks the files of one database. */
 export class FileGuard {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #files: readonly Watched[];
-  #lookedAt: number;
+  #checkedAt: number;
   #gone: StoreError | undefined;
 
   /**
-   * @param path the file, which has just been opened and read; nothing is looked at for `:memory:`
-   * @param clock says when to look again
+   * @param path the file, which has just been opened and read; `:memory:` is never checked
+   * @param clock for the time between two checks
    */
   constructor(path: string, clock: Clock) {
     // The working directory may change.
     this.#path = path === ":memory:" ? path : resolve(path);
     this.#clock = clock;
     this.#files = path === ":memory:" ? [] : filesOf(this.#path);
-    this.#lookedAt = clock.monotonic();
+    this.#checkedAt = clock.monotonic();
   }
 
   /**
-   * Looks, if the last look was a while ago.
+   * Checks the files if the last check was a while ago.
    *
-   * @throws {StoreError} `gone`, when there is no such file any more, or another
+   * @throws {StoreError} `gone` if a file was deleted, moved or replaced
    */
   check(): void {
     if (this.#files.length === 0) return;
     const now = this.#clock.monotonic();
-    if (now - this.#lookedAt >= INTERVAL_MS) {
-      this.#lookedAt = now;
-      this.#gone = this.#look();
+    if (now - this.#checkedAt >= CHECK_INTERVAL_MS) {
+      this.#checkedAt = now;
+      this.#gone = this.#findProblem();
     }
     if (this.#gone) throw this.#gone;
   }
 
-  /** Whether another file has the place of one of them now. */
+  /** Returns whether another file is now in the place of one of them. */
   isReplaced(): boolean {
     return this.#files.some(({ path, opened }) => ![opened, undefined, UNKNOWN].includes(identify(path)));
   }
 
-  #look(): StoreError | undefined {
+  #findProblem(): StoreError | undefined {
     for (const { path, opened, what } of this.#files) {
       const found = identify(path);
       if (found === opened || found === UNKNOWN) continue;
       const became = found === undefined ? "deleted or moved away" : "replaced by another";
       return new StoreError(
         "gone",
-        `The ${what} of store "${this.#path}" was ${became} while it was in use, and nothing more is stored; start this program again to use what is there now`,
+        `The ${what} of store "${this.#path}" was ${became} while it was in use, and nothing more is stored; restart this program to use the current file`,
       );
     }
     return undefined;
   }
 }
 
-/** The files of a database that can be looked at. Those beside it are where a link leads to. */
+/** Returns the files of a database that can be checked. The log and its index are next to the target of a symbolic link. */
 function filesOf(path: string): Watched[] {
   const files = [{ path, what: "file" }];
   try {
     const real = Deno.realPathSync(path);
-    for (const end of BESIDE) files.push({ path: `${real}${end}`, what: `file ${end}` });
+    for (const end of SUFFIXES) files.push({ path: `${real}${end}`, what: `file ${end}` });
   } catch {
-    // Then the file itself cannot be looked at either.
+    // Then the file itself can't be checked either.
   }
   return files.flatMap((file) => {
     const opened = identify(file.path);
@@ -93,10 +93,10 @@ function filesOf(path: string): Watched[] {
   });
 }
 
-/** A file that cannot be looked at: no reason to think that it is another. */
+/** The identity of a file that can't be checked. It doesn't count as another file. */
 const UNKNOWN = "unknown";
 
-/** Tells files apart; undefined when there is none. */
+/** Returns the identity of a file; undefined if it doesn't exist. */
 function identify(path: string): string | undefined {
   try {
     const { dev, ino } = Deno.statSync(path);

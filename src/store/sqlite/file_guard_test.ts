@@ -12,53 +12,53 @@ async function lab() {
   return { dir, path, clock, file, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
 }
 
-/** What it says after a while. */
-async function said({ clock, file }: { clock: FakeClock; file: FileGuard }): Promise<string> {
+/** Returns the error of the next check. */
+async function problemOf({ clock, file }: { clock: FakeClock; file: FileGuard }): Promise<string> {
   await clock.advance(1_000);
   const error = assertThrows(() => file.check(), StoreError);
   assertEquals(error.code, "gone");
   return error.message;
 }
 
-const NOW = "start this program again to use what is there now";
+const NOW = "restart this program to use the current file";
 
-Deno.test("a file that was deleted, moved or whose folder is gone is missed", async () => {
+Deno.test("check fails after the file, or its folder, was deleted or moved", async () => {
   for (const away of ["delete", "move", "folder"]) {
     await using t = await lab();
     if (away === "delete") await Deno.remove(t.path);
     if (away === "move") await Deno.rename(t.path, `${t.path}.old`);
     if (away === "folder") await Deno.rename(t.dir, `${t.dir}.old`);
     assertEquals(
-      await said(t),
+      await problemOf(t),
       `The file of store "${t.path}" was deleted or moved away while it was in use, and nothing more is stored; ${NOW}`,
     );
     if (away === "folder") await Deno.rename(`${t.dir}.old`, t.dir);
   }
 });
 
-Deno.test("a file that took the other's place is told from it, though it has the same name and contents", async () => {
+Deno.test("check fails after another file with the same content has replaced the file", async () => {
   await using t = await lab();
   await Deno.copyFile(t.path, `${t.path}.copy`);
   await Deno.rename(`${t.path}.copy`, t.path);
   assertEquals(
-    await said(t),
+    await problemOf(t),
     `The file of store "${t.path}" was replaced by another while it was in use, and nothing more is stored; ${NOW}`,
   );
 });
 
-Deno.test("it is looked at once a second at most, and one that is back is well", async () => {
+Deno.test("check reads the files at most once a second, and succeeds again when the file is back", async () => {
   await using t = await lab();
   await Deno.rename(t.path, `${t.path}.old`);
   await t.clock.advance(999);
   t.file.check();
-  await said(t);
+  await problemOf(t);
   await Deno.rename(`${t.path}.old`, t.path);
-  assertThrows(() => t.file.check(), StoreError, "deleted", "as it was at the last look");
+  assertThrows(() => t.file.check(), StoreError, "deleted", "as it was at the last check");
   await t.clock.advance(1_000);
   t.file.check();
 });
 
-Deno.test("what is written to a file, and a store in memory, change nothing", async () => {
+Deno.test("check ignores writes to the file, and a store in memory", async () => {
   await using t = await lab();
   await Deno.writeTextFile(t.path, "more", { append: true });
   await t.clock.advance(1_000);
@@ -68,7 +68,7 @@ Deno.test("what is written to a file, and a store in memory, change nothing", as
   memory.check();
 });
 
-Deno.test("the log and its index are looked at, too, and where a link to the file leads", async () => {
+Deno.test("check covers the log and its index, also next to the target of a symbolic link", async () => {
   for (const end of ["-wal", "-shm"]) {
     for (const way of ["deleted or moved away", "replaced by another"]) {
       await using t = await lab();
@@ -81,11 +81,11 @@ Deno.test("the log and its index are looked at, too, and where a link to the fil
       if (way.startsWith("replaced")) await Deno.writeTextFile(t.path + end, "");
       assertEquals(file.isReplaced(), way.startsWith("replaced"));
       assertStringIncludes(
-        await said({ ...t, file }),
+        await problemOf({ ...t, file }),
         `The file ${end} of store "${t.path}" was ${way} while it was in`,
       );
       assertStringIncludes(
-        await said({ ...t, file: linked }),
+        await problemOf({ ...t, file: linked }),
         `The file ${end} of store "${t.dir}/link.db" was ${way}`,
       );
     }

@@ -37,7 +37,7 @@ export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #patience: BusyRetry;
+  readonly #busyRetry: BusyRetry;
   readonly #onBegin: () => void;
   readonly #onCommit: () => void;
   readonly #begin: StatementSync;
@@ -53,12 +53,12 @@ export class GroupCommit {
    */
   constructor(
     database: DatabaseSync,
-    options: { path: string; clock: Clock; patience: BusyRetry; onBegin?: () => void; onCommit: () => void },
+    options: { path: string; clock: Clock; busyRetry: BusyRetry; onBegin?: () => void; onCommit: () => void },
   ) {
     this.#database = database;
     this.#path = options.path;
     this.#clock = options.clock;
-    this.#patience = options.patience;
+    this.#busyRetry = options.busyRetry;
     this.#onBegin = options.onBegin ?? (() => {});
     this.#onCommit = options.onCommit;
     // IMMEDIATE takes the lock at the start. Otherwise a transaction could fail for lack of it half way.
@@ -82,7 +82,7 @@ export class GroupCommit {
 
   /** Resolves when all operations have ended. Waits for a lock of another process only briefly from now on. */
   async end(): Promise<void> {
-    this.#patience.hurry();
+    this.#busyRetry.hurry();
     while (this.#running) await this.#running;
   }
 
@@ -107,7 +107,7 @@ export class GroupCommit {
     const isDeferred = this.#isSynced && group.every(({ deferrable }) => deferrable);
     try {
       this.#onBegin();
-      await this.#patience.try(() => this.#start(isDeferred));
+      await this.#busyRetry.try(() => this.#start(isDeferred));
     } catch (error) {
       // None of them is the cause, and another wait for each would take too long.
       return this.#rejectAll(group, error);

@@ -5,7 +5,7 @@ import { StoreError } from "../port/errors.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { BusyRetry } from "./busy_retry.ts";
 
-/** A committer on a table of texts. */
+/** Opens a committer on a table of texts. */
 function open() {
   const database = new DatabaseSync(":memory:");
   database.exec("CREATE TABLE word (text TEXT NOT NULL)");
@@ -14,7 +14,7 @@ function open() {
   const committer = new GroupCommit(database, {
     path: "words.db",
     clock: systemClock,
-    patience: new BusyRetry({ path: "words.db", clock: systemClock, waitMs: 0 }),
+    busyRetry: new BusyRetry({ path: "words.db", clock: systemClock, waitMs: 0 }),
     onCommit: () => void commits++,
   });
   return {
@@ -27,19 +27,19 @@ function open() {
   };
 }
 
-Deno.test("What is asked at the same moment is one transaction", async () => {
+Deno.test("operations of the same moment share a transaction", async () => {
   using t = open();
   await Promise.all(Array.from({ length: 500 }, (_, i) => t.add(`${i}`)));
   assertEquals([t.count(), t.commits()], [500, 1]);
 });
 
-Deno.test("A transaction ends when it is large", async () => {
+Deno.test("a large transaction accepts no more operations", async () => {
   using t = open();
   await Promise.all(Array.from({ length: 4 }, (_, i) => t.add(`${i}`, 600)));
   assertEquals([t.count(), t.commits()], [4, 2]);
 });
 
-Deno.test("The event loop turns while somebody asks again and again", async () => {
+Deno.test("the event loop turns while a caller repeats operations", async () => {
   using t = open();
   let hasTurned = false;
   const timer = setTimeout(() => hasTurned = true, 0);
@@ -48,7 +48,7 @@ Deno.test("The event loop turns while somebody asks again and again", async () =
   assert(hasTurned);
 });
 
-Deno.test("A caller is answered after the commit, with what its operation returned", async () => {
+Deno.test("run resolves after the commit, with the operation's return value", async () => {
   using t = open();
   const [one, two] = await Promise.all([
     t.add("a").then((changes) => [changes, t.database.isTransaction, t.commits()]),
@@ -58,7 +58,7 @@ Deno.test("A caller is answered after the commit, with what its operation return
   assertEquals(two, "returned");
 });
 
-Deno.test("One that fails takes only itself down", async () => {
+Deno.test("an operation that fails doesn't affect those of its transaction", async () => {
   using t = open();
   const results = await Promise.allSettled([t.add("a"), t.add(null), t.add("b"), t.add("c")]);
   assertEquals(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled", "fulfilled"]);
@@ -66,17 +66,17 @@ Deno.test("One that fails takes only itself down", async () => {
   assertEquals(t.database.isTransaction, false);
 });
 
-Deno.test("No room: the error says so, nothing is stored, and with room it goes on", async () => {
+Deno.test("a full disk rejects operations as full, and later ones succeed", async () => {
   using t = open();
   t.database.exec("PRAGMA max_page_count = 10");
-  const error = await assertRejects(() => t.add("x".repeat(100_000)), StoreError, "No room");
+  const error = await assertRejects(() => t.add("x".repeat(100_000)), StoreError, "No space");
   assertEquals([error.code, error.transient, t.count()], ["full", true, 0]);
   t.database.exec("PRAGMA max_page_count = 1000");
   await t.add("x".repeat(100_000));
   assertEquals(t.count(), 1);
 });
 
-Deno.test("A transaction of deferrable operations isn't synced; one with any other is", async () => {
+Deno.test("a transaction of deferrable operations isn't synced, one with any other is", async () => {
   using t = open();
   const synchronous = () => Number(t.database.prepare("PRAGMA synchronous").get()!.synchronous);
   const run = (deferrable: boolean) => t.committer.run(synchronous, { deferrable });
@@ -92,7 +92,7 @@ Deno.test("A transaction of deferrable operations isn't synced; one with any oth
   assertEquals([synchronous(), t.database.isTransaction], [FULL, false]);
 });
 
-Deno.test("A lock that is not had in time fails all who wait, together, and the log was told", async () => {
+Deno.test("a lock that isn't released in time rejects all waiting operations together, and is logged", async () => {
   const path = await Deno.makeTempFile({ suffix: ".db" });
   using other = new DatabaseSync(path);
   using database = new DatabaseSync(path, { timeout: 0 });
@@ -100,13 +100,13 @@ Deno.test("A lock that is not had in time fails all who wait, together, and the 
   const clock = new HastyClock();
   const told: string[] = [];
   const log = (level: string, message: string) => void told.push(`${level}: ${message}`);
-  const patience = new BusyRetry({ path, clock, waitMs: 5_000, log });
-  const committer = new GroupCommit(database, { path, clock, patience, onCommit() {} });
+  const busyRetry = new BusyRetry({ path, clock, waitMs: 5_000, log });
+  const committer = new GroupCommit(database, { path, clock, busyRetry, onCommit() {} });
 
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => committer.run(() => 1)));
   assert(results.every((result) => result.status === "rejected" && result.reason.code === "locked"));
   assert(clock.monotonic() >= 5_000 && clock.monotonic() < 6_000, `${clock.monotonic()}`);
-  assertEquals(told, [`warn: Store "${path}" is held locked by another program, waiting`]);
+  assertEquals(told, [`warn: Store "${path}" is locked by another program, waiting`]);
 
   const late = committer.run(() => 2);
   clock.onSleep = () => {
@@ -117,17 +117,17 @@ Deno.test("A lock that is not had in time fails all who wait, together, and the 
   await Deno.remove(path);
 });
 
-Deno.test("What is no lock is not waited for", async () => {
+Deno.test("an error other than a lock is thrown at once", async () => {
   using database = new DatabaseSync(":memory:");
   const clock = new HastyClock();
-  const patience = new BusyRetry({ path: "words.db", clock, waitMs: 5_000 });
-  const committer = new GroupCommit(database, { path: "words.db", clock, patience, onCommit() {} });
+  const busyRetry = new BusyRetry({ path: "words.db", clock, waitMs: 5_000 });
+  const committer = new GroupCommit(database, { path: "words.db", clock, busyRetry, onCommit() {} });
   database.exec("BEGIN");
   await assertRejects(() => committer.run(() => 1), Error, "within a transaction");
   assertEquals(clock.monotonic(), 0);
 });
 
-/** Time passes on it only when somebody sleeps, and then at once. */
+/** Its time passes only by sleeps, and at once. */
 class HastyClock implements Clock {
   #time = 0;
   onSleep = () => {};
@@ -151,7 +151,7 @@ class HastyClock implements Clock {
   }
 }
 
-Deno.test("Nothing is under way once it is idle", async () => {
+Deno.test("end resolves when all operations have ended", async () => {
   using t = open();
   let done = 0;
   for (let i = 0; i < 5; i++) void t.add(`${i}`, 1_000).then(() => done++);

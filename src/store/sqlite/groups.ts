@@ -1,6 +1,6 @@
 /**
- * Groups of queues: whose turn it is, and their limits. The schema moves them between ready and held where jobs come in or
- * leases end (`schema/13.sql`).
+ * Groups of queues: their turns and their limits. Triggers of the schema make them ready when jobs arrive or leases end
+ * (`schema/16.sql`).
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 
 const DEFAULT_LIMIT = 25;
-/** Idle groups that one take forgets at most: more than it can leave behind. */
-const MAX_FORGOTTEN = 200;
-/** Held groups that a take looks at if it found no other job. Needed only if a change of the clock left one behind. */
-const HEALED = 5;
+/** Most idle groups that one take deletes: more than it can leave behind. */
+const MAX_DELETED_GROUPS = 200;
+/** Most held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
+const MAX_HEALED = 5;
 
 /** A group that is ready. */
 export interface ReadyGroup {
@@ -29,7 +29,7 @@ export interface ReadyGroup {
 export interface AppliedLimit extends GroupLimit {
   readonly weight: number;
   readonly isOwn: boolean;
-  /** When it ends by itself, by the store's clock. */
+  /** When it ends, by the store's clock. */
   readonly until?: number;
 }
 
@@ -42,7 +42,7 @@ interface LimitRow {
   readonly until: number | null;
 }
 
-/** The limit of a group of a queue; inside a transaction or not. */
+/** Returns the limit of a group of a queue. */
 export function limitOf({ sql, now }: Context, queue: number, group: string): AppliedLimit {
   const rows = sql(
     "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
@@ -58,21 +58,21 @@ function partsOf(row: LimitRow): GroupLimit {
   return limit;
 }
 
-/** The group whose turn it is; undefined if none is ready. Inside a transaction or not. */
+/** Returns the group whose turn is next; undefined if none is ready. */
 export function nextGroup({ sql }: Context, queue: number): ReadyGroup | undefined {
   return sql(
     "SELECT id, name, tag, size FROM queue WHERE parent = ? AND state = 1 ORDER BY tag, id LIMIT 1",
   ).get(queue) as unknown as ReadyGroup | undefined;
 }
 
-/** The number of ready groups, counted up to `most`. */
+/** Returns the number of ready groups, counted up to `most`. */
 export function countReady({ sql }: Context, queue: number, most: number): number {
   return Number(
     sql("SELECT count(*) AS n FROM (SELECT 1 FROM queue WHERE parent = ? AND state = 1 LIMIT ?)").get(queue, most)!.n,
   );
 }
 
-/** Makes held groups ready whose time has come; inside a transaction. */
+/** Makes held groups ready that are due; inside a transaction. */
 export function wakeDue({ sql, now }: Context, queue: number): void {
   sql(
     `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
@@ -86,12 +86,12 @@ export function hold({ sql, now }: Context, group: number, opensInMs: number | u
     .run(opensInMs === undefined ? null : Math.ceil(now() + opensInMs), group);
 }
 
-/** Looks at a few held groups, the longest held first; true if one has room now. Inside a transaction. */
+/** Makes a few held groups ready that have room, the longest held first. Returns whether one had; inside a transaction. */
 export function heal(context: Context, queue: number): boolean {
   const { sql } = context;
   const held = sql(
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
-  ).all(queue, HEALED) as unknown as ReadyGroup[];
+  ).all(queue, MAX_HEALED) as unknown as ReadyGroup[];
   const open = held.filter(({ id, name }) =>
     limits.room(context, { queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0
   );
@@ -99,7 +99,7 @@ export function heal(context: Context, queue: number): boolean {
   return open.length > 0;
 }
 
-/** Milliseconds until a group may be taken from: 0 now; undefined if no time alone brings it. */
+/** Returns the milliseconds until a group may give jobs: 0 now, undefined if that takes another event than time. */
 export function readyIn(context: Context, queue: number): number | undefined {
   const { sql, now } = context;
   if (countReady(context, queue, 1) > 0) return 0;
@@ -108,8 +108,8 @@ export function readyIn(context: Context, queue: number): number | undefined {
 }
 
 /**
- * Stores how far the turns of a queue have come, and forgets idle groups that have nothing to remember: their tag is not
- * ahead of the queue's virtual time, no lease and no counted start names them. Inside a transaction.
+ * Stores the state of a queue's turns, and deletes idle groups without state: their tag isn't ahead of the queue's virtual
+ * time, and neither a lease nor a counted start names them. Inside a transaction.
  */
 export function advance(
   context: Context,
@@ -124,7 +124,7 @@ export function advance(
   const idle = sql(
     `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
        AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id AND lease.grouped = 1) LIMIT ?2`,
-  ).all(queue, Math.min(MAX_FORGOTTEN, forget)) as unknown as ReadyGroup[];
+  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as ReadyGroup[];
   for (const { id, name } of idle) {
     const { starts } = limitOf(context, queue, groupIn(name));
     sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(id, starts ? context.now() - starts.perMs : context.now());
@@ -145,7 +145,7 @@ export function setLimit(context: Context, queue: number, group: string | undefi
       forMs === undefined ? null : Math.round(now() + forMs),
     );
   }
-  // Those that are full by the new limit are held again at their next turn.
+  // Groups that are full by the new limit are held again at their next turn.
   sql(
     `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
      WHERE parent = ?1 AND state = 2 AND (?2 = '' OR name = ?3)`,
@@ -200,7 +200,7 @@ function infoOf(
   };
 }
 
-/** The group in `QUEUE|GROUP`. */
+/** Returns the group in `QUEUE|GROUP`. */
 function groupIn(name: string): string {
   return name.slice(name.indexOf("|") + 1);
 }

@@ -1,5 +1,5 @@
 /**
- * How the file is: what is in force, who may read it, whether it is whole enough to say so.
+ * The health of the file: its durability, and the users that may read it.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export async function health({ sql, read, now, database }: Context): Promise<Hea
   const path = database.location();
   return {
     version: `SQLite ${version}`,
-    // In memory there is nothing that could survive.
+    // A store in memory survives nothing.
     durability: path === null
       ? "none"
       : synchronous >= 2

@@ -1,5 +1,5 @@
 /**
- * The rows of `job`: content, wherever the job is. All of it inside transactions.
+ * The rows of `job`: the content of jobs in any place. All of it inside transactions.
  *
  * @module
  */
@@ -7,24 +7,24 @@ import type { Context } from "./context.ts";
 
 /** A job's content. */
 export interface Content {
-  /** Null where the payload has none. */
+  /** Null if the payload has none. */
   readonly jid: string | null;
   readonly payload: string;
 }
 
-/** A job with its number, which is its position too. */
+/** A job with its number, which is also its position. */
 export interface JobRow extends Content {
   readonly id: number;
 }
 
-/** So many rows in one statement, as long as there are so many: a call costs more than a row. */
-const AT_ONCE = [64, 8, 1] as const;
+/** Numbers of rows per statement, the largest that fits first: a call costs more than a row. */
+const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 
-/** Creates jobs with numbers higher than any, one after the other. Returns the first one's. */
+/** Creates jobs with consecutive numbers, higher than all others. Returns the first number. */
 export function create(context: Context, contents: readonly Content[]): number {
   let last = 0;
   let done = 0;
-  for (const count of AT_ONCE) {
+  for (const count of ROWS_PER_STATEMENT) {
     const insert = context.sql(`INSERT INTO job (jid, payload) VALUES ${marks("(?, ?)", count)}`);
     for (; contents.length - done >= count; done += count) {
       const values: (string | null)[] = [];
@@ -35,29 +35,28 @@ export function create(context: Context, contents: readonly Content[]): number {
   return last - contents.length + 1;
 }
 
-/** A job by its number. It must exist. */
+/** Returns a job by its number. It must exist. */
 export function get(context: Context, id: number): JobRow {
   return context.sql("SELECT id, jid, payload FROM job WHERE id = ?").get(id) as unknown as JobRow;
 }
 
-/** Gives a job another payload. */
+/** Replaces the payload of a job. */
 export function rewrite(context: Context, id: number, payload: string): void {
   context.sql("UPDATE job SET payload = ? WHERE id = ?").run(payload, id);
 }
 
-/** Deletes jobs. Their places must go in the same transaction. */
+/** Deletes jobs. The caller deletes their places in the same transaction. */
 export function remove(context: Context, ids: readonly number[]): void {
   inParts(ids, "id", (where, values) => context.sql(`DELETE FROM job WHERE ${where}`).run(...values));
 }
 
-/** So many numbers that follow each other are named by the first and the last. */
+/** Shortest run of consecutive numbers that is named by its first and last. */
 const MIN_SPAN = 8;
 
 /**
- * Calls `run` with conditions on a column that name these numbers, all of them together, and with their values. Numbers
- * that follow each other are one span, which costs less than half as much as a list: jobs of one queue mostly do. Lists
- * have one of a few lengths, so that few statements serve all: one that is too short is filled up with its last number
- * again.
+ * Calls `run` with conditions on a column, and their values, that together match these numbers. Consecutive numbers become
+ * one range, which costs less than half as much as a list: the jobs of one queue usually are consecutive. Lists have one of a
+ * few lengths, so that few statements serve all. A list that is too short repeats its last number.
  */
 export function inParts(
   ids: readonly number[],
@@ -73,7 +72,7 @@ export function inParts(
     else rest.push(...sorted.slice(from, to));
     from = to;
   }
-  const [most, some, one] = AT_ONCE;
+  const [most, some, one] = ROWS_PER_STATEMENT;
   for (let from = 0; from < rest.length; from += most) {
     const part = rest.slice(from, from + most);
     const length = part.length === 1 ? one : part.length <= some ? some : most;
@@ -82,7 +81,7 @@ export function inParts(
   }
 }
 
-/** `?, ?, ?` */
+/** Returns `?, ?, ?`. */
 function marks(mark: string, count: number): string {
   return Array(count).fill(mark).join(", ");
 }

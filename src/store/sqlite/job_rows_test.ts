@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { inParts } from "./job_rows.ts";
 
-/** The numbers that the conditions name, of 1 to 500, and how many conditions there were. */
+/** Returns the numbers of 1 to 500 that the conditions match, and the number of conditions. */
 function named(ids: readonly number[]): { readonly found: number[]; readonly parts: number } {
   using database = new DatabaseSync(":memory:");
   database.exec(`CREATE TABLE one (id INTEGER PRIMARY KEY);
@@ -20,7 +20,7 @@ function numbers(from: number, to: number, step = 1): number[] {
   return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 }
 
-Deno.test("numbers that follow each other are one part, in whatever order they are given", () => {
+Deno.test("inParts merges consecutive numbers in any order", () => {
   assertEquals(named(numbers(1, 500)), { found: numbers(1, 500), parts: 1 });
   assertEquals(named(numbers(1, 500).reverse()), { found: numbers(1, 500), parts: 1 });
   assertEquals(named([...numbers(20, 40), ...numbers(1, 18)]), {
@@ -29,7 +29,7 @@ Deno.test("numbers that follow each other are one part, in whatever order they a
   });
 });
 
-Deno.test("parts name every number once, and no other", () => {
+Deno.test("inParts matches exactly the given numbers, each once", () => {
   const lists = {
     none: [],
     one: [7],
@@ -43,7 +43,7 @@ Deno.test("parts name every number once, and no other", () => {
   }
 });
 
-Deno.test("a number given twice adds none", () => {
+Deno.test("inParts ignores duplicates", () => {
   for (const ids of [[4], numbers(1, 20), numbers(1, 99, 2)]) {
     assertEquals([...new Set(named([...ids, ...ids]).found)], ids);
   }

@@ -1,5 +1,5 @@
 /**
- * Limits of queues: counted from the leases that there are, and from when jobs were taken.
+ * Limits of queues, counted from the existing leases and from the times at which jobs were taken.
  *
  * @module
  */
@@ -7,15 +7,15 @@ import type { SQLOutputValue } from "node:sqlite";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 
-/** The columns of `queue` that a limit is made of, and its number: to be selected where {@linkcode limitIn} reads. */
+/** The columns of `queue` that {@linkcode limitIn} reads. */
 export const LIMIT_COLUMNS = "id, most_running, most_starts, starts_per";
 
-/** A queue that has a limit, by its number. */
+/** The limit of a queue, and the queue's ID. */
 export interface Limited extends QueueLimit {
   readonly queue: number;
 }
 
-/** The limit in a row with {@linkcode LIMIT_COLUMNS}; undefined when the queue has none. */
+/** Returns the limit in a row with {@linkcode LIMIT_COLUMNS}; undefined if the queue has none. */
 export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefined {
   if (row.most_running === null && row.most_starts === null) return undefined;
   return {
@@ -34,8 +34,8 @@ export function set(context: Context, queue: number, { running, starts }: QueueL
 }
 
 /**
- * Starts that are still to come have started now: the clock was put back, and they would hold the queue up until it is
- * there again. Before jobs are taken; inside a transaction.
+ * Moves starts in the future to now: the clock was set back, and they would block the queue until it is there again. Call it
+ * before jobs are taken; inside a transaction.
  */
 export function settle(context: Context, { queue, starts }: Limited): void {
   if (starts === undefined) return;
@@ -47,14 +47,14 @@ export function settle(context: Context, { queue, starts }: Limited): void {
   add(context, queue, early);
 }
 
-/** How many jobs may be taken now. */
+/** Returns how many jobs may be taken now. */
 export function room(context: Context, limited: Limited): number {
   const { running = Infinity, starts } = limited;
   const used = usedOf(context, limited);
   return Math.max(0, Math.min(running - used.taken, (starts?.count ?? Infinity) - used.started));
 }
 
-/** Notes that so many jobs were taken; inside a transaction. */
+/** Notes that `count` jobs were taken; inside a transaction. */
 export function note(context: Context, { queue, starts }: Limited, count: number): void {
   if (starts === undefined) return;
   const { sql, now } = context;
@@ -62,16 +62,16 @@ export function note(context: Context, { queue, starts }: Limited, count: number
   add(context, queue, count);
 }
 
-/** The limit, and how much of it is used. */
+/** Returns the limit, and how much of it is used. */
 export function info(context: Context, limited: Limited): LimitInfo {
   const { queue: _, ...limit } = limited;
   const used = usedOf(context, limited);
-  return { ...limit, ...used, freeInMs: _opensIn(context, limited, used) };
+  return { ...limit, ...used, freeInMs: opensInMs(context, limited, used) };
 }
 
-/** Milliseconds until a job may be taken: 0 now, undefined as soon as one that runs has ended. */
+/** Returns the milliseconds until a job may be taken: 0 now, undefined as soon as a running job ends. */
 export function opensIn(context: Context, limited: Limited): number | undefined {
-  return _opensIn(context, limited, usedOf(context, limited));
+  return opensInMs(context, limited, usedOf(context, limited));
 }
 
 function add(context: Context, queue: number, count: number): void {
@@ -80,7 +80,7 @@ function add(context: Context, queue: number, count: number): void {
     .run(queue, now(), count);
 }
 
-/** Starts still to come do not count, so that somebody comes to take, and settles them. */
+/** Returns how much is used. Starts in the future don't count, so that a worker tries to take, which moves them to now. */
 function usedOf(context: Context, { queue, running, starts }: Limited): { taken: number; started: number } {
   const { sql, now } = context;
   const taken = running === undefined ? 0 : count(
@@ -96,7 +96,7 @@ function usedOf(context: Context, { queue, running, starts }: Limited): { taken:
   return { taken, started };
 }
 
-function _opensIn(
+function opensInMs(
   context: Context,
   { queue, running = Infinity, starts }: Limited,
   { taken, started }: { taken: number; started: number },
@@ -104,10 +104,10 @@ function _opensIn(
   if (taken >= running) return undefined;
   if (starts === undefined || started < starts.count) return 0;
   const { sql, now } = context;
-  // How long the earliest start still counts.
+  // The start after whose end a job may be taken.
   const rows = sql("SELECT at, count FROM start WHERE queue = ? AND at > ? AND at <= ? ORDER BY at")
     .iterate(queue, now() - starts.perMs, now());
-  // More may have started than the limit allows now: it was higher then.
+  // More jobs may have started than the limit allows now: it was higher then.
   let left = started;
   for (const { at, count } of rows) {
     left -= Number(count);

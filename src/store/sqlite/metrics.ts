@@ -1,5 +1,5 @@
 /**
- * What was measured of classes: a row per class and step of time.
+ * The metrics part of the port: a row per class and time step.
  *
  * @module
  */
@@ -25,16 +25,16 @@ const ADD = `INSERT INTO measure (step, at, class, ${SUMS.join(", ")})
   VALUES (?, ?, ?, ${SUMS.map(() => "?").join(", ")})
   ON CONFLICT DO UPDATE SET ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
 
-/** A row per class: the sums, and how many were performed and failed in which step: `at processed failed at …`. */
+/** Returns a row per class: the sums, and a series of steps: `at processed failed at …`. */
 const READ = `SELECT class, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(", ")},
   group_concat(at || ' ' || processed || ' ' || failed, ' ') AS series
   FROM measure WHERE step = ? AND at >= ? AND at <= ? GROUP BY class`;
 
-/** The step in which the row stands that is so many further. */
-const AHEAD = "SELECT at FROM measure WHERE step = ? AND at >= ? AND at <= ? ORDER BY at, class LIMIT 1 OFFSET ?";
+/** Returns the step of the row at an offset. */
+const STEP_AT = "SELECT at FROM measure WHERE step = ? AND at >= ? AND at <= ? ORDER BY at, class LIMIT 1 OFFSET ?";
 
-/** About so many rows are read at once: some milliseconds. */
-const SLICE = 2_000;
+/** Approximate number of rows per read: some milliseconds. */
+const SLICE_ROWS = 2_000;
 
 /** Returns the part. */
 export function metricsPart(context: Context): MetricsStore {
@@ -53,7 +53,7 @@ export function metricsPart(context: Context): MetricsStore {
       }, { rows: 2 * measurements.length });
     },
 
-    /** Reads in slices of whole steps, and lets others run in between. */
+    /** Reads slices of whole steps, and yields to the event loop in between. */
     async read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
       const { read, now, turn } = context;
       const { stepMs } = WINDOWS[window];
@@ -70,15 +70,15 @@ export function metricsPart(context: Context): MetricsStore {
   };
 }
 
-/** @returns the last step of which it has all */
+/** Adds the rows of a slice. Returns its last step. */
 function addSlice(
   context: Context,
   sums: MeasuredSums,
   { stepMs, first, from, last }: { stepMs: number; first: number; from: number; last: number },
 ): number {
   const { sql } = context;
-  const ahead = sql(AHEAD).get(stepMs, from, last, SLICE);
-  // The step before that is whole; where one alone has more rows, it is read at once.
+  const ahead = sql(STEP_AT).get(stepMs, from, last, SLICE_ROWS);
+  // The step before that is complete. A single step with more rows is read at once.
   const until = ahead === undefined ? last : Math.max(from, Number(ahead.at) - stepMs);
   for (const row of sql(READ).all(stepMs, from, until)) {
     const one = sums.of(String(row.class));

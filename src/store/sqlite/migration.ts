@@ -1,5 +1,6 @@
 /**
- * Imports jobs of another store, and hands over its own. Remembered keys and batches are kept as locks that no job takes.
+ * The migration part of the port: imports jobs of another store, and exports its own. Remembered keys and batches are kept as
+ * unique locks that no job takes.
  *
  * @module
  */
@@ -58,13 +59,13 @@ export function migrationPart(context: Context): MigrationStore {
     },
 
     announced(): Promise<MigrationBatch | undefined> {
-      return context.read(() => _announced(context));
+      return context.read(() => announced(context));
     },
 
     announce(refs: readonly string[]): Promise<MigrationBatch> {
       const { commit, sql } = context;
       return commit.run(() => {
-        const before = _announced(context);
+        const before = announced(context);
         if (before !== undefined) return before;
         const batch = { id: crypto.randomUUID(), refs };
         sql("DELETE FROM departure").run();
@@ -76,7 +77,7 @@ export function migrationPart(context: Context): MigrationStore {
     removeAnnounced({ id, refs }: MigrationBatch): Promise<number> {
       const { commit, sql } = context;
       return commit.run(() => {
-        if (_announced(context)?.id === id) {
+        if (announced(context)?.id === id) {
           const gone = refs.filter((ref) => editor.remove(context, ref)).length;
           sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
         }
@@ -86,7 +87,7 @@ export function migrationPart(context: Context): MigrationStore {
   };
 }
 
-function _announced(context: Context): MigrationBatch | undefined {
+function announced(context: Context): MigrationBatch | undefined {
   const row = context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
   return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
 }
@@ -99,7 +100,7 @@ function importJob(context: Context, { place, payload, at, unique }: ImportedJob
   if (unique) locks.take(context, unique, unique.jid, now);
 }
 
-/** The key of its lock. No digest of a class and its arguments begins like this. */
+/** Returns the key of the lock that remembers `key`. No digest of a class and its arguments begins like this. */
 function lockKey(key: string): string {
   return `imported:${key}`;
 }

@@ -11,10 +11,10 @@ import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
 
-/** Where a job goes: to the back of a queue, or to `scheduled` until a time. */
+/** The destination of a job: the back of a queue, or `scheduled` until a time. */
 type Destination = { readonly queue: number } | { readonly due: number };
 
-/** Stores jobs, whatever locks they want; inside a transaction. */
+/** Stores jobs without regard to their locks, keys and batches; inside a transaction. */
 export function store(context: Context, jobs: readonly NewJob[], now: number): void {
   const time = wireTime(now, context.wire);
   const ids = new Map<string, number>();
@@ -34,7 +34,7 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): v
   place(context, destinations, first);
 }
 
-/** Puts the jobs, numbered from `first` on, where they go: those for one queue that follow each other in one step. */
+/** Puts jobs, numbered from `first` on, in their places: consecutive jobs of one queue in one step. */
 function place(context: Context, destinations: readonly Destination[], first: number): void {
   for (let from = 0; from < destinations.length;) {
     const destination = destinations[from]!;
@@ -54,7 +54,7 @@ function isQueue(destination: Destination, queue: number): boolean {
   return "queue" in destination && destination.queue === queue;
 }
 
-/** Puts the time in. Our own payloads end in their brace and do not have the field: those need no scan. */
+/** Adds the enqueue time. Payloads of our clients end in their brace and don't have the field: they need no scan. */
 function withEnqueuedAt(payload: string, time: string): string {
   if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) {
     return `${payload.slice(0, -1)},"enqueued_at":${time}}`;
@@ -62,7 +62,7 @@ function withEnqueuedAt(payload: string, time: string): string {
   try {
     return setFields(payload, { enqueued_at: time });
   } catch {
-    // No object: it is kept as it is, and whoever takes it buries it.
+    // Not an object: it is stored unchanged, and the worker that takes it buries it.
     return payload;
   }
 }

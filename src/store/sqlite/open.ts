@@ -1,5 +1,5 @@
 /**
- * The embedded store: one SQLite file, for any number of processes on one machine.
+ * Opens the embedded store: one SQLite file, for any number of processes on one machine.
  *
  * @module
  */
@@ -23,13 +23,13 @@ const DEFAULT_DEAD_MAX_JOBS = 10_000;
 const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
 /**
- * Opens the store in a file, and makes it where there is none, unless `create` is false.
+ * Opens the store in a file. Creates the file if it doesn't exist, unless `create` is false.
  *
- * @throws {StoreError} when it cannot be opened, or is not ours
+ * @throws {StoreError} if the file can't be opened or isn't a store
  */
 export async function openSqlite(url: string, options: StoreOptions): Promise<Store> {
   const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
-  const patience = new BusyRetry({
+  const busyRetry = new BusyRetry({
     path,
     clock: systemClock,
     waitMs: options.waitMs ?? DEFAULT_WAIT_MS,
@@ -37,7 +37,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
   });
   const database = await openDatabase(path, {
     durability: durability ?? options.durability ?? "full",
-    patience,
+    busyRetry,
     create: options.create ?? true,
   });
   const watch = new Watch(database, (onWrite) => watchWal(path, onWrite));
@@ -45,7 +45,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
   const commit = new GroupCommit(database, {
     path,
     clock: systemClock,
-    patience,
+    busyRetry,
     onBegin: () => file.check(),
     onCommit: () => watch.changed(),
   });
@@ -63,7 +63,7 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
     read: async (run) => {
       try {
         file.check();
-        return await patience.try(run);
+        return await busyRetry.try(run);
       } catch (error) {
         throw translate(error, path);
       }
@@ -76,13 +76,13 @@ export async function openSqlite(url: string, options: StoreOptions): Promise<St
   return sqliteStore(url, context);
 }
 
-/** Nobody closes these: not even the garbage collector. */
+/** Databases that are never closed, not even by the garbage collector. */
 const leftOpen: DatabaseSync[] = [];
 
 /**
- * Closes the database. The last one to do so brings the log into the file and deletes the log, by its name: when others
- * have files of their own in those places now, that would be theirs, with what they have stored. Then it stays open for
- * as long as the process lives: Deno.exit closes nothing, but a program that just comes to its end closes it after all.
+ * Closes the database. The last connection that closes merges the log into the file and deletes the log, by its name. If other
+ * files are in those places by now, it would delete their log with its commits. The database then stays open until the
+ * process exits. `Deno.exit` closes nothing; a program that returns from its main module still closes it.
  */
 function closeDatabase(database: DatabaseSync, file: FileGuard): void {
   if (file.isReplaced()) leftOpen.push(database);

@@ -1,5 +1,5 @@
 /**
- * Lists, page by page. A cursor is the last entry that was shown, so a page costs the same wherever it is.
+ * Lists in pages. A cursor names the last entry of the previous page, so that all pages cost the same.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type EntryRow, toEntry } from "./entries.ts";
 
 const DEFAULT_LIMIT = 25;
 
-/** Where a page begins: behind the entry of this time and number. */
+/** A page begins after the entry with this time and number. */
 interface Position {
   readonly at: number;
   readonly id: number;
@@ -30,7 +30,7 @@ export function readPage(context: Context, place: Place, request: PageRequest = 
   return { entries: shown.map(toEntry), ...(hasMore && last && { next: cursorAt(last) }) };
 }
 
-/** The rows of a page, as many as the budget allows. */
+/** Reads the rows of a page, up to the budget. */
 export function readRows(
   context: Context,
   place: Place,
@@ -81,7 +81,7 @@ function readStep(
   }
 }
 
-/** A cursor: the page after it begins behind this row. */
+/** Returns the cursor of the page that begins after this row. */
 export function cursorAt({ at, id }: EntryRow): string {
   return `${at ?? 0}.${id}`;
 }

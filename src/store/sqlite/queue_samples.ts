@@ -1,5 +1,5 @@
 /**
- * Samples of queues: a row for each queue and step of time.
+ * Samples of queues: a row per queue and time step.
  *
  * @module
  */
@@ -20,10 +20,10 @@ const ADD = `INSERT INTO queue_sample (step, at, queue, size, latency) VALUES (?
   ON CONFLICT DO UPDATE SET size = max(size, excluded.size), latency = max(latency, excluded.latency)`;
 const READ = "SELECT at, queue, size, latency FROM queue_sample WHERE step = ? AND at >= ? AND at < ?";
 
-/** Steps that are read at once: at most 50 queues each, some milliseconds. */
+/** Steps per read: at most 50 queues each, some milliseconds. */
 const SLICE_STEPS = 48;
 
-/** The part of the store that keeps samples of queues. */
+/** Returns the part. */
 export function queueSamplesPart(context: Context): QueueSampler {
   return {
     record: (samples) => record(context, samples),
@@ -44,7 +44,7 @@ async function record({ sql, now, commit }: Context, samples: readonly QueueSamp
   }, { rows: SAMPLE_STEPS.length * kept.length });
 }
 
-/** See `QueueSampler.read`. Others have their turn between the slices. */
+/** See `QueueSampler.read`. Yields to the event loop between slices. */
 async function readSeries({ sql, read, now, turn }: Context, window: SampleWindow): Promise<QueueSeries[]> {
   const { stepMs } = SAMPLE_WINDOWS[window];
   const steps = sampleSteps(window, now());

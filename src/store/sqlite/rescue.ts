@@ -25,7 +25,7 @@ interface LeasedRow {
 /** See `JobStore.rescue`. */
 export async function rescue(context: Context, request: RescueRequest): Promise<RescueResult> {
   const { read, commit } = context;
-  // A look first, so that no write lock is needed while all workers are well. The decision is made under the lock.
+  // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
   const { workers: offline, waits } = await read(() => workers.findOffline(context, request.owner));
   if (offline.length === 0) return { rescued: 0, doomed: [], owners: [], more: false, waits };
   return await commit.run(() => rescueSome(context, request), { rows: request.limit });

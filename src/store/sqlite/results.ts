@@ -1,5 +1,5 @@
 /**
- * Records of jobs that have ended.
+ * Records of ended jobs.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 
-/** A search looks through so many records before it lets others run. */
+/** Most records that a search reads before it yields to the event loop. */
 const SEARCH_STEP = 1_000;
 
 interface Row {
@@ -18,7 +18,7 @@ interface Row {
   readonly body: string;
 }
 
-/** Keeps a record, in place of an older one of the same job; inside a transaction. */
+/** Stores a record in place of an older one of the same job; inside a transaction. */
 export function add(context: Context, { jid, ttlMs, body }: NewRecord, now: number): void {
   const { sql } = context;
   sql("DELETE FROM record WHERE jid = ?").run(jid);
@@ -26,7 +26,7 @@ export function add(context: Context, { jid, ttlMs, body }: NewRecord, now: numb
   sql("INSERT INTO record (jid, body, expires) VALUES (?, ?, ?)").run(jid, body, expires);
 }
 
-/** Forgets what is over its time or its number; inside a transaction. */
+/** Deletes expired records, and the oldest beyond {@linkcode MAX_RECORDS}; inside a transaction. */
 export function trim(context: Context, now: number): void {
   const { sql } = context;
   sql("DELETE FROM record WHERE expires <= ?").run(now);
@@ -36,11 +36,11 @@ export function trim(context: Context, now: number): void {
 /**
  * See `ResultStore.keep`.
  *
- * @param isEnded ends the job, in the same transaction; false when there is nothing to end
+ * @param end ends the job in the same transaction; returns false if it no longer exists
  */
-export function keep(context: Context, record: NewRecord, isEnded: () => boolean): Promise<boolean> {
+export function keep(context: Context, record: NewRecord, end: () => boolean): Promise<boolean> {
   return context.commit.run(() => {
-    if (!isEnded()) return false;
+    if (!end()) return false;
     const now = context.now();
     add(context, record, now);
     trim(context, now);
@@ -52,16 +52,16 @@ export function keep(context: Context, record: NewRecord, isEnded: () => boolean
 export async function wait(context: Context, jid: string, signal: AbortSignal): Promise<string | undefined> {
   const { watch, read } = context;
   for (;;) {
-    await watch.until(() => _get(context, jid) !== undefined, signal);
+    await watch.until(() => bodyOf(context, jid) !== undefined, signal);
     if (signal.aborted || watch.isClosed) return undefined;
-    const body = await read(() => _get(context, jid));
+    const body = await read(() => bodyOf(context, jid));
     if (body !== undefined) return body;
   }
 }
 
 /** See `ResultStore.get`. */
 export function get(context: Context, jid: string): Promise<string | undefined> {
-  return context.read(() => _get(context, jid));
+  return context.read(() => bodyOf(context, jid));
 }
 
 /** See `ResultStore.page`. */
@@ -92,13 +92,13 @@ export async function search(context: Context, text: string, limit: number): Pro
   }
 }
 
-function _get(context: Context, jid: string): string | undefined {
+function bodyOf(context: Context, jid: string): string | undefined {
   const { sql, now } = context;
   const row = sql("SELECT body FROM record WHERE jid = ? AND (expires IS NULL OR expires > ?)").get(jid, now());
   return row?.body as string | undefined;
 }
 
-/** Reads the latest records before the cursor, until they come to 4 MiB. */
+/** Reads the latest records before the cursor, up to 4 MiB. */
 function readRows(
   context: Context,
   cursor: string | undefined,

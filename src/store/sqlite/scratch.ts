@@ -1,6 +1,6 @@
 /**
- * A store beside another one, on the same disk, for a while. Whoever uses it holds a lock in its folder, which ends with
- * the process: what a killed bench has left there is taken away by a later one.
+ * A temporary store next to another one, on the same disk. Its user holds a lock in its folder, which ends with the process: a
+ * later bench removes the folder of a killed one.
  *
  * @module
  */
@@ -12,24 +12,24 @@ import type { Scratch, ScratchOptions } from "../open_scratch.ts";
 import { parseAddress } from "./address.ts";
 
 const PREFIX = "jobs-bench-";
-/** The file that is locked. */
+/** The locked file. */
 const OWNER = "owner";
-/** A younger folder may not be locked yet. */
-const SETTLED_MS = 60_000;
+/** A younger folder may have no lock yet. */
+const MIN_AGE_MS = 60_000;
 
 /**
- * Makes a folder beside the file of the store at `url`, for a database of its own; gone when disposed.
+ * Creates a folder with a database next to the file of the store at `url`. Deletes it when disposed.
  *
- * @throws {StoreError} `missing` when there is no such place, and it is not to be made; `denied` when it cannot be used
+ * @throws {StoreError} `missing` if the place doesn't exist and `create` is false; `denied` if it can't be used
  */
 export async function sqliteScratch(url: string, options: ScratchOptions): Promise<Scratch> {
   const { create = true, clock = systemClock } = options;
   const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
   try {
-    const beside = path === ":memory:" ? tmpdir() : dirname(path);
-    if (create) await Deno.mkdir(beside, { recursive: true, mode: 0o700 });
-    await sweep(beside, clock);
-    const dir = await Deno.makeTempDir({ dir: beside, prefix: PREFIX });
+    const parent = path === ":memory:" ? tmpdir() : dirname(path);
+    if (create) await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
+    await sweep(parent, clock);
+    const dir = await Deno.makeTempDir({ dir: parent, prefix: PREFIX });
     const owner = await Deno.open(join(dir, OWNER), { write: true, createNew: true });
     await owner.lock(true);
     const query = durability === undefined ? "" : `?durability=${durability}`;
@@ -44,25 +44,27 @@ export async function sqliteScratch(url: string, options: ScratchOptions): Promi
     if (error instanceof Deno.errors.NotFound) {
       throw new StoreError(
         "missing",
-        `There is no folder "${dirname(path)}" to measure in; give the address of a store`,
+        `No folder "${dirname(path)}" to measure in; use the address of a store`,
       );
     }
     const why = (error as Error).message;
-    throw new StoreError("denied", `No database for measuring can be made beside "${path}": ${why}`, { cause: error });
+    throw new StoreError("denied", `Cannot create a database for measuring next to "${path}": ${why}`, {
+      cause: error,
+    });
   }
 }
 
-/** Takes away the folders of ours whose users are gone. What cannot be is left. */
-async function sweep(beside: string, clock: Clock): Promise<void> {
-  for await (const { name, isDirectory } of Deno.readDir(beside)) {
-    if (isDirectory && name.startsWith(PREFIX)) await removeAbandoned(join(beside, name), clock).catch(() => {});
+/** Removes the folders of this user's benches that have ended, as far as possible. */
+async function sweep(parent: string, clock: Clock): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(parent)) {
+    if (isDirectory && name.startsWith(PREFIX)) await removeAbandoned(join(parent, name), clock).catch(() => {});
   }
 }
 
 async function removeAbandoned(dir: string, clock: Clock): Promise<void> {
   const { uid, mtime } = await Deno.lstat(dir);
-  if (uid !== Deno.uid() || clock.now() - mtime!.getTime() < SETTLED_MS) return;
-  // Killed before it had made the file: then it is ours.
+  if (uid !== Deno.uid() || clock.now() - mtime!.getTime() < MIN_AGE_MS) return;
+  // A bench that was killed before it created the file left no lock.
   using owner = await Deno.open(join(dir, OWNER), { write: true, create: true });
   if (await owner.tryLock(true)) await Deno.remove(dir, { recursive: true });
 }

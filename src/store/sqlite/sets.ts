@@ -1,27 +1,27 @@
 /**
- * The sets by time: jobs wait there until they are due, or stay there when they are dead.
+ * The sets ordered by time: `scheduled`, `retry` and `dead`. All of it inside transactions, except the reads.
  *
  * @module
  */
 import type { SetName } from "../admin/admin.ts";
 import type { Context } from "./context.ts";
 
-/** Adds a job that is in no other place. */
+/** Adds a job that isn't in another place. */
 export function add(context: Context, place: SetName, at: number, job: number): void {
   context.sql("INSERT INTO member (job, place, at) VALUES (?, ?, ?)").run(job, place, Math.round(at));
 }
 
-/** Takes a job out; it must go to another place, or be deleted, in the same transaction. */
+/** Removes a job. The caller puts it in another place, or deletes it, in the same transaction. */
 export function remove(context: Context, job: number): void {
   context.sql("DELETE FROM member WHERE job = ?").run(job);
 }
 
-/** How many a set has. */
+/** Returns the number of jobs in a set. */
 export function size(context: Context, place: SetName): number {
   return Number(context.sql("SELECT size FROM set_size WHERE place = ?").get(place)!.size);
 }
 
-/** When the next job is due, in `scheduled` or `retry`. */
+/** Returns the due time of the next job in `scheduled` or `retry`; undefined if both are empty. */
 export function nextDue(context: Context): number | undefined {
   const { at } = context.sql(
     `SELECT min(at) AS at FROM (

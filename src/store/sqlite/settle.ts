@@ -1,5 +1,5 @@
 /**
- * Leases: how they end.
+ * Leases → the outcomes of their jobs.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import * as totals from "./totals.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import { trimDead } from "./dead_set.ts";
 
-/** What a token is made of: which job, and which taking of it. */
+/** The parts of a token: the job, and the take. */
 interface Token {
   readonly job: number;
   readonly take: string;
@@ -50,7 +50,7 @@ export function settle(context: Context, owner: string, outcomes: readonly Outco
         lost.push(outcome.token);
         continue;
       }
-      // The same token a second time is lost.
+      // The same token counts once.
       held.delete(token.job);
       ended.push(token.job);
       if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
@@ -86,7 +86,7 @@ export function stillLeased(context: Context, owner: string, tokens: readonly st
   return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);
 }
 
-/** The leases that `owner` has on these jobs, by job. A row for each taking, not for each job: those cost more. */
+/** Returns the leases that `owner` has on these jobs, by job. Reads a row per take: a row per job costs more. */
 function find(context: Context, owner: string, tokens: readonly Token[]): Map<number, Held> {
   const held = new Map<number, Held>();
   inParts(tokens.map((token) => token.job), "job", (where, values) => {

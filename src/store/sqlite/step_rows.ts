@@ -1,5 +1,5 @@
 /**
- * The rows of steps, as the end of a job and the end of a wait change them. All of it inside transactions.
+ * The rows of steps, and their changes at the end of a job and of a wait. All of it inside transactions.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
 import type { ParentStep } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
-/** The name of the row that tells a job that goes to sleep to run again at once. */
+/** The name of the row that prevents a running job from sleeping. */
 export const WAKE = "";
 
 /** Returns the record of a step. */
@@ -16,7 +16,7 @@ export function stepRecord({ sql }: Context, jid: string, name: string): string 
   return sql("SELECT record FROM step WHERE jid = ? AND name = ?").get(jid, name)?.record as string | undefined;
 }
 
-/** Deletes all that is kept of a job's steps. */
+/** Deletes a job's steps. */
 export function forgetSteps({ sql }: Context, jid: string): void {
   sql("DELETE FROM step WHERE jid = ?").run(jid);
   sql("DELETE FROM step_wait WHERE jid = ?").run(jid);
@@ -29,7 +29,7 @@ export function forgetStepsOf(context: Context, payload: string): void {
   if (typeof jid === "string") forgetSteps(context, jid);
 }
 
-/** Ends the step that waits for the end of a job that an operator ends. */
+/** Fails the step that waits for the end of a job that an operator has ended. */
 export function failParentOf(context: Context, payload: string, how: "Deleted" | "Killed"): void {
   const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
@@ -38,7 +38,7 @@ export function failParentOf(context: Context, payload: string, how: "Deleted" |
   answerStep(context, { jid, step, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
 }
 
-/** Ends a wait, if it still waits, and makes its job due. */
+/** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. */
 export function answerStep(context: Context, { jid, step, state, outcome }: ParentStep): boolean {
   const record = stepRecord(context, jid, step);
   if (record === undefined || waitsUntil(record) === undefined) return false;
@@ -48,13 +48,13 @@ export function answerStep(context: Context, { jid, step, state, outcome }: Pare
   return true;
 }
 
-/** Writes how a wait ended. */
+/** Writes the record of an ended wait. */
 export function endStep({ sql }: Context, jid: string, name: string, record: string): void {
   sql("UPDATE step SET record = ? WHERE jid = ? AND name = ?").run(record, jid, name);
   sql("DELETE FROM step_wait WHERE jid = ? AND name = ?").run(jid, name);
 }
 
-/** Makes a job that sleeps due. One that runs is told when it goes to sleep. */
+/** Makes a sleeping job due. A running job gets the row {@linkcode WAKE}, which prevents its sleep. */
 export function makeDue({ sql }: Context, jid: string, now: number): void {
   const { changes } = sql(
     "UPDATE member SET at = min(at, ?) WHERE place = 'scheduled' AND job IN (SELECT id FROM job WHERE jid = ?)",
@@ -64,7 +64,7 @@ export function makeDue({ sql }: Context, jid: string, now: number): void {
   if (isRunning) sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, '')").run(jid, WAKE);
 }
 
-/** Returns whether a wait of the job ended before the job went to sleep, and forgets it. */
+/** Returns whether a wait of the job ended while the job ran, and deletes that note. */
 export function takeWake({ sql }: Context, jid: string): boolean {
   return Number(sql("DELETE FROM step WHERE jid = ? AND name = ?").run(jid, WAKE).changes) > 0;
 }

@@ -1,5 +1,5 @@
 /**
- * The steps of jobs, and the signals that they wait for.
+ * The steps part of the port: the steps of jobs, and the signals that they wait for.
  *
  * @module
  */
@@ -21,8 +21,8 @@ import { answerStep, endStep, makeDue, stepRecord } from "./step_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as newJobs from "./new_jobs.ts";
 
-/** Expired signals are deleted a few at a time, more than come in with each. */
-const SWEPT = 2;
+/** Expired signals that each new one deletes at most. More are deleted than arrive. */
+const MAX_SWEPT = 2;
 
 /** Returns the part. */
 export function stepsPart(context: Context): StepStore {
@@ -73,7 +73,7 @@ export function stepsPart(context: Context): StepStore {
             return { reached: jid };
           }
         }
-        sql("DELETE FROM signal WHERE id IN (SELECT id FROM signal WHERE expires <= ? LIMIT ?)").run(now, SWEPT);
+        sql("DELETE FROM signal WHERE id IN (SELECT id FROM signal WHERE expires <= ? LIMIT ?)").run(now, MAX_SWEPT);
         const { count } = sql("SELECT count(*) AS count FROM signal WHERE key = ? AND expires > ?").get(key, now)!;
         if (Number(count) >= MAX_KEPT_SIGNALS) throw tooManySignals(key);
         sql("INSERT INTO signal (key, data, expires) VALUES (?, ?, ?)").run(key, data, Math.round(now + ttlMs));
@@ -126,7 +126,7 @@ function begin(context: Context, lease: StepLease, { name, about, forMs, key, ch
   return { record: waiting, leftMs: forMs };
 }
 
-/** Writes a record, and marks the payload of the job with its first step. */
+/** Writes a record, and marks the payload of the job at its first step. */
 function put(context: Context, { jid, token }: StepLease, name: string, record: string): void {
   const { sql } = context;
   const isFirst = sql("SELECT 1 FROM step WHERE jid = ? LIMIT 1").get(jid) === undefined;
@@ -143,7 +143,7 @@ function isHeld(context: Context, { owner, token }: StepLease): boolean {
   return held.get(Number(token.slice(0, dot)), token.slice(dot + 1), owner) !== undefined;
 }
 
-/** The record of a wait whose time has passed. A sleep is just over. */
+/** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */
 function passedRecord(waiting: string, now: number): string {
   return endedRecord(waiting, now, waiting.includes(',"kind":"sleep"') ? "" : `"timedOut":true`);
 }

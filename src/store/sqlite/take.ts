@@ -52,7 +52,7 @@ export function take(context: Context, { queues, limit, owner }: TakeRequest): P
   }, { rows: limit, deferrable: true });
 }
 
-/** Takes the oldest jobs of a queue or a group. Returns how many. */
+/** Takes the oldest jobs of a queue or a group. Returns their number. */
 function takeFrom(
   context: Context,
   id: number,
@@ -79,7 +79,7 @@ function takeFrom(
   return rows.length;
 }
 
-/** Takes from the groups of a queue in turn, its jobs without a group being one of them. Returns how many. */
+/** Takes from the groups of a queue in turn; its jobs without a group count as one of them. Returns the number of jobs. */
 function takeTurns(context: Context, queue: number, name: string, most: number, take: Take): number {
   const { sql } = context;
   wakeDue(context, queue);
@@ -131,7 +131,7 @@ function takeTurns(context: Context, queue: number, name: string, most: number, 
   return count;
 }
 
-/** Reads the oldest jobs of a queue after one. Arrays, because objects with names take twice as long. */
+/** Reads the oldest jobs of a queue after a job, as arrays: objects take twice as long. */
 function oldest(context: Context, queue: number, after: number, count: number): QueuedRow[] {
   const oldest = context.sql(
     `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
@@ -141,7 +141,7 @@ function oldest(context: Context, queue: number, after: number, count: number): 
   return oldest.all(queue, after, count) as unknown as QueuedRow[];
 }
 
-/** When a held group is looked at again: its limit opens, or ends. Undefined: when one of its leases ends. */
+/** Returns the milliseconds until a held group becomes ready: its limit opens, or ends. Undefined: when one of its leases ends. */
 function endOf(opensInMs: number | undefined, until: number | undefined, now: number): number | undefined {
   return until === undefined ? opensInMs : Math.min(opensInMs ?? Infinity, Math.max(0, until - now));
 }

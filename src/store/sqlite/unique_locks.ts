@@ -1,5 +1,5 @@
 /**
- * Unique locks, which end with their job; and the keys of idempotent pushes, which outlive it.
+ * Unique locks, which end with their job, and the keys of idempotent pushes, which outlive it. All of it inside transactions.
  *
  * @module
  */
@@ -7,27 +7,27 @@ import type { OnceKey, UniqueLock } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 
-/** Expired locks are cleared away a few at a time, more than come in with each. */
-const SWEPT = 2;
+/** Expired locks or keys that each new one deletes at most. More are deleted than arrive. */
+const MAX_SWEPT = 2;
 
-/** Takes the lock for a job; returns the jid of the one that has it, if another has. */
+/** Takes the lock for a job. Returns the jid of the holder if another job has it. */
 export function take(context: Context, { key, ttlMs }: UniqueLock, jid: string, now: number): string | undefined {
   const { sql } = context;
   const holder = sql("SELECT jid FROM unique_lock WHERE key = ? AND expires > ?").get(key, now)?.jid;
   if (holder !== undefined) return String(holder);
   sql("DELETE FROM unique_lock WHERE key IN (SELECT key FROM unique_lock WHERE expires <= ? LIMIT ?)")
-    .run(now, SWEPT);
+    .run(now, MAX_SWEPT);
   sql("INSERT OR REPLACE INTO unique_lock (key, jid, expires) VALUES (?, ?, ?)")
     .run(key, jid, Math.round(now + ttlMs));
   return undefined;
 }
 
-/** Returns the jid of the job that was stored with the key; undefined if none was, or it is forgotten. */
+/** Returns the jid of the job that was stored with the key; undefined if none was, or the key has expired. */
 export function firstWith(context: Context, key: string, now: number): string | undefined {
   return context.sql("SELECT jid FROM once_key WHERE key = ? AND expires > ?").get(key, now)?.jid?.toString();
 }
 
-/** Remembers that a job is stored with the key, unless one was: then returns its jid. */
+/** Notes that a job is stored with the key. Returns the jid of the first job if one was stored with it before. */
 export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string, now: number): string | undefined {
   const { sql } = context;
   const { changes } = sql(
@@ -37,23 +37,23 @@ export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string,
   return Number(changes) === 0 ? firstWith(context, key, now) : undefined;
 }
 
-/** Deletes expired keys: at most twice as many as jobs come in. */
+/** Deletes expired keys: at most twice as many as jobs arrive. */
 export function forgetKeys(context: Context, count: number, now: number): void {
   context.sql("DELETE FROM once_key WHERE key IN (SELECT key FROM once_key WHERE expires <= ? LIMIT ?)")
-    .run(now, SWEPT * count);
+    .run(now, MAX_SWEPT * count);
 }
 
-/** Whether a job has the lock. */
+/** Returns whether a job has the lock. */
 export function isTaken(context: Context, key: string, now: number): boolean {
   return context.sql("SELECT 1 FROM unique_lock WHERE key = ? AND expires > ?").get(key, now) !== undefined;
 }
 
-/** Lets go of a lock, if that job has it; without a jid, whoever has it. */
+/** Releases a lock if the job `jid` has it; without a jid in any case. */
 export function release(context: Context, key: string, jid: string | undefined): void {
   context.sql("DELETE FROM unique_lock WHERE key = ?1 AND (?2 IS NULL OR jid = ?2)").run(key, jid ?? null);
 }
 
-/** Lets go of whatever a job has: its lock, and its place as the live job of a crontab entry. */
+/** Releases a job's lock, and its place as the live job of a cron entry. */
 export function releaseOf(context: Context, jid: string | null): void {
   if (jid === null) return;
   context.sql("DELETE FROM unique_lock WHERE jid = ?").run(jid);

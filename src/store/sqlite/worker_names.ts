@@ -22,7 +22,7 @@ export function claimName(context: Context, name: string, owner: string, ttlMs: 
   return true;
 }
 
-/** The live holder of a name; inside a transaction or not. */
+/** Returns the live holder of a name. */
 export function nameHolder(context: Context, name: string): NameHolder | undefined {
   const row = rowOf(context, name);
   return row && holderIn(context, row);
@@ -37,7 +37,7 @@ function rowOf({ sql }: Context, name: string): NameRow | undefined {
   return sql("SELECT owner, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
 }
 
-/** Whether `claimant` may take a name over: its holder has gone, or is offline by the rule of `JobStore.rescue`. */
+/** Returns whether `claimant` may take over a name: its holder no longer exists, or is offline by the rule of `JobStore.rescue`. */
 function isFree(context: Context, { owner, expires }: NameRow, claimant: string): boolean {
   const now = context.now();
   const worker = context.sql("SELECT deadline, beat_at AS beatAt, ttl FROM process WHERE identity = ?").get(owner) as

@@ -1,5 +1,5 @@
 /**
- * Processes: who is alive, and who says good-bye.
+ * Workers: heartbeats, deaths, and which ones are offline.
  *
  * @module
  */
@@ -12,20 +12,20 @@ import * as queues from "./queues.ts";
 export interface Offline {
   /** Those that are offline. */
   readonly workers: readonly string[];
-  /** Others have leases, but may be alive. */
+  /** Others are past their timeout and have leases, but may be alive. */
   readonly waits: boolean;
 }
 
-/** What is known of how a worker died. */
+/** The jobs that a worker ran when it died, and how it ended. */
 export interface LastMoments extends RunningSuspects {
   readonly ended?: string;
 }
 
 interface Lapsed {
   readonly identity: string;
-  /** Its last heartbeat; of one that is not registered, its last take. */
+  /** Its last heartbeat; for one that isn't registered, its last take. */
   readonly beatAt: number;
-  /** Its heartbeat timeout; 0 where it is not known. */
+  /** Its heartbeat timeout; 0 if unknown. */
   readonly ttl: number;
   readonly hasLeases: 0 | 1;
 }
@@ -33,11 +33,11 @@ interface Lapsed {
 interface Rescuer {
   readonly beatAt: number;
   readonly ttl: number;
-  /** Since when its heartbeats have been continuous. */
+  /** The first of its continuous heartbeats. */
   readonly since: number;
 }
 
-/** Whether the next heartbeat still continues those before it. */
+/** Returns whether a heartbeat now continues those before it. */
 function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
   return beatAt <= now && now - beatAt < ttlMs / 2;
 }
@@ -70,7 +70,7 @@ export function heartbeat(context: Context, process: WorkerRecord, ttlMs: number
        ON CONFLICT (identity) DO UPDATE
          SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
     ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
-    // One that is on no list was found dead and forgotten.
+    // A worker without a row is new, or was found offline and removed.
     return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
   }, { deferrable: true });
 }
@@ -83,7 +83,7 @@ export function deregister(context: Context, identity: string): Promise<void> {
   });
 }
 
-/** Which workers `owner` may rescue now, by the rule of `JobStore.rescue`; inside a transaction or not. */
+/** Returns the workers that `owner` may rescue now, by the rule of `JobStore.rescue`. */
 export function findOffline(context: Context, owner: string): Offline {
   const { sql } = context;
   const now = context.now();
@@ -101,7 +101,7 @@ export function findOffline(context: Context, owner: string): Offline {
   };
 }
 
-/** See `WorkerStore.noteSuspects`. A worker that was forgotten has no leases: then there is nothing to note. */
+/** See `WorkerStore.noteSuspects`. A worker that was removed has no leases: nothing is noted. */
 export function noteSuspects(context: Context, owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
   return context.commit.run(() => {
     context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
@@ -117,10 +117,10 @@ export function noteDeath(context: Context, identity: string, ended: string): Pr
 }
 
 /**
- * What a dead worker was running when it died; inside a transaction. Its suspects that have no lease any more had
- * ended: they are dropped now, because the first steps of the rescue take the leases of the others.
+ * Returns what a dead worker was running when it died; inside a transaction. Suspects without a lease had ended: they are
+ * dropped at the first call, because the first steps of the rescue delete the leases of the others.
  *
- * @param isLeased whether the worker still has a lease
+ * @param isLeased returns whether the worker still has a lease
  */
 export function lastMoments(context: Context, identity: string, isLeased: (token: string) => boolean): LastMoments {
   const { sql } = context;
@@ -133,20 +133,20 @@ export function lastMoments(context: Context, identity: string, isLeased: (token
   return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
 }
 
-/** How many jobs a process has; inside a transaction. */
+/** Returns how many jobs a worker has leased. */
 export function countLeases(context: Context, identity: string): number {
   return Number(context.sql("SELECT count(*) AS count FROM lease WHERE owner = ?").get(identity)!.count);
 }
 
-/** Takes a process off the list, with what it was asked; inside a transaction. */
+/** Removes a worker with its commands; inside a transaction. */
 export function forget(context: Context, identity: string): void {
   context.sql("DELETE FROM process WHERE identity = ?").run(identity);
   context.sql("DELETE FROM command WHERE identity = ?").run(identity);
 }
 
 /**
- * The clock went back: heartbeats that lie in the future count from now on, or an offline worker would pass for a live
- * one until the clock is there again. Inside a transaction.
+ * After the clock was set back, heartbeats in the future count from now: an offline worker would otherwise look alive until
+ * the clock is there again. Inside a transaction.
  */
 function followClockBack(context: Context, now: number): void {
   context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);

@@ -88,7 +88,7 @@ export async function actOnJobs(
         progress(more);
         await services.clock.turn();
       },
-      writeDown: ({ count, outcome }) => {
+      record: ({ count, outcome }) => {
         const many = outcome === "begun" ? { total } : { changed: count };
         return recordAudit(services, visitor, { ...line, ...many }, { ...deed, count, ...(outcome && { outcome }) });
       },

@@ -43,7 +43,7 @@ local function pushCallback(now, key, event, parent)
   local pushed = redis.pcall('LPUSH', 'queue:' .. queue, payload .. ',"enqueued_at":' .. at .. '}')
   -- A queue whose key has another type must not prevent the end of a job: the poller reports it.
   if type(pushed) == 'table' then call('ZADD', 'schedule', at, payload .. '}') end
-  -- The batch above waits for the callbacks of this one.
+  -- The parent batch waits for the callbacks of this one.
   if parent then noteMember(parent, '', 'pending') end
 end
 

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
--- An empty database that a bench uses for a while: taking it, keeping it, leaving it as it was found.
+-- Claims an empty database for a bench, renews the claim, and clears the database.
 --
--- jobs:scratch names who has it: "TILL OWNER QUEUE", till in ms by the server's clock. It does not expire by itself, so that
--- what a killed bench has left can be told from what is somebody's.
+-- jobs:scratch is the claim: "TILL OWNER QUEUE", TILL in ms by the server's clock. The key doesn't expire, so that the keys of
+-- a killed bench can be distinguished from those of other programs.
 --
--- ARGV     take, clear, keep or leave; owner; the queue that is used there; time to live in ms; clear: a cursor, "0" first
--- Result   take: 1; 0 when the database is not to be had; -1 when it is the owner's as soon as it is cleared: take again;
---          clear: the cursor for the next step, "0" at the end or when it is not the owner's;
---          keep: 1, or 0 when it is no longer the owner's;
---          leave: false when it is not the owner's; else how many keys of others are left, and the names of some
+-- ARGV     take, clear, keep or leave; owner; the queue that the bench uses; TTL in ms; clear: a cursor, "0" first
+-- Result   take: 1; 0 if the database isn't available; -1 if the owner must clear it first and take it again;
+--          clear: the cursor for the next step, "0" at the end or without a claim;
+--          keep: 1, or 0 without a claim;
+--          leave: false without a claim; else the number of keys of other programs, and the names of some
 -- O(1); clear: O(N) for N keys of one step of SCAN
 
 local call = redis.call
@@ -24,7 +24,7 @@ local function hold(name)
   return 1
 end
 
--- What a store has besides what a bench puts there: then somebody has begun to work with this database.
+-- Keys that a store has and a bench doesn't: another program has begun to use this database.
 local SIGNS = {
   'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:limits', 'jobs:cron:names', 'jobs:audit',
 }
@@ -41,7 +41,7 @@ local function isOurs(key)
   return false
 end
 
--- Takes away a part of what the bench has put there, and nothing else. Returns the next cursor.
+-- Deletes a part of the bench's keys, and nothing else. Returns the next cursor.
 local function clear(cursor)
   if cursor == '0' then
     redis.pcall('SREM', 'queues', used)
@@ -58,7 +58,7 @@ local function clear(cursor)
   local page = call('SCAN', cursor, 'COUNT', 500)
   for _, key in ipairs(page[2]) do
     if isOurs(key) then call('UNLINK', key) end
-    -- Sidekiq 7 has the same histogram by a name that might be anybody's.
+    -- Sidekiq 7 has the same histogram under a name that another program could use.
     local class, day, hour, minute = string.match(key, '^h|(.+)%-(%d+)%-(%d+):(%d+)$')
     if class then call('UNLINK', string.format('%s-%02d-%02d:%d', class, day, hour, minute)) end
   end

@@ -1,11 +1,11 @@
--- A job's content is one row of `job`. Where it is, is one row of one of three tables: `queued`, `lease`, `member`. So a
--- move never copies a payload; it deletes the one row and inserts the other, always in one transaction.
+-- A job's content is one row of `job`. Its place is one row of one of three tables: `queued`, `lease`, `member`. A move never
+-- copies a payload: it deletes one row and inserts another, in one transaction.
 --
--- A job's id is its position: within a queue the smallest is the oldest. A job that is given back keeps its id and so
--- stands at the front again, in its old order. One that goes to the back of a queue becomes a new row of `job`.
+-- A job's ID is its position: within a queue the smallest is the oldest. A released job keeps its ID and returns to its old
+-- position. A job that moves to the back of a queue becomes a new row of `job`.
 CREATE TABLE job (
   id INTEGER PRIMARY KEY,
-  jid TEXT, -- null where the payload has none
+  jid TEXT, -- null if the payload has none
   payload TEXT NOT NULL
 ) STRICT;
 CREATE INDEX job_jid ON job (jid);
@@ -15,7 +15,7 @@ CREATE TABLE queue (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   paused INTEGER NOT NULL DEFAULT 0,
-  -- Jobs in it. Kept by whoever adds or removes them, so that no one has to count a million.
+  -- Number of jobs in it, so that no query counts a million rows.
   size INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
@@ -25,16 +25,16 @@ CREATE TABLE queued (
   PRIMARY KEY (queue, job)
 ) STRICT, WITHOUT ROWID;
 
--- As many rows as jobs are running or about to: small enough to be read whole where an owner's leases are wanted.
+-- One row per leased job: few enough to read all of them for the leases of one worker.
 CREATE TABLE lease (
   job INTEGER PRIMARY KEY,
   queue INTEGER NOT NULL,
   owner TEXT NOT NULL,
-  take TEXT NOT NULL, -- name of the taking, never used again
+  take TEXT NOT NULL, -- unique name of the take
   at INTEGER NOT NULL -- when it was taken
 ) STRICT;
 
--- Of the sets `scheduled`, `retry` and `dead`.
+-- Members of the sets `scheduled`, `retry` and `dead`.
 CREATE TABLE member (
   job INTEGER PRIMARY KEY,
   place TEXT NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE member (
 ) STRICT;
 CREATE INDEX member_at ON member (place, at, job);
 
--- How many members each set has: counting them would cost more, the more there are, at every job that dies.
+-- Number of members of each set. Counting them whenever a job dies would cost O(members).
 CREATE TABLE set_size (
   place TEXT PRIMARY KEY,
   size INTEGER NOT NULL
@@ -55,7 +55,7 @@ CREATE TRIGGER member_out AFTER DELETE ON member BEGIN
   UPDATE set_size SET size = size - 1 WHERE place = OLD.place;
 END;
 
--- Every job with its place, for people.
+-- Every job with its place, for operators.
 CREATE VIEW entry AS
   SELECT job.id, job.jid, job.payload, 'queue' AS place, queue.name AS queue, NULL AS at, NULL AS owner
     FROM job CROSS JOIN queue CROSS JOIN queued ON queued.queue = queue.id AND queued.job = job.id
@@ -81,7 +81,7 @@ CREATE TABLE unique_lock (
 CREATE INDEX unique_lock_jid ON unique_lock (jid);
 CREATE INDEX unique_lock_expires ON unique_lock (expires);
 
--- A released claim stays, for its fence.
+-- A released claim keeps its row, and with it its fencing number.
 CREATE TABLE claim (
   name TEXT PRIMARY KEY,
   owner TEXT,

@@ -1,5 +1,5 @@
--- The steps of jobs. The id is the order in which they were first written. A row without a name: the job is to run again
--- at once, although it goes to sleep, because a wait of it ended meanwhile.
+-- The steps of jobs. The IDs are in the order in which they were first written. A row without a name prevents the job from
+-- sleeping: a wait of it ended while it ran.
 CREATE TABLE step (
   id INTEGER PRIMARY KEY,
   jid TEXT NOT NULL,

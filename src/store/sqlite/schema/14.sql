@@ -1,4 +1,4 @@
--- How deep queues were and how long their oldest jobs had waited, by step of time: the largest values of each step.
+-- Depth of queues and age of their oldest jobs: the largest values of each time step.
 CREATE TABLE queue_sample (
   step INTEGER NOT NULL, -- length of the step in milliseconds
   at INTEGER NOT NULL, -- when it began

@@ -1,4 +1,4 @@
--- Batches: counters of jobs that belong together. The payloads of members say how each is counted (src/job/batch.ts).
+-- Batches: counters of jobs that belong together. The payload of a member has the state in which it is counted (src/job/batch.ts).
 CREATE TABLE batch (
   id TEXT PRIMARY KEY, -- sorts by age
   spec TEXT NOT NULL, -- JSON: name, tags, callbacks

@@ -4,7 +4,7 @@ CREATE TABLE cron (
   definition TEXT NOT NULL,
   state TEXT NOT NULL,
   live TEXT, -- jid
-  awaited INTEGER NOT NULL, -- 1: somebody waits for the end of `live`
+  awaited INTEGER NOT NULL, -- 1: a scheduler waits for the end of `live`
   seen_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cron_live ON cron (live) WHERE live IS NOT NULL;
@@ -16,7 +16,7 @@ CREATE TABLE cron_record (
 ) STRICT;
 CREATE INDEX cron_record_name ON cron_record (name, id);
 
--- One row: the last version given, and how often something was told to those who wait.
+-- One row: the last version, and the number of announced changes.
 CREATE TABLE cron_counter (
   version INTEGER NOT NULL,
   told INTEGER NOT NULL

@@ -1,8 +1,8 @@
--- What is kept of jobs that have ended. The id is the order in which they did.
+-- Records of ended jobs. The IDs are in the order of their ends.
 CREATE TABLE record (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   jid TEXT NOT NULL UNIQUE,
   body TEXT NOT NULL,
-  expires INTEGER -- null: as long as there is room
+  expires INTEGER -- null: kept until newer records displace it
 ) STRICT;
 CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;

@@ -1,6 +1,6 @@
--- What servers say about the jobs of the classes they perform: a JSON object.
+-- The options that workers declare for the classes they perform: a JSON object.
 CREATE TABLE class (
   name TEXT PRIMARY KEY,
   options TEXT NOT NULL,
-  declared_at INTEGER NOT NULL -- the day on which that was last said, more or less
+  declared_at INTEGER NOT NULL -- the last declaration, up to a day old
 ) STRICT, WITHOUT ROWID;

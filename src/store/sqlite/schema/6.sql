@@ -1,4 +1,4 @@
--- What people did. The id is the order in which they did.
+-- The audit log. The IDs are in the order of the events.
 CREATE TABLE act (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,

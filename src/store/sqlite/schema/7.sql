@@ -1,12 +1,12 @@
--- What was measured of each class in each step of time: by the minute for 8 hours, by ten minutes for 72.
+-- Metrics of each class in each time step: steps of a minute for 8 hours, of ten minutes for 72 hours.
 CREATE TABLE measure (
   step INTEGER NOT NULL, -- its length in ms
   at INTEGER NOT NULL, -- when it began
   class TEXT NOT NULL,
   processed INTEGER NOT NULL,
   failed INTEGER NOT NULL,
-  worked INTEGER NOT NULL, -- ms, of those that did not fail
-  -- How many ran how long: one per bound.
+  worked INTEGER NOT NULL, -- ms of the attempts that did not fail
+  -- The histogram of run times: one column per bound.
   h0 INTEGER NOT NULL, h1 INTEGER NOT NULL, h2 INTEGER NOT NULL, h3 INTEGER NOT NULL, h4 INTEGER NOT NULL,
   h5 INTEGER NOT NULL, h6 INTEGER NOT NULL, h7 INTEGER NOT NULL, h8 INTEGER NOT NULL, h9 INTEGER NOT NULL,
   h10 INTEGER NOT NULL, h11 INTEGER NOT NULL, h12 INTEGER NOT NULL, h13 INTEGER NOT NULL, h14 INTEGER NOT NULL,
