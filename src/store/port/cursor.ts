@@ -6,9 +6,14 @@
 
 /** An invalid cursor for a list. The message is one line for users. */
 export class CursorError extends RangeError {
+  /** Identifies the class across module copies. */
   override readonly name = "CursorError";
 
-  /** @param cursor the invalid cursor */
+  /**
+   * Creates the error.
+   *
+   * @param cursor the invalid cursor
+   */
   constructor(cursor: string) {
     const shown = JSON.stringify(cursor.length > 60 ? `${cursor.slice(0, 60)}…` : cursor);
     super(`Invalid cursor ${shown}: expected the "next" of the previous page, or none`);

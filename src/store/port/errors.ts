@@ -29,6 +29,7 @@ export type StoreErrorCode =
 
 /** A verb of the store failed. */
 export class StoreError extends Error {
+  /** Identifies the class across module copies. */
   override readonly name = "StoreError";
   /** The cause. */
   readonly code: StoreErrorCode;

@@ -96,7 +96,11 @@ export class MeasuredSums {
     failedSeries: number[];
   }>();
 
-  /** @param steps number of steps of the window */
+  /**
+   * Creates sums of 0.
+   *
+   * @param steps number of steps of the window
+   */
   constructor(steps: number) {
     this.#steps = steps;
   }

@@ -16,13 +16,13 @@ const DEFAULT_LIMIT = 25;
 /** Most members that one step of a scan reads. */
 const MAX_SCANNED = "1000";
 
-/** Leases that one script counts, and held groups that one wakes: some 2 ms each. */
-const COUNTED_AT_ONCE = 1_000;
-const WOKEN_AT_ONCE = 500;
+/** Most leases that one script counts, and most held groups that one wakes: some 2 ms each. */
+const MAX_COUNTED = 1_000;
+const MAX_WOKEN = 500;
 
 /**
- * See `AdminStore.limitGroup`. Running jobs count at once: they are all counted before the limit applies. No script holds
- * Redis for longer because there are many of them.
+ * See `AdminStore.limitGroup`. Running jobs count at once: all of them are counted before the limit applies. They are counted in
+ * steps, so that many of them don't block Redis.
  */
 export async function limitGroup(
   { client, offset }: Context,
@@ -35,25 +35,25 @@ export async function limitGroup(
   const apply = (verb: "begin" | "set") => client.run(SCRIPTS.limitGroup, [], [verb, offset(), ...limit]);
   const isRemoval = parts.slice(0, 4).every((part) => !part);
   if (!isRemoval && await apply("begin") === 1) await countLeases(client, queue);
-  // Without limits, leases are not counted any more.
+  // Without limits, leases are no longer counted.
   if (await apply("set") === 0) await countLeases(client, queue);
-  let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group ?? "", `${WOKEN_AT_ONCE}`]) as number;
-  // Workers hold full groups again meanwhile: those that are left when each could have been woken once are among them.
-  for (let steps = Math.ceil(held / WOKEN_AT_ONCE); steps > 0 && held > 0; steps--) {
-    held = await client.run(SCRIPTS.wakeGroups, [], [queue, "", `${WOKEN_AT_ONCE}`]) as number;
+  let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group ?? "", `${MAX_WOKEN}`]) as number;
+  // Workers hold full groups again meanwhile. Stop after as many steps as wake each group once: those left were held again.
+  for (let steps = Math.ceil(held / MAX_WOKEN); steps > 0 && held > 0; steps--) {
+    held = await client.run(SCRIPTS.wakeGroups, [], [queue, "", `${MAX_WOKEN}`]) as number;
   }
   await client.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
 }
 
-/** Counts the leases of a queue's groups, those that were taken before it had limits for groups included. */
+/** Counts the leases of a queue's groups, including those taken before the queue had limits for groups. */
 async function countLeases(client: ReconnectingClient, queue: string): Promise<void> {
   for (const owner of await readOwners(client)) {
     const tokens = (await readTokens(client, owner)).filter((token) => {
       const { queue: of, group } = splitName(queueOf(token));
       return of === queue && group !== undefined;
     });
-    for (let from = 0; from < tokens.length; from += COUNTED_AT_ONCE) {
-      const some = tokens.slice(from, from + COUNTED_AT_ONCE);
+    for (let from = 0; from < tokens.length; from += MAX_COUNTED) {
+      const some = tokens.slice(from, from + MAX_COUNTED);
       await client.run(SCRIPTS.countLeases, [leasesKey(owner)], [owner, queue, ...some]);
     }
   }

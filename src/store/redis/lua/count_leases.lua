@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Counts leases of a queue's groups against the limits of these groups; or stops counting them if the queue has no limits
--- for groups. take.lua counts the later ones.
+-- Counts leases of a queue's groups against the limits of these groups, or stops counting them if the queue has no limits for
+-- groups. take.lua counts later leases.
 --
--- KEYS[1]  jobs:leases:OWNER
--- ARGV     the owner, queue, then tokens of its groups
+-- KEYS[1]  jobs:leases:WORKER
+-- ARGV     worker ID, queue, then tokens of its groups
 -- O(N) for N leases
 
 local call = redis.call

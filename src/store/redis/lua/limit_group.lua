@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Limits a group of a queue, or each group without a separate limit. Runs twice, with count_leases.lua in between: "begin"
--- makes take.lua count the leases of groups, "set" applies the limit, or removes it. A value that is no limit marks "begin".
+-- makes take.lua count the leases of groups, "set" applies the limit, or removes it. A value that isn't a limit marks "begin".
 -- If the process dies in between, leases are counted until the next call. No limit is exceeded.
 --
 -- ARGV     "begin" or "set", offset of the clock in ms, queue, group ("" for each), most running, most starts, per ms, weight:

@@ -214,7 +214,7 @@ local function takeTurns(queue, most, noteQueue)
         local weight = limit and limit.weight or 1
         local jobs = takeFrom(name, math.min(most - total, room, quantum * weight), function(leases)
           noteQueue(leases)
-          -- Counted without a limit of its own too: it may get one.
+          -- Count the leases of a group without a limit, too: it may get one.
           if hasLimits then
             local starts, per = limit and limit.starts or 0, limit and limit.per or 0
             noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], leases)

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Makes held groups of a queue ready, because their limit has changed. Those that are at their limit nevertheless are held
--- again at their next turn.
+-- Makes held groups of a queue ready after their limit has changed. Groups that are still at their limit are held again at
+-- their next turn.
 --
--- ARGV     queue, group ("" for each), how many at most
--- Result   how many groups are held still
+-- ARGV     queue, group ("" for each), most groups
+-- Result   how many groups are still held
 -- O(N log M) for N of M groups
 
 local call = redis.call
