@@ -136,8 +136,8 @@ export class Batch {
       while (this.#buffered.length > 0) {
         const jobs = this.#buffered;
         this.#buffered = [];
-        for await (const { jid, refused, duplicateOf } of this.#services.pushMany(jobs)) {
-          if (duplicateOf !== undefined) this.#duplicates++;
+        for await (const { jid, refused, duplicateOf, throttledBy } of this.#services.pushMany(jobs)) {
+          if (duplicateOf !== undefined || throttledBy !== undefined) this.#duplicates++;
           else if (jid === undefined) throw this.#rejected(refused);
           else this.#added++;
         }

@@ -110,7 +110,7 @@ export class Batches {
     for (const event of BATCH_EVENTS) {
       const given = options[event];
       if (given === undefined) continue;
-      for (const field of ["in", "at", "unique_for", "batch", "jid"] as const) {
+      for (const field of ["in", "at", "unique_for", "debounce", "throttle", "batch", "jid"] as const) {
         if (given[field] !== undefined) {
           throw new InvalidPayload(`${event}.${field}`, given[field], "no such option on a callback");
         }

@@ -17,6 +17,7 @@ import {
   prepare,
   type Prepared,
 } from "../job/payload.ts";
+import { isLockKey, type KeyField, keyText, type PushKeys } from "../job/push_keys.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import { uniqueKey } from "./unique.ts";
 
@@ -76,9 +77,16 @@ export class JobBuilder {
       ...pushKey(prepared, now),
       ...(prepared.batch && { batch: prepared.batch }),
     };
-    return prepared.uniqueForMs === undefined
-      ? job
-      : withLock(job, prepared.className, text, prepared.uniqueForMs, now);
+    const { keys } = prepared;
+    if (keys === undefined) return job;
+    // An invalid key rejects this job now: later, it would reject those that are pushed with it.
+    const textOf = (field: KeyField, key: string | number | undefined) => keyText(field, key, args, text);
+    const texts = {
+      unique: keys.unique && textOf("unique_key", keys.unique.key),
+      debounce: keys.debounce && textOf("debounce_key", keys.debounce.key),
+      throttle: keys.throttle && textOf("throttle_key", keys.throttle.key),
+    };
+    return withKeys(job, prepared.className, { keys, texts, now, delayMs });
   }
 
   /**
@@ -121,13 +129,41 @@ function pushKey({ once, at, delayMs }: Prepared, now: number): Pick<NewJob, "on
   return { once: { key: once.key, ttlMs: once.ttlMs + waitMs } };
 }
 
-/** Adds the unique lock. The lock holds until the job is due, and then for the requested time. */
-async function withLock(job: NewJob, className: string, args: string, ttlMs: number, now: number): Promise<NewJob> {
-  const key = await uniqueKey(className, job.queue, args);
-  const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);
-  return {
-    ...job,
-    payload: `${job.payload.slice(0, -1)},"unique_key":"${key}"}`,
-    unique: { key, ttlMs: ttlMs + waitMs },
-  };
+/** The keys of a job, the texts that they are made of, and its time. */
+interface KeyRequest {
+  readonly keys: PushKeys;
+  readonly texts: { readonly [Kind in keyof PushKeys]: string | undefined };
+  readonly now: number;
+  /** Delays a debounced job further. */
+  readonly delayMs: number;
+}
+
+/** Adds the unique lock, which holds until the job is due and then for the requested time, the debounce and the throttle. */
+async function withKeys(
+  job: NewJob,
+  className: string,
+  { keys: { unique, debounce, throttle }, texts, now, delayMs }: KeyRequest,
+): Promise<NewJob> {
+  const digest = (text: string) => uniqueKey(className, job.queue, text);
+  let { payload } = job;
+  const changes: { -readonly [Name in "unique" | "debounce" | "throttle"]?: NonNullable<NewJob[Name]> } = {};
+  if (unique) {
+    const key = isLockKey(unique.key) ? unique.key : await digest(texts.unique!);
+    const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);
+    payload = `${payload.slice(0, -1)},"unique_key":"${key}"}`;
+    changes.unique = { key, ttlMs: unique.ttlMs + waitMs };
+  }
+  if (debounce) {
+    const { key: _, waitMs, ...max } = debounce;
+    const key = await digest(texts.debounce!);
+    payload = `${payload.slice(0, -1)},"debounce_key":"${key}"}`;
+    changes.debounce = { key, waitMs: waitMs + delayMs, ...max };
+  }
+  if (throttle) {
+    const { key: _, ...rate } = throttle;
+    changes.throttle = { key: await digest(texts.throttle!), ...rate };
+  }
+  if (debounce === undefined) return { ...job, payload, ...changes };
+  const { delayMs: _, ...untimed } = job;
+  return { ...untimed, payload, ...changes };
 }

@@ -4,17 +4,50 @@
  * @module
  */
 import { describeError } from "../job/describe_error.ts";
+import { formatDuration } from "../job/duration.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { refusalText } from "./batch_errors.ts";
 
 /** The result of one push. */
-export type PushResult =
-  /** The job is stored. With `existed`, an earlier push with the same `id` or `jid` stored it, and this is its jid. */
-  | { readonly jid: string; readonly existed?: true; readonly refused?: undefined; readonly duplicateOf?: undefined }
-  /** The job isn't stored, for the reason in `refused`. `duplicateOf` is the jid of the job that holds the unique lock. */
-  | { readonly jid?: undefined; readonly existed?: undefined; readonly refused: string; readonly duplicateOf?: string };
+export type PushResult = StoredPush | RefusedPush;
+
+/** The job is stored. */
+export interface StoredPush {
+  /** The job's ID. */
+  readonly jid: string;
+  /** An earlier push with the same `id` or `jid` stored the job, and `jid` is its ID. */
+  readonly existed?: true;
+  /** The job replaced one that waited for the same `debounce` key, and has its ID. */
+  readonly debounced?: true;
+  /** Absent. */
+  readonly refused?: undefined;
+  /** Absent. */
+  readonly duplicateOf?: undefined;
+  /** Absent. */
+  readonly throttledBy?: undefined;
+  /** Absent. */
+  readonly retryInMs?: undefined;
+}
+
+/** The job isn't stored. */
+export interface RefusedPush {
+  /** Absent. */
+  readonly jid?: undefined;
+  /** Absent. */
+  readonly existed?: undefined;
+  /** Absent. */
+  readonly debounced?: undefined;
+  /** The reason, in one line. */
+  readonly refused: string;
+  /** The ID of the job that holds the unique lock. */
+  readonly duplicateOf?: string;
+  /** The ID of the job whose place of the `throttle` is free next. */
+  readonly throttledBy?: string;
+  /** Milliseconds until the `throttle` accepts the next push. */
+  readonly retryInMs?: number;
+}
 
 /** Options of a bulk push. */
 export interface BulkOptions {
@@ -75,7 +108,7 @@ class Batch {
     this.#characters += job.payload.length;
     // A store needs three times as long for a scheduled job with a lock.
     const isScheduled = job.at !== undefined || job.delayMs !== undefined;
-    this.#weight += isScheduled && job.unique !== undefined ? 2 : 1;
+    this.#weight += isScheduled && job.unique !== undefined || job.debounce !== undefined ? 2 : 1;
   }
 
   refuse(error: InvalidPayload): void {
@@ -92,7 +125,7 @@ class Batch {
       throw new BulkInterrupted(error, done);
     }
     stored.forEach((result, i) => {
-      if (!result.stored) this.results[this.#indexes[i]!] = unstored(result, this.#jobs[i]!);
+      this.results[this.#indexes[i]!] = resultOf(result, this.#jobs[i]!);
     });
     return this.results;
   }
@@ -124,12 +157,31 @@ export class BulkInterrupted extends Error {
   }
 }
 
-/** Returns the result of a job that was not stored: an earlier push had its key, another job holds its lock, or its batch rejects it. */
-export function unstored(result: Exclude<EnqueueResult, { readonly stored: true }>, { batch }: NewJob): PushResult {
+/** Returns the result of a push as its caller receives it. */
+export function resultOf(result: EnqueueResult, job: NewJob): PushResult {
+  if (!result.stored) return unstored(result, job);
+  return result.debounced === undefined ? { jid: job.jid } : { jid: result.debounced, debounced: true };
+}
+
+/**
+ * Returns the result of a job that was not stored: an earlier push had its key, another job holds its lock, its throttle is full,
+ * or its batch rejects it.
+ */
+function unstored(
+  result: Exclude<EnqueueResult, { readonly stored: true }>,
+  { batch, throttle }: NewJob,
+): PushResult {
   if (result.batch !== undefined) return { refused: refusalText(batch!.id, result.batch) };
   if (result.first !== undefined) return { jid: result.first, existed: true };
-  const refused = `duplicate of job "${result.holder}", which has the same class, queue and arguments`;
-  return { refused, duplicateOf: result.holder };
+  if (result.throttled !== undefined) {
+    const { throttled: throttledBy, freeInMs: retryInMs } = result;
+    const rate = `${throttle!.count} in ${formatDuration(throttle!.perMs)}`;
+    const refused = `throttled: job "${throttledBy}" was pushed within the limit of ${rate}; accepted again in ` +
+      formatDuration(retryInMs);
+    return { refused, throttledBy, retryInMs };
+  }
+  const { holder: duplicateOf } = result;
+  return { refused: `duplicate of job "${duplicateOf}", which holds the unique lock`, duplicateOf };
 }
 
 /**

@@ -24,7 +24,7 @@ import type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob
 import { Pusher } from "./pusher.ts";
 import { sendSignal, type SignalOptions } from "./signal.ts";
 
-export { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
+export { BulkInterrupted, type BulkOptions, type PushResult, type RefusedPush, type StoredPush } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 export type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob } from "./options.ts";
 

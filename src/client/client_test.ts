@@ -204,7 +204,7 @@ Deno.test("A rejected job and a duplicate among many do not affect the others", 
     null as unknown as JobRequest,
   ]));
   const held = {
-    refused: 'duplicate of job "holder", which has the same class, queue and arguments',
+    refused: 'duplicate of job "holder", which holds the unique lock',
     duplicateOf: "holder",
   };
   assertEquals(results[1]?.refused?.startsWith("args[1] is 1180591620717411303424n"), true);

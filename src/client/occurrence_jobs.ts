@@ -31,7 +31,8 @@ export async function buildOccurrences(
   /** Changes to the records, by the jid that was decided. */
   const changes = new Map<string, Partial<CronRecord>>();
   for (const { jid, occurrence } of decided.jobs) {
-    const job = await build(client, { ...occurrenceRequest(entry, jid, occurrence), unique_for: false });
+    const off = { unique_for: false, debounce: false, throttle: false } as const;
+    const job = await build(client, { ...occurrenceRequest(entry, jid, occurrence), ...off });
     if ("reason" in job) changes.set(jid, { outcome: "skipped", reason: job.reason });
     else {
       // A run is enqueued now and once. A lock or a time that middleware has set is ignored.

@@ -15,7 +15,7 @@ import type { JobRequest, Prepared } from "../job/payload.ts";
 import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { batchRefusal } from "./batch_errors.ts";
 import type { JobBuilder } from "./builder.ts";
-import { BulkInterrupted, inBatches, MAX_BATCH_JOBS, type PushResult, spreader, unstored } from "./bulk.ts";
+import { BulkInterrupted, inBatches, MAX_BATCH_JOBS, type PushResult, resultOf, spreader } from "./bulk.ts";
 import type { KnownClasses } from "./class_options.ts";
 import { Gather } from "./gather.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
@@ -122,9 +122,8 @@ export class Pusher {
       // Not awaited here: among many jobs, those without a lock would overtake those with one.
       const job = this.#builder.build(prepared, args, delayMs);
       const result = await enqueue(job);
-      if (result.stored) return { jid: (await job).jid };
-      if (result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
-      return unstored(result, await job);
+      if (!result.stored && result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
+      return resultOf(result, await job);
     };
     if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
     // The completed request has the class's options. An option that middleware removes must not come back.

@@ -48,6 +48,8 @@ export const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   mutexPool: "nothing: cron entries take no lock",
   mutexExpires: "nothing: cron entries take no lock",
   unique_for: '"overlap"',
+  debounce: '"overlap"',
+  throttle: '"overlap"',
   in: '"rule" or "every"',
   at: '"rule" or "every"',
   jid: "nothing: each run gets a jid",

@@ -4,6 +4,8 @@
  * @module
  */
 import { InvalidPayload } from "./errors.ts";
+import { parseLossless } from "./json.ts";
+import { JsonArgs } from "./json_args.ts";
 
 /** Maximum length of a group's name in bytes of UTF-8. */
 export const MAX_GROUP_BYTES = 256;
@@ -33,18 +35,28 @@ export function isGroupOption(value: unknown): value is string | number | false 
  * @throws {InvalidPayload} if the value at the path is neither a valid name nor a whole number
  */
 export function groupOf(option: string | number, args: unknown): string {
+  return nameAt("group", option, args);
+}
+
+/**
+ * Returns the name that an option gives: itself, or the value at its path into the arguments.
+ *
+ * @param field the option, for errors
+ * @throws {InvalidPayload} if the value at the path is neither a valid name nor a whole number
+ */
+export function nameAt(field: string, option: string | number, args: unknown): string {
   if (typeof option === "number" || !PATH.test(option)) return String(option);
-  let value = args;
-  for (const [, index, field] of option.matchAll(STEP)) {
-    const key = index ?? field!;
+  let value: unknown = args instanceof JsonArgs ? parseLossless(args.text) : args;
+  for (const [, index, name] of option.matchAll(STEP)) {
+    const key = index ?? name!;
     value = typeof value === "object" && value !== null && Object.hasOwn(value, key)
       ? (value as Readonly<Record<string, unknown>>)[key]
       : undefined;
   }
-  const group = Number.isSafeInteger(value) || typeof value === "bigint" ? String(value) : value;
-  if (isGroup(group)) return group;
+  const found = Number.isSafeInteger(value) || typeof value === "bigint" ? String(value) : value;
+  if (isGroup(found)) return found;
   throw new InvalidPayload(
-    `group (${option})`,
+    `${field} (${option})`,
     value,
     `a text of 1 to ${MAX_GROUP_BYTES} bytes or a whole number there`,
   );

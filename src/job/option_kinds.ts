@@ -8,6 +8,7 @@ import { InvalidPayload } from "./errors.ts";
 import { GROUP_EXPECTED, isGroupOption } from "./group.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
+import { isOn, readThrottle, THROTTLE_EXPECTED } from "./push_keys.ts";
 import { QUEUE_NAME } from "./queue_name.ts";
 import { readRetention, readSpan } from "./time.ts";
 import { checkValue } from "./values.ts";
@@ -64,8 +65,34 @@ export const retention: OptionKind<number | string> = {
 export const lock: OptionKind<number | string | false> = {
   expected: `${SECONDS}; false for no lock`,
   placeholder: "DURATION",
-  write: (field, value) => requestsLock(value) ? String(readSpan(field, value)) : undefined,
-  fromText: (text) => text === "false" ? false : text,
+  write: (field, value) => isOn(value) ? String(readSpan(field, value)) : undefined,
+  fromText: falseOrText,
+};
+
+/** Not stored: the store decides at the push. */
+export const wait: OptionKind<number | string | false> = {
+  expected: `${SECONDS}; false for none`,
+  placeholder: "DURATION",
+  write: (field, value) => isOn(value) ? void readSpan(field, value) : undefined,
+  fromText: falseOrText,
+};
+
+/** Not stored: the store decides at the push. */
+export const rate: OptionKind<string | false> = {
+  expected: THROTTLE_EXPECTED,
+  placeholder: "COUNT/DURATION",
+  write: (field, value) => isOn(value) ? void readThrottle(field, value) : undefined,
+  fromText: falseOrText,
+};
+
+/** Stored as a digest, by the client. */
+export const pushKey: OptionKind<string | number> = {
+  expected: GROUP_EXPECTED,
+  placeholder: "NAME|PATH",
+  write: (field, value) => {
+    if (value === false || !isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
+    return undefined;
+  },
 };
 
 export const queueName = kind<string>(
@@ -87,7 +114,7 @@ export const groupName: OptionKind<string | number | false> = {
     if (!isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
     return undefined;
   },
-  fromText: (text) => text === "false" ? false : text,
+  fromText: falseOrText,
 };
 
 export const retries = kind<boolean | number>(
@@ -152,9 +179,8 @@ export function localKind<T>(expected: string, isValid: (value: unknown) => bool
   return { expected, write };
 }
 
-/** Returns whether a value of `unique_for` requests a lock. */
-export function requestsLock(uniqueFor: unknown): boolean {
-  return uniqueFor !== undefined && uniqueFor !== false && uniqueFor !== null && uniqueFor !== 0;
+function falseOrText(text: string): string | false {
+  return text === "false" ? false : text;
 }
 
 function isCount(value: unknown): boolean {

@@ -19,13 +19,16 @@ import {
   logLevel,
   type OptionKind,
   pushId,
+  pushKey,
   queueName,
+  rate,
   retention,
   retries,
   SECONDS,
   span,
   tags,
   timeKind,
+  wait,
 } from "./option_kinds.ts";
 import { readSpan } from "./time.ts";
 
@@ -56,6 +59,9 @@ function option<T, const Place extends OptionPlace>(row: OptionRow<T, Place>): O
 }
 
 const EVERYWHERE = ["push", "class", "cron", "exec"] as const;
+
+/** Cron entries compare no pushes: `overlap` decides about their runs. */
+const KEYED = ["push", "class", "exec"] as const;
 
 /** The table. Rows are in the order of the documentation. */
 export const JOB_OPTIONS = {
@@ -128,9 +134,45 @@ export const JOB_OPTIONS = {
   }),
   unique_for: option({
     kind: lock,
-    on: ["push", "class", "exec"],
+    on: KEYED,
     default: "duplicates are allowed",
     about: "skips a push while a job of the same class, queue and arguments exists, for at most this long",
+  }),
+  unique_key: option({
+    kind: pushKey,
+    on: KEYED,
+    default: "the arguments",
+    about: "what `unique_for` compares instead of all arguments: a text, or a path such as `args[0]`",
+  }),
+  debounce: option({
+    kind: wait,
+    on: KEYED,
+    default: "none",
+    about: "runs the job this time after the last push with the same key, with the arguments of that push",
+  }),
+  debounce_key: option({
+    kind: pushKey,
+    on: KEYED,
+    default: "the arguments",
+    about: "what `debounce` compares within class and queue: a text, or a path such as `args[0]`",
+  }),
+  debounce_max: option({
+    kind: wait,
+    on: KEYED,
+    default: "no bound",
+    about: "runs a debounced job at the latest this time after the first push",
+  }),
+  throttle: option({
+    kind: rate,
+    on: KEYED,
+    default: "none",
+    about: "refuses a push if this many with the same key were accepted within this time, for example `1/1m`",
+  }),
+  throttle_key: option({
+    kind: pushKey,
+    on: KEYED,
+    default: "the arguments",
+    about: "what `throttle` compares within class and queue: a text, or a path such as `args[0]`",
   }),
   result_ttl: option({
     kind: retention,

@@ -17,6 +17,12 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   timeout: ["30s", "soon"],
   expires_in: ["30s", -1],
   unique_for: ["10m", "soon"],
+  unique_key: ["args[0]", ""],
+  debounce: ["30s", "soon"],
+  debounce_key: [7, false],
+  debounce_max: ["5m", "soon"],
+  throttle: ["1/1m", "1"],
+  throttle_key: ["args[0].shop", ""],
   result_ttl: [-1, -2],
   failure_ttl: ["1d", "x"],
   backtrace: [20, "all"],
@@ -33,12 +39,20 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   retryIn: [() => 5, 5],
 };
 
+/** Options that belong to another. */
+const WITH: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  within: { id: "a" },
+  unique_key: { unique_for: "1h" },
+  debounce_key: { debounce: "1s" },
+  debounce_max: { debounce: "1s" },
+  throttle_key: { throttle: "1/s" },
+};
+
 for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
   const { on } = jobOption(name)!;
   Deno.test(`${name}: a valid value is accepted and an invalid one rejected wherever it may be set`, () => {
-    const pushing = (value: unknown) => () =>
-      prepare({ class: "A", ...(name === "within" && { id: "a" }), [name]: value });
-    const declaring = (value: unknown) => () => checkClassOptions("A", { [name]: value });
+    const pushing = (value: unknown) => () => prepare({ class: "A", ...WITH[name], [name]: value });
+    const declaring = (value: unknown) => () => checkClassOptions("A", { ...WITH[name], [name]: value });
     if (on.includes("push")) {
       pushing(valid)();
       assertThrows(pushing(invalid), InvalidPayload, name);
@@ -54,7 +68,8 @@ Deno.test("exec and cron entries accept the options of a class, except those tha
   const ofClass = optionNames("class");
   const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
   assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
-  assertEquals(missing("cron"), ["unique_for", "wrapped", "isolate", "retryIn"]);
+  const keyed = ["unique_for", "unique_key", "debounce", "debounce_key", "debounce_max", "throttle", "throttle_key"];
+  assertEquals(missing("cron"), [...keyed, "wrapped", "isolate", "retryIn"]);
 });
 
 Deno.test("the text of a flag becomes the value of the option", () => {

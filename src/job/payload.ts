@@ -11,8 +11,8 @@
 import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
-import { requestsLock } from "./option_kinds.ts";
 import { JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
+import { isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
@@ -43,7 +43,8 @@ export interface Prepared extends Moment {
   readonly tail: string;
   /** The option `group`: a name, or a path into the arguments. */
   readonly group?: string | number;
-  readonly uniqueForMs?: number;
+  /** The keys by which the store compares the push with others. */
+  readonly keys?: PushKeys;
   /** The key that makes the push idempotent, and the time for which the store keeps it. */
   readonly once?: { readonly key: string; readonly ttlMs: number };
   readonly jid?: string;
@@ -61,7 +62,7 @@ const JID_TTL_S = 30 * 86_400;
 /** Fields that {@linkcode payloadText} writes, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
-  ...["enqueued_at", "unique_key", COUNTED_FIELD],
+  ...["enqueued_at", "unique_key", "debounce_key", COUNTED_FIELD],
 ]);
 
 /**
@@ -76,7 +77,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     throw new InvalidPayload("job", request, "an object with class and args");
   }
   const fields = options === undefined ? request : merge(request, options);
-  const { class: className, queue = "default", retry = true, jid, created_at: created, unique_for: unique } = fields;
+  const { class: className, queue = "default", retry = true, jid, created_at: created } = fields;
   if (typeof className !== "string" || className === "" || !className.isWellFormed()) {
     throw new InvalidPayload("class", className, "the name of the class that performs it");
   }
@@ -95,6 +96,10 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     const text = fieldText(field, fields[field]);
     if (text !== undefined) tail += `,${JSON.stringify(field)}:${text}`;
   }
+  for (const field of ["unique_key", "debounce_key"] as const) {
+    if (fields[field] !== undefined) JOB_OPTIONS[field].kind.write(field, fields[field]);
+  }
+  const keys = pushKeys(fields);
   const batch = batchIn(fields);
   // The store counts the job in the step that stores it.
   if (batch !== undefined) tail += `,"${COUNTED_FIELD}":"pending"`;
@@ -105,7 +110,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     ...(batch !== undefined && { batch }),
     ...readMoment(fields.in, fields.at),
     ...(group !== false && { group }),
-    ...(requestsLock(unique) && { uniqueForMs: readSpan("unique_for", unique) * 1_000 }),
+    ...(keys !== undefined && { keys }),
     ...onceOf(fields),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
@@ -113,12 +118,13 @@ export function prepare(request: JobOptions & { readonly class: string }, option
 }
 
 /** Returns the key of an idempotent push. A chosen jid names one job, as an `id` names one push: neither is stored twice. */
-function onceOf({ id, within, jid }: JobOptions): Pick<Prepared, "once"> {
+function onceOf({ id, within, jid, debounce }: JobOptions): Pick<Prepared, "once"> {
   if (id === undefined && within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
   if (id !== undefined) {
     return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 } };
   }
-  return jid === undefined ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_TTL_S * 1_000 } };
+  // A debounced job has the jid of the one that it replaces.
+  return jid === undefined || isOn(debounce) ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_TTL_S * 1_000 } };
 }
 
 function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepared["batch"] {
@@ -128,7 +134,7 @@ function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepa
 
 /** Fields of a single job, which a class cannot set for all its jobs. */
 const OF_ONE_JOB: readonly string[] = [
-  ...["class", "args", "enqueued_at", "unique_key"],
+  ...["class", "args", "enqueued_at"],
   ...optionNames("push").filter((name) => !jobOption(name)!.on.includes("class")),
 ];
 

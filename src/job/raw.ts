@@ -83,6 +83,20 @@ export function getField(raw: string, name: string): unknown {
 }
 
 /**
+ * Returns the text up to the value of a top-level field, and the text after it. Returns undefined if the field is absent or
+ * `raw` isn't the text of a JSON object.
+ */
+export function around(raw: string, name: string): readonly [before: string, after: string] | undefined {
+  try {
+    const { names, spans } = scanObject(raw);
+    const i = names.lastIndexOf(name);
+    return i < 0 ? undefined : [raw.slice(0, spans[3 * i + 1]), raw.slice(spans[3 * i + 2])];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * Returns the top-level fields as JSON text, in order and with duplicate names. Undefined if `raw` isn't the text of a JSON
  * object.
  */

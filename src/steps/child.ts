@@ -36,7 +36,9 @@ export async function buildChild(
       `Job "${className}" of step "${step}" has batch; a child counts as part of its parent: unset it`,
     );
   }
-  const key = job.unique !== undefined ? "unique_for" : job.once !== undefined ? "once" : undefined;
+  const { unique, debounce, throttle, once } = job;
+  const keys = Object.entries({ unique_for: unique, debounce, throttle, once });
+  const [key] = keys.find(([, value]) => value !== undefined) ?? [];
   if (key !== undefined) {
     throw new StepError(`Job "${className}" of step "${step}" has ${key}; a child is pushed once anyway: unset it`);
   }

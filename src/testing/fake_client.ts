@@ -15,10 +15,9 @@ import { parseDuration } from "../job/duration.ts";
 import { describeError } from "../job/describe_error.ts";
 import { failedPayload } from "../job/failure.ts";
 import { type Job, parsePayload, type Payload } from "../job/job.ts";
-import { setFields } from "../job/raw.ts";
 import { isExpired } from "../job/time.ts";
 import type { Log } from "../log/log.ts";
-import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
+import { type MemoryEntry, MemoryJobs } from "./memory_jobs.ts";
 import { TestClock } from "./test_clock.ts";
 
 /** A job that was pushed to a {@linkcode FakeClient}. */
@@ -54,19 +53,10 @@ export interface FakeClientOptions {
   readonly middleware?: readonly PushMiddleware[];
 }
 
-interface Entry {
-  raw: string;
-  readonly queue: string;
-  dueAt: number;
-  state: PushedJob["state"];
-  result?: unknown;
-  error?: unknown;
-}
-
 /** A client whose jobs stay in memory. */
 export class FakeClient extends Client {
   readonly #clock: TestClock;
-  readonly #memory: Memory;
+  readonly #memory: MemoryJobs;
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
   readonly #jobs: ReadonlyMap<string, JobDefinition<any>>;
   /** The messages that handlers logged. */
@@ -75,7 +65,7 @@ export class FakeClient extends Client {
   /** See {@linkcode fakeClient}. */
   constructor({ jobs = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {}) {
     const clock = new TestClock(now.getTime());
-    const memory = new Memory(clock);
+    const memory = new MemoryJobs(clock);
     super({ store: { jobs: memory }, clock, jobs, middleware, onUnregistered: () => {} });
     this.#clock = clock;
     this.#memory = memory;
@@ -120,7 +110,7 @@ export class FakeClient extends Client {
     return attempts;
   }
 
-  async #run(entry: Entry): Promise<void> {
+  async #run(entry: MemoryEntry): Promise<void> {
     const job = parsePayload(entry.raw)!;
     const definition = this.#jobs.get(job.class);
     if (definition === undefined) {
@@ -140,7 +130,7 @@ export class FakeClient extends Client {
     }
   }
 
-  #fail(entry: Entry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): void {
+  #fail(entry: MemoryEntry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): void {
     const decision = decide({
       payload: job.payload,
       error,
@@ -235,54 +225,7 @@ export function context(definition: JobClass<any>, options: TestContextOptions =
   return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }).context;
 }
 
-/** The jobs, with their unique locks and the keys of idempotent pushes. */
-class Memory {
-  readonly entries: Entry[] = [];
-  readonly #clock: TestClock;
-  readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
-
-  constructor(clock: TestClock) {
-    this.#clock = clock;
-  }
-
-  enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
-    const now = this.#clock.now();
-    return Promise.resolve(jobs.map((job): EnqueueResult => {
-      const first = job.once && this.#holder(`once ${job.once.key}`);
-      if (first !== undefined) return { stored: false, first };
-      const holder = job.unique && this.#holder(`unique ${job.unique.key}`);
-      if (holder !== undefined) return { stored: false, holder };
-      if (job.once) this.#locks.set(`once ${job.once.key}`, { jid: job.jid, until: now + job.once.ttlMs });
-      if (job.unique) this.#locks.set(`unique ${job.unique.key}`, { jid: job.jid, until: now + job.unique.ttlMs });
-      const dueAt = Math.max(now, job.delayMs === undefined ? job.at ?? now : now + job.delayMs);
-      const raw = setFields(job.payload, { enqueued_at: (dueAt / 1_000).toFixed(3) });
-      this.entries.push({ raw, queue: job.queue, dueAt, state: "pending" });
-      return { stored: true };
-    }));
-  }
-
-  /** Returns the pending job with the earliest time up to `end`; of several, the one that was pushed first. */
-  next(end: number): Entry | undefined {
-    let best: Entry | undefined;
-    for (const entry of this.entries) {
-      if (entry.state !== "pending" || entry.dueAt > end) continue;
-      if (best === undefined || entry.dueAt < best.dueAt) best = entry;
-    }
-    return best;
-  }
-
-  /** Releases the unique lock of a job that has ended. */
-  unlock(jid: string): void {
-    for (const [key, lock] of this.#locks) if (key.startsWith("unique ") && lock.jid === jid) this.#locks.delete(key);
-  }
-
-  #holder(key: string): string | undefined {
-    const lock = this.#locks.get(key);
-    return lock !== undefined && lock.until > this.#clock.now() ? lock.jid : undefined;
-  }
-}
-
-function shown({ raw, queue, dueAt, state, result, error }: Entry): PushedJob {
+function shown({ raw, queue, dueAt, state, result, error }: MemoryEntry): PushedJob {
   const { jid, class: name, args, payload } = parsePayload(raw)!;
   return {
     ...{ jid, class: name, args, queue, payload, state, at: new Date(dueAt) },

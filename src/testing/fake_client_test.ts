@@ -67,6 +67,26 @@ Deno.test("unique and idempotent pushes behave as on a store", async () => {
   assertEquals(await client.push(Add, [2, 2], { id: "a" }) === once, false);
 });
 
+Deno.test("debounced and throttled pushes behave as on a store", async () => {
+  const client = fakeClient({ jobs: [Add] });
+  const debounce = { debounce: "30s", debounce_key: "args[0]", debounce_max: "1m" } as const;
+  const first = await client.tryPush({ class: Add, args: [1, 1], ...debounce });
+  assertEquals(first.debounced, undefined);
+  await client.drain({ until: "20s" });
+  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...debounce }), { jid: first.jid!, debounced: true });
+  await client.drain({ until: "20s" });
+  await client.push(Add, [1, 3], debounce);
+  await client.push(Add, [2, 1], debounce);
+  await client.drain({ until: "20s" });
+  assertEquals(client.pushed(Add).map(({ result }) => result), [4, undefined]);
+  const throttle = { throttle: "2/1m", throttle_key: "all" } as const;
+  const jids = [await client.push(Add, [1, 1], throttle), await client.push(Add, [1, 1], throttle)];
+  const { throttledBy, retryInMs } = await client.tryPush({ class: Add, args: [5, 5], ...throttle });
+  assertEquals([throttledBy, retryInMs], [jids[0], 60_000]);
+  await client.drain({ until: "1m" });
+  assertEquals(typeof await client.push(Add, [1, 1], throttle), "string");
+});
+
 Deno.test("a class without a handler, and a job that pushes itself forever, end the drain with an error", async () => {
   const client = fakeClient();
   await client.push("Missing", []);

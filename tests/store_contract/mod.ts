@@ -12,6 +12,7 @@ import { classes } from "./classes.ts";
 import { commands } from "./commands.ts";
 import { counts } from "./counts.ts";
 import { cron } from "./cron.ts";
+import { debounce } from "./debounce.ts";
 import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
@@ -34,6 +35,7 @@ import { search } from "./search.ts";
 import { settle } from "./settle.ts";
 import { steps } from "./steps.ts";
 import { take } from "./take.ts";
+import { throttle } from "./throttle.ts";
 import { unique } from "./unique.ts";
 import { wait } from "./wait.ts";
 
@@ -48,6 +50,8 @@ const THEMES: Readonly<Record<string, Cases>> = {
   claim,
   unique,
   once,
+  debounce,
+  throttle,
   bytes,
   wait,
   commands,

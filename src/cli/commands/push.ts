@@ -97,17 +97,22 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const limitMs = waited?.waitTime(flags["wait-timeout"]);
     const job = { ...request, ...await waited?.keptFor(client, name, settings), class: name, args };
-    const { jid, duplicateOf } = await pushOne(client, job as unknown as JobRequest);
+    const { jid, duplicateOf, throttledBy, refused, debounced } = await pushOne(client, job as unknown as JobRequest);
+    const isStored = refused === undefined;
     if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
+    else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
+    else if (debounced) printError(`jobs: debounced: job "${jid}" has the new arguments and starts later`);
     else if (at !== undefined) remarkTime(request.at);
     try {
-      if (waited === undefined) {
-        if (flags.json) printJson({ jid, ...(duplicateOf !== undefined && { duplicateOf }) });
+      // A throttled push has no result. A duplicate has that of the job that holds the lock.
+      const isAwaited = waited !== undefined && throttledBy === undefined;
+      if (!isAwaited) {
+        if (flags.json) printJson({ jid, duplicateOf, throttledBy, debounced });
         else print(jid);
       }
       const begin = () => afterStoring(async () => remarkIfIdle(store, { class: name, queue: await queueOf() }));
-      if (waited !== undefined) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
-      if (duplicateOf === undefined) await begin();
+      if (isAwaited) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
+      if (isStored) await begin();
       return 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
@@ -120,14 +125,14 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
 /**
  * Pushes one job.
  *
- * @returns its jid; for a duplicate, the jid of the job that holds the lock
+ * @returns its jid. For a duplicate, the jid of the job that holds the lock; if throttled, of the job whose place is free next
  * @throws {UsageError} if the job is invalid
  */
-async function pushOne(client: Client, job: JobRequest): Promise<{ jid: string; duplicateOf?: string }> {
-  const { jid, refused, duplicateOf } = await client.tryPush(job);
-  if (jid !== undefined) return { jid };
-  if (duplicateOf !== undefined) return { jid: duplicateOf, duplicateOf };
-  throw new UsageError(refused);
+async function pushOne(client: Client, job: JobRequest) {
+  const { jid, debounced, refused, duplicateOf, throttledBy } = await client.tryPush(job);
+  const known = jid ?? duplicateOf ?? throttledBy;
+  if (known === undefined) throw new UsageError(refused!);
+  return { jid: known, debounced, refused, duplicateOf, throttledBy };
 }
 
 /** A unit that was meant as part of the number before it: `5 minutes`. */

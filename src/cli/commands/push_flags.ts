@@ -63,6 +63,10 @@ function shown(field: string): string {
 
 /** Rewords an expectation for the shell, which has texts instead of objects and dates. */
 function expectedHere(expected: string): string {
-  return expected.replace(/^a Date, /, "").replace('"in" or "at"', "--in or --at")
+  return expected.replace(/^a Date, /, "")
+    .replaceAll(
+      /"([a-z_]+)"/g,
+      (quoted, name) => PUSH_FLAGS.has(name.replaceAll("_", "-")) ? `--${name.replaceAll("_", "-")}` : quoted,
+    )
     .replace(/^an object such as .*/, "a backoff such as exponential,base=2s,max=1h,jitter=0.2");
 }

@@ -21,11 +21,11 @@ export class JidWriter {
   }
 
   print(results: readonly PushResult[], lines: readonly number[]): void {
-    const printed = results.flatMap(({ jid, duplicateOf }, i) => {
-      if (jid === undefined && duplicateOf === undefined) return [];
-      if (!this.#json) return [jid ?? duplicateOf];
+    const printed = results.flatMap(({ jid, duplicateOf, throttledBy, debounced }, i) => {
+      const known = jid ?? duplicateOf ?? throttledBy;
+      if (known === undefined) return [];
       return [
-        JSON.stringify({ line: lines[i], jid: jid ?? duplicateOf, ...(duplicateOf !== undefined && { duplicateOf }) }),
+        this.#json ? JSON.stringify({ line: lines[i], jid: known, duplicateOf, throttledBy, debounced }) : known,
       ];
     });
     if (printed.length === 0 || this.#closed) return;

@@ -19,6 +19,7 @@ export class BulkReport {
   stopsAt: number | undefined;
   #rejected = 0;
   #duplicates = 0;
+  #throttled = 0;
   readonly #warned = new Set<string>();
   readonly #work: LongWork;
   readonly #onError: "skip" | "stop";
@@ -59,6 +60,7 @@ export class BulkReport {
     results.forEach((result, i) => {
       if (result.jid !== undefined) this.stored++;
       else if (result.duplicateOf !== undefined) this.#duplicates++;
+      else if (result.throttledBy !== undefined) this.#throttled++;
       else this.reject(lines[i]!, result.refused);
     });
   }
@@ -66,6 +68,7 @@ export class BulkReport {
   /** Prints the totals; returns the exit code. */
   end(file: string, last: number, failure: { readonly cause: unknown; readonly line: number } | undefined): number {
     if (this.#duplicates > 0) printError(`jobs: skipped ${countLines(this.#duplicates)} as duplicates`);
+    if (this.#throttled > 0) printError(`jobs: skipped ${countLines(this.#throttled)} as throttled`);
     if (failure !== undefined) {
       const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
       printError(

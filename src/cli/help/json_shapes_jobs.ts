@@ -54,6 +54,8 @@ export const JOB_SHAPES: readonly Shape[] = [
     fields: {
       "jid": ["text", "the job's ID; of a duplicate, the ID of the job that holds the lock"],
       "duplicateOf?": ["text", "the same ID, if the job is a duplicate"],
+      "throttledBy?": ["text", "the same ID, if the push is throttled: that of the job whose place is free next"],
+      "debounced?": ["true", "the job replaced one that waited for the same key, and has its ID"],
     },
   },
   {
@@ -63,6 +65,8 @@ export const JOB_SHAPES: readonly Shape[] = [
       "line": ["number", "the line of the file"],
       "jid": ["text", "its job"],
       "duplicateOf?": ["text", "as for `jobs push CLASS`"],
+      "throttledBy?": ["text", "as for `jobs push CLASS`"],
+      "debounced?": ["true", "as for `jobs push CLASS`"],
     },
     note: "Invalid lines are named on stderr.",
   },

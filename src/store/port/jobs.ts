@@ -27,6 +27,13 @@ export interface NewJob {
   readonly unique?: UniqueLock;
   /** Stored only if no job was stored with the same key before, in the same step. A refused job doesn't use up its key. */
   readonly once?: OnceKey;
+  /** Refuses the job if as many were pushed with the same key in a time, in the same step. A refused job doesn't count. */
+  readonly throttle?: Throttle;
+  /**
+   * Puts the job off, in the same step, and replaces the one in `scheduled` with the same key. Not together with `at`, `delayMs`,
+   * `unique` and `batch`. The payload names the key in the field `debounce_key`.
+   */
+  readonly debounce?: Debounce;
   /** The batch that counts it, in the same step. Its payload has the mark `batch_counted`. */
   readonly batch?: BatchMember;
 }
@@ -47,16 +54,68 @@ export interface OnceKey {
   readonly ttlMs: number;
 }
 
+/** At most `count` jobs with the same key are stored in any `perMs` milliseconds. */
+export interface Throttle {
+  /** Names what is throttled. */
+  readonly key: string;
+  /** From 1. */
+  readonly count: number;
+  /** Milliseconds, from 1. */
+  readonly perMs: number;
+}
+
+/**
+ * Of the jobs with one key, one at most is in `scheduled`: with the last payload, and the jid of the first. It is due
+ * `waitMs` after the last push, and `maxMs` after the first one at the latest.
+ */
+export interface Debounce {
+  /** Letters, digits, `_` and `-`. */
+  readonly key: string;
+  /** Milliseconds. */
+  readonly waitMs: number;
+  /** Milliseconds. Absent: each push puts the job off. */
+  readonly maxMs?: number;
+}
+
 /**
  * The result for one {@linkcode NewJob}: it was stored; or it wasn't, because the job `holder` has its unique lock, because the
- * job `first` was stored with the same {@linkcode OnceKey}, or because of its batch. If several reasons apply, the key is
+ * job `first` was stored with the same {@linkcode OnceKey}, because of its batch, or
+ * because its throttle is full. If several reasons apply, the key is
  * named.
  */
 export type EnqueueResult =
-  | { readonly stored: true }
-  | { readonly stored: false; readonly holder: string; readonly first?: undefined; readonly batch?: undefined }
-  | { readonly stored: false; readonly first: string; readonly holder?: undefined; readonly batch?: undefined }
-  | { readonly stored: false; readonly batch: BatchRefusal; readonly first?: undefined; readonly holder?: undefined };
+  /** `debounced`: the jid that the job has instead of the given one, that of the job it replaced. */
+  | { readonly stored: true; readonly debounced?: string }
+  | {
+    readonly stored: false;
+    readonly holder: string;
+    readonly first?: undefined;
+    readonly batch?: undefined;
+    readonly throttled?: undefined;
+  }
+  | {
+    readonly stored: false;
+    readonly first: string;
+    readonly holder?: undefined;
+    readonly batch?: undefined;
+    readonly throttled?: undefined;
+  }
+  | {
+    readonly stored: false;
+    readonly batch: BatchRefusal;
+    readonly holder?: undefined;
+    readonly first?: undefined;
+    readonly throttled?: undefined;
+  }
+  /** The throttle accepts the next job in `freeInMs`, when the place of the job `throttled` is free. */
+  | {
+    readonly stored: false;
+    readonly throttled: string;
+    readonly freeInMs: number;
+    readonly holder?: undefined;
+    readonly first?: undefined;
+    readonly batch?: undefined;
+  };
 
 /** A job that a worker has taken and not yet ended. */
 export interface Lease {

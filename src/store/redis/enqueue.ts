@@ -10,7 +10,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
-import { setFields } from "../../job/raw.ts";
+import { around, setFields } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import type { BatchRefusal } from "../port/batches.ts";
@@ -104,19 +104,29 @@ export class Enqueuer {
       `${++this.#batches}`,
       keepReplyMs(this.#context),
     ];
-    const refused = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const answers = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
-    for (let i = 0; i < refused.length; i += 2) {
-      const place = refused[i] as number;
-      const jid = refused[i + 1] as string;
-      // No jid begins with a space.
-      results[order[Math.abs(place) - 1]!] = jid.startsWith(" ")
-        ? { stored: false, batch: jid.slice(1) as BatchRefusal }
-        : place < 0
-        ? { stored: false, first: jid }
-        : { stored: false, holder: jid };
+    for (let i = 0; i < answers.length; i += 2) {
+      const place = answers[i] as number;
+      results[order[Math.abs(place) - 1]!] = resultIn(answers[i + 1] as string, place < 0);
     }
     return results;
+  }
+}
+
+/** Reads an answer of the script. No jid begins with a sign or a space. */
+function resultIn(text: string, isFirst: boolean): EnqueueResult {
+  if (isFirst) return { stored: false, first: text };
+  const rest = text.slice(1);
+  switch (text[0]) {
+    case " ":
+      return { stored: false, batch: rest as BatchRefusal };
+    case "=":
+      return { stored: true, debounced: rest };
+    case "!":
+      return { stored: false, throttled: rest.slice(rest.indexOf(" ") + 1), freeInMs: parseInt(rest) };
+    default:
+      return { stored: false, holder: text };
   }
 }
 
@@ -124,14 +134,15 @@ export class Enqueuer {
 function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
+  const debounced: number[] = [];
   const payloads: string[] = [];
-  for (const [i, { queue: of, group: key, at, delayMs, payload }] of jobs.entries()) {
+  for (const [i, { queue: of, group: key, at, delayMs, payload, debounce }] of jobs.entries()) {
     const queue = nameOf(of, key);
-    const isLater = at !== undefined || delayMs !== undefined;
+    const isLater = at !== undefined || delayMs !== undefined || debounce !== undefined;
     const open = openEnded(payload);
     payloads.push(isLater && open !== undefined ? `${open}}` : open ?? payload);
     if (isLater) {
-      later.push(i);
+      (debounce === undefined ? later : debounced).push(i);
       continue;
     }
     const kind = open === undefined ? "raw" : "now";
@@ -142,6 +153,11 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   }
   const args: string[] = [];
   const order: number[] = [];
+  if (debounced.length > 0) {
+    args.push("debounced", `${debounced.length}`);
+    for (const i of debounced) args.push(...aroundJid(payloads[i]!));
+    order.push(...debounced);
+  }
   for (const { head, members } of groups.values()) {
     args.push(...head, `${members.length}`);
     for (const i of members) args.push(payloads[i]!);
@@ -156,17 +172,31 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     }
     order.push(...later);
   }
-  const locks: string[] = [];
-  const keys: string[] = [];
-  const members: string[] = [];
-  for (const [place, i] of order.entries()) {
-    const { unique, once, batch, jid } = jobs[i]!;
-    if (unique) locks.push(`${place + 1}`, unique.key, jid, `${Math.ceil(unique.ttlMs)}`);
-    if (batch) members.push(`${place + 1}`, batch.id, batch.by ?? "");
-    if (once) keys.push(`${place + 1}`, once.key, jid, `${Math.ceil(once.ttlMs)}`);
+  const rows = order.flatMap((i, place) => requestsOf(jobs[i]!).flatMap((row) => [`${place + 1}`, ...row]));
+  return { args: [`${rows.length / ROW}`, ...rows, ...args], order };
+}
+
+/** Texts of a row: its place, its kind, and four more. */
+const ROW = 6;
+
+/** Returns what the push of a job requests: rows without their place. */
+function requestsOf({ jid, unique, once, batch, throttle, debounce }: NewJob): string[][] {
+  const rows: string[][] = [];
+  if (unique) rows.push(["lock", unique.key, jid, `${Math.ceil(unique.ttlMs)}`, ""]);
+  if (once) rows.push(["once", once.key, jid, `${Math.ceil(once.ttlMs)}`, ""]);
+  if (batch) rows.push(["member", batch.id, batch.by ?? "", "", ""]);
+  if (throttle) rows.push(["throttle", throttle.key, jid, `${throttle.count}`, `${Math.ceil(throttle.perMs)}`]);
+  if (debounce) {
+    const { key, waitMs, maxMs = 0 } = debounce;
+    rows.push(["debounce", key, jid, `${Math.ceil(waitMs)}`, `${Math.ceil(maxMs)}`]);
   }
-  if (members.length > 0) members.unshift("members", `${members.length / 3}`);
-  return { args: [`${locks.length / 4}`, `${keys.length / 4}`, ...locks, ...keys, ...members, ...args], order };
+  return rows;
+}
+
+/** Returns the payload up to its jid, and after it. */
+function aroundJid(payload: string): readonly [string, string] {
+  const [before, after] = around(payload, "jid") ?? around(setFields(payload, { jid: '""' }), "jid")!;
+  return [`${before}"`, `"${after}`];
 }
 
 /**

@@ -8,7 +8,9 @@ import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
 import * as locks from "./unique_locks.ts";
 import { BatchChanges } from "./batch_rows.ts";
+import { putOff } from "./debounce.ts";
 import * as newJobs from "./new_jobs.ts";
+import * as throttles from "./throttles.ts";
 
 /** See `JobStore.enqueue`. */
 export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -18,10 +20,12 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     const batches = new BatchChanges(context);
     let keys = 0;
     const results = jobs.map((job): EnqueueResult => {
-      // A job that is refused because of its lock or its batch must not use its once key.
-      let first = (job.unique || job.batch) && job.once && locks.firstWith(context, job.once.key, now);
+      // A job that is refused must not use its once key.
+      let first = (job.unique || job.batch || job.throttle) && job.once && locks.firstWith(context, job.once.key, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
       if (batch) return { stored: false, batch };
+      const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
+      if (full) return { stored: false, ...full };
       const holder = first === undefined && job.unique && locks.take(context, job.unique, job.jid, now);
       if (holder) return { stored: false, holder };
       if (job.once) {
@@ -29,6 +33,11 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
         first ??= locks.remember(context, job.once, job.jid, now);
       }
       if (first !== undefined) return { stored: false, first };
+      if (job.throttle) throttles.note(context, job.throttle, job.jid, now);
+      if (isDebounced(job)) {
+        const debounced = putOff(context, job, now);
+        return { stored: true, ...(debounced !== undefined && { debounced }) };
+      }
       if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");
       accepted.push(job);
       return { stored: true };
@@ -38,4 +47,8 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     batches.apply(now);
     return results;
   }, { rows: jobs.length });
+}
+
+function isDebounced(job: NewJob): job is NewJob & { readonly debounce: NonNullable<NewJob["debounce"]> } {
+  return job.debounce !== undefined;
 }

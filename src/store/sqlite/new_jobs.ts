@@ -14,8 +14,8 @@ import * as sets from "./sets.ts";
 /** The destination of a job: the back of a queue, or `scheduled` until a time. */
 type Destination = { readonly queue: number } | { readonly due: number };
 
-/** Stores jobs without regard to their locks, keys and batches; inside a transaction. */
-export function store(context: Context, jobs: readonly NewJob[], now: number): void {
+/** Stores jobs without regard to their locks, keys and batches; inside a transaction. Returns the ID of the first one. */
+export function store(context: Context, jobs: readonly NewJob[], now: number): number {
   const time = wireTime(now, context.wire);
   const ids = new Map<string, number>();
   const destinations = jobs.map((job): Destination => {
@@ -32,6 +32,7 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): v
     }),
   );
   place(context, destinations, first);
+  return first;
 }
 
 /** Puts jobs, numbered from `first` on, in their places: consecutive jobs of one queue in one step. */

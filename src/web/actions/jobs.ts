@@ -156,7 +156,7 @@ export async function pushJob(
   visitor: Visitor,
   request: JobRequest,
   action = "push",
-): Promise<{ readonly jid: string; readonly existed: boolean }> {
+): Promise<{ readonly jid: string; readonly existed: boolean; readonly debounced: boolean }> {
   let result: PushResult;
   try {
     result = await services.client.tryPush(request);
@@ -164,15 +164,13 @@ export async function pushJob(
     if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
     throw error;
   }
-  const { jid, existed = false } = result;
-  if (existed) return { jid: jid!, existed };
-  if (jid === undefined) {
-    throw new HttpError(409, "Duplicate job: one with the same class, queue and arguments already exists");
-  }
+  const { jid, existed = false, debounced = false, refused } = result;
+  if (existed) return { jid: jid!, existed, debounced };
+  if (jid === undefined) throw new HttpError(409, `Job not stored: ${refused}`);
   // Programs push by the thousand: their pushes are recorded in the log only.
   const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
   await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
-  return { jid, existed };
+  return { jid, existed, debounced };
 }
 
 /**
@@ -215,6 +213,7 @@ const HISTORY_FIELDS = [
   "suspected",
   "no_handler_since",
   "unique_key",
+  "debounce_key",
   "discarded_at",
   "occurrence",
   "traceparent",

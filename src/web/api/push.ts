@@ -35,10 +35,17 @@ export const pushRoutes: readonly ApiRoute[] = [
           type: "boolean",
           description: "an earlier push with the same Idempotency-Key, id or jid stored the job",
         },
+        debounced: {
+          type: "boolean",
+          description: "the job replaced one that waited for the same debounce key, and has its jid",
+        },
         results: {
           type: "array",
           description: "for a list: the result of each job, in order",
-          items: { type: "object", properties: { jid: { type: "string" }, refused: { type: "string" } } },
+          items: {
+            type: "object",
+            properties: { jid: { type: "string" }, refused: { type: "string" }, retryInMs: { type: "number" } },
+          },
         },
       },
     },
@@ -68,8 +75,12 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
   const id = c.req.header("idempotency-key");
   if (!Array.isArray(body)) {
     const request = requestOf(body as Record<string, unknown>, visitor.scope);
-    const { jid, existed } = await pushJob(services, visitor, id === undefined ? request : { id, ...request });
-    return { value: { jid, ...(existed && { existed }) }, status: existed ? 200 : 201 };
+    const keyed = id === undefined ? request : { id, ...request };
+    const { jid, existed, debounced } = await pushJob(services, visitor, keyed);
+    return {
+      value: { jid, ...(existed && { existed }), ...(debounced && { debounced }) },
+      status: existed ? 200 : 201,
+    };
   }
   return { value: { results: await pushList(services, visitor, body, id) }, status: 201 };
 }

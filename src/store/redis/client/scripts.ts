@@ -25,6 +25,8 @@ import cronRead from "../lua/cron_read.lua" with { type: "text" };
 import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "../lua/cron_write.lua" with { type: "text" };
 import death from "../lua/death.lua" with { type: "text" };
+import debounce from "../lua/debounce.lua" with { type: "text" };
+import debounceEnd from "../lua/debounce_end.lua" with { type: "text" };
 import declare from "../lua/declare.lua" with { type: "text" };
 import deregister from "../lua/deregister.lua" with { type: "text" };
 import due from "../lua/due.lua" with { type: "text" };
@@ -76,6 +78,7 @@ import stillLeased from "../lua/still_leased.lua" with { type: "text" };
 import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
 import takeOut from "../lua/take_out.lua" with { type: "text" };
+import throttle from "../lua/throttle.lua" with { type: "text" };
 import trimDead from "../lua/trim_dead.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
 import unlock from "../lua/unlock.lua" with { type: "text" };
@@ -112,7 +115,7 @@ export const SCRIPTS = {
   declare: script(declare),
   deregister: script(deregister, groups),
   due: script(due),
-  enqueue: script(enqueue, add + groups + batch),
+  enqueue: script(enqueue, add + groups + batch + throttle + debounce),
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
@@ -122,10 +125,11 @@ export const SCRIPTS = {
   limit: script(limit, groups),
   limitGroup: script(limitGroup, groups),
   groupRows: script(groupRows, limits + turns),
-  migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended),
+  migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
   move: script(
     move,
-    groups + steps + stepParent + takeOut + add + batch + trimDead + unlock + endLive + ended + keepRecord,
+    groups + steps + stepParent + takeOut + add + batch + trimDead + unlock + endLive + ended + keepRecord +
+      debounceEnd,
   ),
   nameHolder: script(nameHolder),
   orphans: script(orphans, offline),

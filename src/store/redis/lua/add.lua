@@ -1,9 +1,9 @@
 -- Included: adds a member to a set, at a time in ms. A set keeps one of two byte-identical members, so each further one gets
--- white space at its end, which makes it a different member with the same payload.
+-- white space at its end, which makes it a different member with the same payload. Returns the member.
 local endings = {}
 local function add(set, at, payload)
   local score = string.format('%.3f', at / 1000)
-  if redis.call('ZADD', set, 'NX', score, payload) == 1 then return end
+  if redis.call('ZADD', set, 'NX', score, payload) == 1 then return payload end
 
   -- The n-th ending is n in base 3 without a zero digit, so that endings stay short.
   local digits = { ' ', '\t', '\n' }
@@ -29,4 +29,5 @@ local function add(set, at, payload)
   end
   redis.call('ZADD', set, 'NX', score, nth(free))
   endings[set][payload] = free
+  return nth(free)
 end

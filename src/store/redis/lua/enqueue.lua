@@ -3,16 +3,22 @@
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result,
---          number of unique locks, number of once keys,
---          per lock, then per once key: place of its job in the batch (from 1), key, jid, TTL in ms;
---          then, if jobs are members of batches: "members", count, per member: place of its job, batch, the member that
---          adds it ("" for none);
---          then groups:
+--          number of rows,
+--          per row: place of its job in the batch (from 1), and what the push of the job requests:
+--            "lock", key, jid, TTL in ms, ""               a unique lock
+--            "once", key, jid, TTL in ms, ""               a once key
+--            "member", batch, the member that adds it ("" for none), "", ""
+--            "throttle", key, jid, count, ms               at most count pushes with the key in this time
+--            "debounce", key, jid, ms, most ms (0 for none)
+--          then groups, the first one first:
+--            "debounced", count, per job: payload up to its jid, payload after its jid
 --            "now", queue, count, per job: payload without its closing brace
 --            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
---          with its once key; or: place, a space and the refusal of its batch
+--          with its once key; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
+--          next push, a space, jid of the job whose place that is;
+--          per debounced job that replaced one: place, "=" and the jid that both have
 -- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`
 
 local call = redis.call
@@ -22,17 +28,17 @@ local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', 
 local refused = {}
 local result = {}
 
-local locks = tonumber(ARGV[5])
-local onces = tonumber(ARGV[6])
-local first = 7 + 4 * (locks + onces)
-local members = ARGV[first] == 'members' and tonumber(ARGV[first + 1]) or 0
-local groups = members > 0 and first + 2 + 3 * members or first
+local ROW = 6
+local groups = 6 + ROW * ARGV[5]
 
 -- Fail on a key of the wrong type before anything is written.
 do
   local i = groups
   while i <= #ARGV do
-    if ARGV[i] ~= 'later' then
+    if ARGV[i] == 'debounced' then
+      call('ZCARD', 'schedule')
+      i = i + 2 + 2 * ARGV[i + 1]
+    elseif ARGV[i] ~= 'later' then
       call('LLEN', 'queue:' .. ARGV[i + 1])
       i = i + 3 + ARGV[i + 2]
     else
@@ -53,80 +59,94 @@ local function holderIn(line)
   return till and tonumber(till) > now and holder
 end
 local function lineOf(jid, ttl) return string.format('%d', now + ttl) .. ' ' .. jid end
-local function refuse(place, answer, jid)
-  refused[place] = true
-  result[#result + 1] = answer
-  result[#result + 1] = jid
+local function answerWith(place, text)
+  result[#result + 1] = place
+  result[#result + 1] = text
 end
 
--- A member that its batch refuses takes no lock and uses no once key. If an earlier push with its once key has stored it, the
--- result says that instead.
-if members > 0 then
-  local closed = {}
-  for i = first + 2, groups - 1, 3 do closed[tonumber(ARGV[i])] = refusalOf(ARGV[i + 1], ARGV[i + 2]) end
-  if next(closed) then
-    for i = 7 + 4 * locks, first - 1, 4 do
-      local place = tonumber(ARGV[i])
-      local holder = closed[place] and holderIn(call('GET', 'jobs:once:' .. ARGV[i + 1]))
-      if holder then refuse(place, -place, holder) end
-    end
-    for place, why in pairs(closed) do
-      if not refused[place] then refuse(place, place, ' ' .. why) end
-    end
-  end
-end
-
-local locked = {}
-for from = 7, 6 + 4 * locks, 4000 do
+-- Place → row by kind, and the places in order. `lines` has the values of locks and once keys by their Redis keys.
+local requests, places, lines = {}, {}, {}
+local PREFIX = { lock = 'jobs:unique:', once = 'jobs:once:' }
+do
   local keys = {}
-  for i = from, math.min(from + 3999, 6 + 4 * locks), 4 do keys[#keys + 1] = 'jobs:unique:' .. ARGV[i + 1] end
-  for i, text in ipairs(call('MGET', unpack(keys))) do locked[keys[i]] = text end
+  local function read()
+    if #keys == 0 then return end
+    for i, line in ipairs(call('MGET', unpack(keys))) do lines[keys[i]] = line end
+    keys = {}
+  end
+  for i = 6, groups - 1, ROW do
+    local place, kind = tonumber(ARGV[i]), ARGV[i + 1]
+    if not requests[place] then
+      requests[place] = {}
+      places[#places + 1] = place
+    end
+    requests[place][kind] = i
+    if PREFIX[kind] then keys[#keys + 1] = PREFIX[kind] .. ARGV[i + 2] end
+    if #keys == 1000 then read() end
+  end
+  read()
+  table.sort(places)
 end
 
--- In the order of their jobs, as both lists are: a job that is refused because of its lock doesn't use its once key.
-local o = 7 + 4 * locks
-local function takeOnce(i)
-  if refused[tonumber(ARGV[i])] then return end
-  local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:once:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
-  local line = lineOf(jid, ttl)
-  local stored = call('SET', key, line, 'NX', 'GET', 'PX', ttl + 60000)
-  if not stored then return end
-  local holder = holderIn(stored)
-  if holder then refuse(place, -place, holder) else call('SET', key, line, 'PX', ttl + 60000) end
+local function lineAt(i) return i and lines[PREFIX[ARGV[i + 1]] .. ARGV[i + 2]] end
+local function store(i)
+  local key, jid, ttl = PREFIX[ARGV[i + 1]] .. ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4])
+  lines[key] = lineOf(jid, ttl)
+  call('SET', key, lines[key], 'PX', ttl + 60000)
+  if ARGV[i + 1] == 'lock' then call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 2], 'PX', ttl + 60000) end
 end
-for i = 7, 6 + 4 * locks, 4 do
-  local place, key, jid, ttl = tonumber(ARGV[i]), 'jobs:unique:' .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
-  while o < first and tonumber(ARGV[o]) < place do
-    takeOnce(o)
-    o = o + 4
-  end
-  local hasOnce = o < first and tonumber(ARGV[o]) == place
-  local stored = hasOnce and holderIn(call('GET', 'jobs:once:' .. ARGV[o + 1]))
-  local holder = holderIn(locked[key])
-  if refused[place] then
-    -- Refused by its batch.
-  elseif stored then
-    refuse(place, -place, stored)
-  elseif holder and holder ~= jid then
-    refuse(place, place, holder)
+
+-- A job that is refused takes no lock and no place of a throttle, and uses no once key. If an earlier push with its once key
+-- has stored it, the result says that and nothing else.
+for _, place in ipairs(places) do
+  local request = requests[place]
+  local first = holderIn(lineAt(request.once))
+  local why = not first and request.member and refusalOf(ARGV[request.member + 2], ARGV[request.member + 3])
+  local full = not first and not why and request.throttle
+    and fullThrottle(now, unpack(ARGV, request.throttle + 2, request.throttle + 5))
+  local holder = holderIn(lineAt(request.lock))
+  refused[place] = true
+  if first then
+    answerWith(-place, first)
+  elseif why then
+    answerWith(place, ' ' .. why)
+  elseif full then
+    answerWith(place, '!' .. full)
+  elseif holder and holder ~= ARGV[request.lock + 3] then
+    answerWith(place, holder)
   else
-    if hasOnce then takeOnce(o) end
-    locked[key] = lineOf(jid, ttl)
-    call('SET', key, locked[key], 'PX', ttl + 60000)
-    call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 1], 'PX', ttl + 60000)
+    refused[place] = nil
+    if request.once then store(request.once) end
+    if request.lock then store(request.lock) end
+    if request.throttle then noteThrottled(now, unpack(ARGV, request.throttle + 2, request.throttle + 5)) end
+    if request.member then noteMember(ARGV[request.member + 2], '', 'pending') end
   end
-  if hasOnce then o = o + 4 end
 end
-for i = o, first - 1, 4 do takeOnce(i) end
-for i = first + 2, groups - 1, 3 do
-  if not refused[tonumber(ARGV[i])] then noteMember(ARGV[i + 1], '', 'pending') end
+
+-- When the earliest member of `schedule` was due before this batch, and when it is due now.
+local head, earliest
+local function schedule(at, payload)
+  head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
+  if at < (earliest or head) then earliest = at end
+  return add('schedule', at, payload)
 end
-call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 local place = 0
 local i = groups
--- When the earliest member of `schedule` was due before this batch, and when it is due now.
-local head, earliest
+if ARGV[i] == 'debounced' then
+  local last = i + 1 + 2 * ARGV[i + 1]
+  for k = i + 2, last, 2 do
+    place = place + 1
+    if not refused[place] then
+      local key, jid, wait, most = unpack(ARGV, requests[place].debounce + 2, requests[place].debounce + 5)
+      local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, most = most }, ARGV[k], ARGV[k + 1], schedule)
+      if waiting then answerWith(place, '=' .. waiting) end
+    end
+  end
+  i = last + 1
+end
+call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
+
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
     local queue, last, ending = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and enqueuedAt or ''
@@ -155,9 +175,7 @@ while i <= #ARGV do
           call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
           pushed(queue, 1)
         else
-          head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
-          if at < (earliest or head) then earliest = at end
-          add('schedule', at, payload)
+          schedule(at, payload)
         end
       end
     end

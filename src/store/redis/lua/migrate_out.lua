@@ -26,6 +26,7 @@ for i = 2, #ARGV, 4 do
     isThere = takeOut(from, tonumber(position), member, ARGV[1])
   else
     isThere = call('ZREM', from, member) == 1
+    if isThere then endDebounce(member) end
   end
   if isThere then
     count = count + 1

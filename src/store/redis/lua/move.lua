@@ -41,6 +41,8 @@ local function move()
       if not takeOut(from, tonumber(position), old, mark) then state = '?' end
     elseif call('ZREM', from, old) == 0 then
       state = '0'
+    elseif from == 'schedule' then
+      endDebounce(old)
     end
     if state == '1' then
       if new == '' then new = old end

@@ -1,0 +1,22 @@
+-- Included: debounced jobs. jobs:debounce:KEY is "MS JID MEMBER": when the first push of this wait came, and the job's member
+-- of `schedule`. The member is kept twice, because Redis finds it only by its exact bytes. A record whose member doesn't
+-- exist counts for nothing. move.lua deletes it with its member; otherwise it expires.
+local DEBOUNCE_KEPT_MS = 30 * 86400000
+
+-- Puts a job off, in place of the one that waits for the same key. That job's jid stays, so that each push of a burst returns
+-- the jid of the job that runs. Returns it; nil if none waited.
+local function debounce(push, before, after, schedule)
+  local call = redis.call
+  local record = 'jobs:debounce:' .. push.key
+  local first, jid, member = string.match(call('GET', record) or '', '^(%d+) (%S+) (.*)$')
+  local isWaiting = first and call('ZREM', 'schedule', member) == 1
+  -- The clock may have been set back.
+  first = isWaiting and math.min(tonumber(first), push.now) or push.now
+  jid = isWaiting and jid or push.jid
+  local due = push.now + push.wait
+  if tonumber(push.most) > 0 then due = math.min(due, first + push.most) end
+  due = math.max(due, push.now)
+  member = schedule(due, before .. jid .. after)
+  call('SET', record, string.format('%d', first) .. ' ' .. jid .. ' ' .. member, 'PX', due - push.now + DEBOUNCE_KEPT_MS)
+  return isWaiting and jid or nil
+end

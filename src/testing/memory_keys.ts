@@ -1,0 +1,48 @@
+/**
+ * Unique locks, once keys and throttles of the jobs in memory.
+ *
+ * @module
+ */
+import type { NewJob, Throttle } from "../store/port/jobs.ts";
+
+/** Why a job isn't stored. */
+export type MemoryRefusal =
+  | { readonly first: string }
+  | { readonly holder: string }
+  | { readonly throttled: string; readonly freeInMs: number };
+
+/** The keys. */
+export class MemoryKeys {
+  readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
+  readonly #throttled = new Map<string, { readonly jid: string; readonly at: number }[]>();
+
+  /** Returns why a job isn't stored; undefined if it is, and then takes its locks. */
+  take({ jid, once, unique, throttle }: NewJob, now: number): MemoryRefusal | undefined {
+    const first = once && this.#holder(`once ${once.key}`, now);
+    if (first !== undefined) return { first };
+    const full = throttle && this.#refusal(throttle, now);
+    if (full !== undefined) return full;
+    const holder = unique && this.#holder(`unique ${unique.key}`, now);
+    if (holder !== undefined) return { holder };
+    if (once) this.#locks.set(`once ${once.key}`, { jid, until: now + once.ttlMs });
+    if (unique) this.#locks.set(`unique ${unique.key}`, { jid, until: now + unique.ttlMs });
+    if (throttle) this.#throttled.set(throttle.key, [...this.#throttled.get(throttle.key) ?? [], { jid, at: now }]);
+    return undefined;
+  }
+
+  /** Releases the unique lock of a job that has ended. */
+  unlock(jid: string): void {
+    for (const [key, lock] of this.#locks) if (key.startsWith("unique ") && lock.jid === jid) this.#locks.delete(key);
+  }
+
+  #refusal({ key, count, perMs }: Throttle, now: number): MemoryRefusal | undefined {
+    const oldest = this.#throttled.get(key)?.at(-count);
+    if (oldest === undefined || oldest.at <= now - perMs) return undefined;
+    return { throttled: oldest.jid, freeInMs: oldest.at + perMs - now };
+  }
+
+  #holder(key: string, now: number): string | undefined {
+    const lock = this.#locks.get(key);
+    return lock !== undefined && lock.until > now ? lock.jid : undefined;
+  }
+}

@@ -1,0 +1,107 @@
+/** Debounced pushes: of the jobs with one key, one at most waits in `scheduled`, with the last payload. */
+import { assert, assertEquals } from "@std/assert";
+import { getField } from "../../src/job/raw.ts";
+import type { Debounce, NewJob } from "../../src/store/port/jobs.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { entries, HOUR_MS, jid, job, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
+
+const KEY = "reindex-7";
+
+/** The n-th job, put off for an hour. */
+function debounced(n: number, change: Partial<Debounce> = {}, more: Partial<NewJob> = {}): NewJob {
+  const debounce = { key: KEY, waitMs: HOUR_MS, ...change };
+  const one = job(n, { debounce, ...more });
+  return { ...one, payload: one.payload.replace(/}$/, `,"debounce_key":"${debounce.key}"}`) };
+}
+
+export const debounce: Cases = {
+  "the next push replaces the job that waits, and answers with its jid": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.jobs.enqueue([debounced(1)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([job(9), debounced(2)]), [
+      { stored: true },
+      { stored: true, debounced: jid(1) },
+    ]);
+    assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ stored: true, debounced: jid(1) }]);
+    const [only, ...others] = await entries(t.store, { in: "scheduled" });
+    assertEquals([getField(only!.payload, "jid"), getField(only!.payload, "args"), others], [jid(1), [3], []]);
+    assertEquals((await t.store.admin.find([jid(1)])).length, 1);
+    assertEquals((await t.store.admin.stats()).scheduled, 1);
+  },
+
+  "in one batch the last payload wins": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([debounced(1), debounced(2), debounced(3, { key: "else" }), debounced(4)]);
+    const found = await entries(t.store, { in: "scheduled" });
+    assertEquals(found.map(({ payload }) => getField(payload, "args")).toSorted(), [[3], [4]]);
+  },
+
+  "each push puts the job off": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([debounced(1)]);
+    t.advance(HOUR_MS / 2);
+    await t.store.jobs.enqueue([debounced(2)]);
+    t.advance(HOUR_MS / 2 + SLACK_MS);
+    assertEquals((await t.store.jobs.promote(10)).moved, 0);
+    t.advance(HOUR_MS / 2);
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [2]);
+  },
+
+  "a job is due after its longest time, however often it is put off": async (open) => {
+    await using t = await open();
+    const maxMs = 2 * HOUR_MS;
+    for (let n = 1; n <= 4; n++) {
+      await t.store.jobs.enqueue([debounced(n, { maxMs })]);
+      t.advance(HOUR_MS / 2);
+    }
+    t.advance(SLACK_MS);
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    await t.store.jobs.enqueue([debounced(5, { maxMs })]);
+    const [next] = await entries(t.store, { in: "scheduled" });
+    assert(next!.at! > t.now() + HOUR_MS / 2, "a new wait begins");
+  },
+
+  "while it is queued or runs, the next push waits beside it": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([debounced(1)]);
+    t.advance(HOUR_MS + SLACK_MS);
+    await t.store.jobs.promote(10);
+    const owner = await register(t.store);
+    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
+    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
+    assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ stored: true, debounced: jid(2) }]);
+    assertEquals((await entries(t.store, { in: "scheduled" })).length, 1);
+  },
+
+  "a retry of the job is not replaced": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([debounced(1, { waitMs: 1 })]);
+    t.advance(SLACK_MS);
+    await t.store.jobs.promote(10);
+    const owner = await register(t.store);
+    const [lease] = await takeUpTo(t.store, owner);
+    await t.store.jobs.settle(owner, [{ ...lease!, kind: "retry", delayMs: HOUR_MS }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
+    assertEquals(await numbersIn(t.store, { in: "retry" }), [1]);
+  },
+
+  "after the job was deleted, killed or run at once, the next push begins a new wait": async (open) => {
+    await using t = await open();
+    for (const [n, edit] of (["delete", "kill", "requeue"] as const).entries()) {
+      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 1)]), [{ stored: true }]);
+      const [found] = await entries(t.store, { in: "scheduled" });
+      assertEquals(await t.store.admin.edit([found!.ref], edit), 1);
+      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 2)]), [{ stored: true }], edit);
+      await t.store.admin.editSome({ in: "scheduled" }, "delete", 10);
+    }
+  },
+
+  "a push with a known once key changes nothing": async (open) => {
+    await using t = await open();
+    const once = { key: "jid:1", ttlMs: HOUR_MS };
+    await t.store.jobs.enqueue([debounced(1, {}, { once })]);
+    assertEquals(await t.store.jobs.enqueue([debounced(2, {}, { once })]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await numbersIn(t.store, { in: "scheduled" }), [1]);
+  },
+};
