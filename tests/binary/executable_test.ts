@@ -10,7 +10,7 @@ const binary = await useExecutable();
 const runtime = await runHere("scripts/test-denort.sh", []);
 const { deno } = JSON.parse((await jobs(["version", "--json"])).stdout) as { deno: string };
 
-Deno.test("beside the runtime there is little in it, and nothing that is not ours", async () => {
+Deno.test("the executable adds little to the runtime, and only files of the project", async () => {
   const size = (await Deno.stat(binary)).size - (await Deno.stat(runtime)).size;
   assert(size < 4_000_000, `${size} bytes are embedded; wanted: under 4 MB`);
   const bytes = await Deno.readFile(binary);
@@ -21,7 +21,7 @@ Deno.test("beside the runtime there is little in it, and nothing that is not our
   }
 });
 
-Deno.test("the same sources make the same file, wherever they are", async () => {
+Deno.test("the same sources make the same executable in any folder", async () => {
   const root = new URL("../../", import.meta.url).pathname;
   await using folder = await temporaryFolder();
   for (const name of ["main.ts", "src", "scripts", "deno.json", "deno.lock"]) {
@@ -41,7 +41,7 @@ Deno.test("the version names the commit", async () => {
   assertEquals(JSON.parse((await jobs(["version", "--json"])).stdout).commit, commit);
 });
 
-Deno.test("jobs push loads neither the other store's client, nor the server, nor the logger, nor what traces", async () => {
+Deno.test("jobs push loads neither the other store's client, nor the server, the logger or tracing", async () => {
   const graph = JSON.parse(await runHere(Deno.execPath(), ["info", "--json", "main.ts"])) as ModuleGraph;
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   const roots = graph.modules.map((module) => module.specifier).filter((specifier) =>
@@ -90,7 +90,7 @@ for (const kind of ["SQLite", "Redis"]) {
   });
 }
 
-Deno.test("the dashboard comes out of it with all that its pages link to", async () => {
+Deno.test("the executable serves the dashboard with all files that its pages link to", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["--web", `127.0.0.1:${freePort()}`]);
   const { web } = await server.logged("Ready");
@@ -103,7 +103,7 @@ Deno.test("the dashboard comes out of it with all that its pages link to", async
   }
 });
 
-Deno.test("traces come out of it, in either protocol", async () => {
+Deno.test("the executable exports traces in both protocols", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   await using _server = await bench.server(["--isolate", "Noop"], collector.env);
@@ -123,7 +123,7 @@ Deno.test("traces come out of it, in either protocol", async () => {
   assertMatch(await taken, /^application\/x-protobuf [^]*send default[^]*messaging\.message\.id/);
 });
 
-Deno.test("handlers in TypeScript load, or it says in one line why not and how to bundle them", async () => {
+Deno.test("handlers in TypeScript load, or one line has the reason and how to bundle them", async () => {
   await using bench = await Bench.open();
   const file = `${bench.folder}/handlers.ts`;
   await Deno.writeTextFile(file, "export const Typed = (ctx: { jid: string }): void => {};\n");
@@ -148,7 +148,7 @@ Deno.test("handlers in TypeScript load, or it says in one line why not and how t
   );
 });
 
-Deno.test("handlers that import what is not there: one line that names both", async () => {
+Deno.test("handlers with a missing import cause one line that names both", async () => {
   await using bench = await Bench.open();
   const file = `${bench.folder}/handlers.js`;
   for (const [specifier, hint] of [["./gone.js", ""], ["left-pad", "bundle"], ["npm:left-pad", "bundle"]] as const) {
@@ -161,7 +161,7 @@ Deno.test("handlers that import what is not there: one line that names both", as
   }
 });
 
-Deno.test("no executable of a runtime that is for another machine, or is not there", async () => {
+Deno.test("compiling fails with a runtime that is missing or for another machine", async () => {
   await using folder = await temporaryFolder();
   const arch = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
   const compile = async (env: Record<string, string>) => {

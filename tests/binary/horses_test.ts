@@ -4,9 +4,9 @@ import { importTests } from "../support/selected.ts";
 
 await useExecutable();
 await importTests([
-  "a horse that crashes, exits or eats too much fails its own job only, and says how",
-  "what a handler says, pushes and throws in a horse comes back",
-  "no horse outlives its parent, though its handler spins and the parent was killed",
-  "at a stop, isolated jobs go back to their queue and their horses end",
-  "isolated jobs wait while no file descriptor is free for a process, and run once there are some",
+  "a horse that crashes, exits or uses too much memory fails only its job, with the kind of end",
+  "the log lines, pushes and errors of a handler in a horse reach the worker",
+  "no horse outlives its parent, even if its handler spins and the parent is killed",
+  "a stop returns isolated jobs to their queue and ends their horses",
+  "isolated jobs wait while no file descriptor is free for a process, and run when some are",
 ], () => import("../server/horses_test.ts"));

@@ -36,7 +36,7 @@ Deno.test("the same executable makes the same image", async () => {
   assertEquals(await layers(copy), await layers(binary));
 });
 
-Deno.test("the archive is an OCI image: each blob is what its digest says, and the layers are the files", async () => {
+Deno.test("the archive is an OCI image: each blob matches its digest, and the layers have the files", async () => {
   await using folder = await temporaryFolder();
   const root = `${folder.path}/root`;
   await Deno.mkdir(root);
@@ -67,7 +67,7 @@ Deno.test("the archive is an OCI image: each blob is what its digest says, and t
   assertEquals((await list(root)).split("\n").sort(), (await list(ROOTFS)).split("\n").sort());
 });
 
-Deno.test("the Dockerfile says what the image says", async () => {
+Deno.test("the Dockerfile has the same configuration as the image", async () => {
   const lines = (await Deno.readTextFile(new URL("../../Dockerfile", import.meta.url))).replaceAll("\\\n", "");
   const stage = lines.slice(lines.indexOf("FROM scratch"));
   const after = (word: string) => stage.match(new RegExp(`(?:^|\\s)${word}\\s(.*)`))![1]!;
@@ -82,7 +82,7 @@ Deno.test("the Dockerfile says what the image says", async () => {
   assertEquals(["CMD", ...JSON.parse(stage.match(/HEALTHCHECK .* CMD (.*)/)![1]!)], config.Healthcheck!["Test"]);
 });
 
-Deno.test("in its root, read-only, as process 1 and nobody: performs, is ready, is quiet, stops on TERM", async () => {
+Deno.test("in a read-only root, as process 1 without privileges, a worker performs, is ready, becomes quiet, and stops on TERM", async () => {
   requireRoot();
   await using volume = await temporaryFolder();
   await Deno.chown(volume.path, 65532, 65532);
@@ -128,7 +128,7 @@ function end(pid: number): void {
   }
 }
 
-Deno.test("what it cannot write or read there is said in one line, with what to do", async () => {
+Deno.test("a path that the image cannot write or read causes one line with the remedy", async () => {
   requireRoot();
   await using volume = await temporaryFolder(); // root's: not ours to write
   useCommand(containerCommand(ROOTFS, volume.path));
@@ -144,7 +144,7 @@ Deno.test("what it cannot write or read there is said in one line, with what to 
   }
 });
 
-Deno.test("no image of what is not there, or not for this machine", async () => {
+Deno.test("making an image fails without an executable for this machine", async () => {
   await using folder = await temporaryFolder();
   const other = `${folder.path}/jobs`;
   const refusal = async () => {

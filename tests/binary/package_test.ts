@@ -175,7 +175,7 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   );
 });
 
-Deno.test("the tarball has what its checksum says, and the same executable makes the same packages", async () => {
+Deno.test("the tarball matches its checksum, and the same executable makes the same packages", async () => {
   await using one = await temporaryFolder();
   await using two = await temporaryFolder();
   const [deb] = [await makePackages(one.path, "0.1.0"), await makePackages(two.path, "0.1.0")];

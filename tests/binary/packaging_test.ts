@@ -14,7 +14,7 @@ const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
 /** What a stop may take in all: running jobs, then handlers that clean up, then the store. */
 const MAX_STOP_S = defaultSettings().shutdownTimeoutMs / 1000 + 3 + 5;
 
-Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HUP", async () => {
+Deno.test("the systemd unit is valid, waits longer than a worker, and reloads by HUP", async () => {
   requireTool("systemd-analyze");
   const unit = await read("systemd/jobs.service");
   const value = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, "m"))?.[1];
@@ -28,7 +28,7 @@ Deno.test("the systemd unit is sound, waits longer than we do, and reloads by HU
   assertEquals([verified.code, new TextDecoder().decode(verified.stderr)], [0, ""]);
 });
 
-Deno.test("logrotate takes the file away and makes the server open a new one", async () => {
+Deno.test("logrotate moves the file and makes the worker open a new one", async () => {
   requireTool("logrotate");
   await using bench = await Bench.open();
   const log = `${bench.folder}/jobs.log`;
@@ -51,7 +51,7 @@ Deno.test("logrotate takes the file away and makes the server open a new one", a
   assertMatch(await logged(`${log}.1`), /"Ready"/);
 });
 
-Deno.test("the Kubernetes example runs the image as it is meant to run", async () => {
+Deno.test("the Kubernetes example runs the image with its user, root and probes", async () => {
   // deno-lint-ignore no-explicit-any -- a document of someone else's form
   const { spec } = (parse(await read("kubernetes/jobs.yaml")) as any).spec.template;
   const [container] = spec.containers;

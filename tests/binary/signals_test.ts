@@ -14,6 +14,6 @@ let database = 0;
 benchOn(() => redis.url.replace(/\d+$/, `${database++}`));
 await import("../server/signals_test.ts");
 await importTests(
-  ["systemd, at a path, hears that the server is ready, that it lives, and that it stops"],
+  ["systemd, at a path, is notified that the worker is ready, alive, and stopping"],
   () => import("../server/systemd_test.ts"),
 );

@@ -90,7 +90,7 @@ const SCENES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-Deno.test("every job runs once when all workers were away for longer than a heartbeat timeout", async () => {
+Deno.test("every job runs once when all workers were frozen for longer than the heartbeat timeout", async () => {
   const results = await Promise.allSettled(Object.values(SCENES).map((run) => run()));
   const failures = results.flatMap((result, i) =>
     result.status === "rejected" ? [new Error(Object.keys(SCENES)[i], { cause: result.reason })] : []
@@ -98,7 +98,7 @@ Deno.test("every job runs once when all workers were away for longer than a hear
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(", "));
 });
 
-Deno.test("the first worker after a restart of Redis gives all others their time to beat", async () => {
+Deno.test("the first worker after a restart of Redis gives all others time for a heartbeat", async () => {
   await using redis = await startRedis({ aof: "always" });
   const [before, after] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
   {

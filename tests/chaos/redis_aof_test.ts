@@ -22,7 +22,7 @@ const WINDOW_MS = 2_000;
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "1s", JOBS_LOG_LEVEL: "info" };
 
 for (const aof of ["always", "everysec"] as const) {
-  Deno.test(`kill -9 of Redis, appendfsync ${aof}, amid pushing and performing`, async () => {
+  Deno.test(`kill -9 of Redis, appendfsync ${aof}, during pushing and performing`, async () => {
     await using redis = await startRedis({ aof });
     await using bench = await Bench.open(redis.url);
     await using _one = await bench.server(["-c", "5"], PATIENT);

@@ -54,7 +54,7 @@ function cutAfter(proxy: TcpProxy, sizes: readonly number[]): void {
   proxy.cut();
 }
 
-Deno.test("redis chaos: pushes over a connection that breaks all the time are there, and each once", async () => {
+Deno.test("redis chaos: pushes over a connection that breaks constantly are stored, each once", async () => {
   await using t = await openBench();
   // Connecting takes some 150 bytes, the answer to a push four.
   cutAfter(t.proxy, [170, 163, 181, 240, 100, 161]);
@@ -72,7 +72,7 @@ Deno.test("redis chaos: pushes over a connection that breaks all the time are th
   assertEquals((await jidsIn(t.direct)).sort(), pushed.flat().sort());
 });
 
-Deno.test("redis chaos: jobs taken over a connection that breaks all the time are settled, each once, none is stuck", async () => {
+Deno.test("redis chaos: jobs taken over a connection that breaks constantly are settled, each once", async () => {
   await using t = await openBench();
   const total = 2_000;
   await t.direct.jobs.enqueue(jobs(1, total));
@@ -95,7 +95,7 @@ Deno.test("redis chaos: jobs taken over a connection that breaks all the time ar
   assertEquals(processed, total);
 });
 
-Deno.test("redis chaos: what was taken when the answer was lost, and does not fit the next taking, goes back", async () => {
+Deno.test("redis chaos: jobs whose take lost its reply, and that the next take has no room for, return to their queue", async () => {
   await using t = await openBench({ waitMs: 2_000 });
   await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
   // So that Redis has the script.
@@ -125,7 +125,7 @@ Deno.test("redis chaos: what was taken when the answer was lost, and does not fi
   ]);
 });
 
-Deno.test("redis chaos: a duplicate whose answer was lost stays refused when the lock is released before it is resent", async () => {
+Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the lock is released before it is resent", async () => {
   await using t = await openBench();
   const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
   await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
@@ -157,7 +157,7 @@ Deno.test("redis chaos: a command whose reply cuts the connection each time fail
   assert(t.proxy.accepted < 30, `${t.proxy.accepted} connections`);
 });
 
-Deno.test("redis chaos: a slow network slows, and nothing more", async () => {
+Deno.test("redis chaos: a slow network causes delays and no errors", async () => {
   await using t = await openBench();
   t.proxy.delayMs = 40;
   await t.store.jobs.enqueue(jobs(1, 100));
@@ -167,7 +167,7 @@ Deno.test("redis chaos: a slow network slows, and nothing more", async () => {
   assertEquals(t.proxy.accepted, 1);
 });
 
-Deno.test("redis chaos: a connection closed by half is made anew", async () => {
+Deno.test("redis chaos: a half-closed connection is replaced", async () => {
   await using t = await openBench();
   await t.store.jobs.enqueue(jobs(1, 1));
   t.proxy.halfClose();
@@ -176,7 +176,7 @@ Deno.test("redis chaos: a connection closed by half is made anew", async () => {
   assertEquals(t.proxy.accepted, 2);
 });
 
-Deno.test("redis chaos: where bytes vanish without a word, the connection is given up, and with it those that block", async () => {
+Deno.test("redis chaos: a connection that silently drops bytes is closed, and blocking ones with it", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   const patience = new AbortController();
   const waiting = t.store.jobs.waitForWork(["default"], patience.signal);
@@ -192,7 +192,7 @@ Deno.test("redis chaos: where bytes vanish without a word, the connection is giv
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
 });
 
-Deno.test("redis chaos: outcomes whose answer was lost were stored, and are not called lost", async () => {
+Deno.test("redis chaos: outcomes whose reply was lost are stored, and not logged as lost", async () => {
   await using t = await openBench();
   await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
@@ -206,7 +206,7 @@ Deno.test("redis chaos: outcomes whose answer was lost were stored, and are not 
   assertEquals(t.proxy.accepted, 2);
 });
 
-Deno.test("redis chaos: where nothing is answered from the start, opening fails in its time and leaves nothing behind", async () => {
+Deno.test("redis chaos: opening a store that never replies fails in time and leaves nothing behind", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   proxy.weather = "blackhole";
@@ -222,7 +222,7 @@ Deno.test("redis chaos: where nothing is answered from the start, opening fails 
   await assertRejects(() => Connection.connect(options, AbortSignal.abort()), ConnectionLost);
 });
 
-Deno.test("redis chaos: a frozen server is waited for, and what it then does is not done twice", async () => {
+Deno.test("redis chaos: a frozen server is waited for, and its late commands are not repeated", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   // So that Redis has the script.
   await t.store.jobs.enqueue(jobs(0, 0));
@@ -234,7 +234,7 @@ Deno.test("redis chaos: a frozen server is waited for, and what it then does is 
   assertEquals((await jidsIn(t.direct)).length, 4);
 });
 
-Deno.test("redis chaos: SCRIPT FLUSH in the middle of everything", async () => {
+Deno.test("redis chaos: SCRIPT FLUSH at any moment loses and repeats no job", async () => {
   await using t = await openBench();
   await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   const flushing = new AbortController();
@@ -271,7 +271,7 @@ Deno.test("redis chaos: with a small maximum backoff, a store tries to connect m
   assert(usual.accepted < 25, `${usual.accepted}`);
 });
 
-Deno.test("redis chaos: a rescue that had to wait for the connection decides anew, and takes no worker for offline", async () => {
+Deno.test("redis chaos: a rescue that waited for the connection decides again, and finds no worker offline", async () => {
   const said: string[] = [];
   await using t = await openBench({ log: (_level, message) => said.push(message) });
   const ttlMs = 1_000;
@@ -290,7 +290,7 @@ Deno.test("redis chaos: a rescue that had to wait for the connection decides ane
   assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });
 });
 
-Deno.test("redis chaos: what was settled, and a server that lost its last moments knows nothing of, runs again", async () => {
+Deno.test("redis chaos: jobs whose settling a restarted server has lost run again", async () => {
   await using t = await openBench();
   await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));

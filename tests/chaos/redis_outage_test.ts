@@ -11,7 +11,7 @@ import { startRedis } from "../support/redis.ts";
 /** An outage on a busy machine is no death. */
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "500ms" };
 
-Deno.test("Redis away while jobs run: they run to their end, once, and are settled when it is back", async () => {
+Deno.test("jobs that run while Redis is down end once, and are settled when it is up again", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using bench = await Bench.open(redis.url);
   const server = await bench.server(["-c", "3"], PATIENT);
@@ -36,7 +36,7 @@ Deno.test("Redis away while jobs run: they run to their end, once, and are settl
   assertMatch(said[1]!, /is back after \d+\.\d s/);
 });
 
-Deno.test("Redis away for longer than anybody waits for it: one warning in the log, and one line that it is back", async () => {
+Deno.test("a long outage of Redis causes one warning and one line about the recovery", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using bench = await Bench.open(redis.url);
   await using server = await bench.server(["-c", "2"], { ...PATIENT, JOBS_LOG_LEVEL: "debug" });
@@ -51,7 +51,7 @@ Deno.test("Redis away for longer than anybody waits for it: one warning in the l
   assertEquals(server.complaints.map(({ name }) => name), ["store"], JSON.stringify(server.complaints));
 });
 
-Deno.test("Redis away for good: a process that is told to stop ends, and its jobs are there when Redis is", async () => {
+Deno.test("a worker stops while Redis is down, and its jobs are in Redis afterwards", async () => {
   await using redis = await startRedis({ aof: "always" });
   await using bench = await Bench.open(redis.url);
   const server = await bench.server(["-c", "1", "-t", "2"], PATIENT);

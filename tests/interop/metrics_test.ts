@@ -63,7 +63,7 @@ function clockFrom(at: number): Clock {
 const SAID = { class: "Billing::InvoiceJob", processed: 5, failed: 2, workedMs: 400_035 };
 
 for (const wire of [7, 8] as const) {
-  Deno.test(`Sidekiq's metrics queries find what we measure, whatever digits the time has (sidekiqWire ${wire})`, async () => {
+  Deno.test(`Sidekiq's metrics queries find the class metrics of jobs, with either format of times (sidekiqWire ${wire})`, async () => {
     const histogram = histogramOf(10, 25, 400_000);
     for (
       const at of [
@@ -102,7 +102,7 @@ for (const wire of [7, 8] as const) {
   });
 }
 
-Deno.test("What Sidekiq keeps beside it stays: a class may be called anything, and a full number stays full", async () => {
+Deno.test("class metrics leave Sidekiq's own fields unchanged, accept any class name, and keep a full counter full", async () => {
   await using redis = await startRedis();
   const at = Date.UTC(2026, 2, 1, 1, 1, 1);
   await using store = await openStore(redis.url, { clock: clockFrom(at) });
@@ -120,7 +120,7 @@ Deno.test("What Sidekiq keeps beside it stays: a class may be called anything, a
   assertEquals((await store.metrics.read("8h"))[0]!.histogram[0], 120_000);
 });
 
-Deno.test("A server's jobs, and the failed ones among them, are on Sidekiq's page when it has ended", async () => {
+Deno.test("the jobs and failures of a worker are on Sidekiq's page when it has ended", async () => {
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   {

@@ -69,7 +69,7 @@ Deno.test("jobs pushes now, later and in bulk, and Ruby runs it, arguments uncha
   for (const jid of [now, later, ...bulk.map((result) => result.jid)]) assert(notes.includes(jid!));
 });
 
-Deno.test("Ruby's API reads our processes, running jobs, counts, queues, retries and dead", async () => {
+Deno.test("Ruby's API reads workers, running jobs, counts, queues, retries and dead jobs of jobs", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const server = await startJobs(bench, ["-c", "3", "-q", "default,2", "-q", "low,1"]);
@@ -155,7 +155,7 @@ Deno.test("Ruby's API reads our processes, running jobs, counts, queues, retries
   assertEquals(seen.scheduled, [[scheduled, "low", 3600, false]]);
 });
 
-Deno.test("Ruby retries, kills, adds to the queue, deletes and clears what is ours", async () => {
+Deno.test("Ruby retries, kills, enqueues, deletes and clears jobs of jobs", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const schedule = (n: number) => bench.push("Note", [bench.notes, `n${n}`], { in: 3_600 });
@@ -186,7 +186,7 @@ Deno.test("Ruby retries, kills, adds to the queue, deletes and clears what is ou
   ]);
 });
 
-Deno.test("what failed in Ruby is retried by jobs, and what failed in jobs by Ruby", async () => {
+Deno.test("jobs retries a job that failed in Ruby, and Ruby retries a job that failed in jobs", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const jid = await ruby<string>(redis.url, `Fail.set(retry: 3).perform_async("from Ruby")`);
@@ -217,7 +217,7 @@ Deno.test("what failed in Ruby is retried by jobs, and what failed in jobs by Ru
   );
 });
 
-Deno.test("Ruby quiets, dumps and stops one of our processes", async () => {
+Deno.test("Ruby quiets, dumps and stops a worker of jobs", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const server = await startJobs(bench, ["-c", "1"]);
@@ -243,7 +243,7 @@ Deno.test("jobs quiets and stops a Sidekiq process", async () => {
   assertEquals(await redis.cli("LRANGE", `${process!.identity}-signals`, "0", "-1"), "TSTP");
 });
 
-Deno.test("what a Sidekiq process performs, dumps and has done is told of as far as it is known", async () => {
+Deno.test("jobs shows the running jobs, dumps and counts of a Sidekiq process", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const run = (...args: string[]) => jobs([...args, "--store", bench.url]);
@@ -271,7 +271,7 @@ Deno.test("what a Sidekiq process performs, dumps and has done is told of as far
   await bench.noted(`end ${jid}`);
 });
 
-Deno.test("a Sidekiq process and ours share a queue: each job once", async () => {
+Deno.test("a Sidekiq process and a worker of jobs share a queue and perform each job once", async () => {
   await using t = await openBench();
   const { bench, redis } = t;
   const total = 3_000;

@@ -6,7 +6,7 @@ import { startRedis } from "../support/redis.ts";
 const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { result_ttl: "1h" });
 
 for (const kind of ["sqlite", "redis"] as const) {
-  Deno.test(`a server with a dashboard serves pages, the API, metrics and probes of its own store, on ${kind}`, async () => {
+  Deno.test(`a worker with a dashboard serves pages, the API, metrics and probes of its store, on ${kind}`, async () => {
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const store = redis?.url ?? "sqlite::memory:";
     await using server = await startServer({ store, jobs: [Add], web: "127.0.0.1:0", log: false });
@@ -29,7 +29,7 @@ for (const kind of ["sqlite", "redis"] as const) {
   });
 }
 
-Deno.test("a server without a dashboard has no address, and an invalid one is refused before anything starts", async () => {
+Deno.test("a worker without a dashboard has no address, and an invalid address is rejected before anything starts", async () => {
   await using server = await startServer({ store: "sqlite::memory:", jobs: [Add], log: false });
   assertEquals(server.url, undefined);
   for (const web of ["nowhere:x", "0.0.0.0:0"]) {

@@ -64,14 +64,14 @@ Deno.test("a program in another folder pushes and performs, on SQLite and on Red
   }
 });
 
-Deno.test("its types are there: wrong arguments are found before the program runs", async () => {
+Deno.test("the library has its types: wrong arguments are found before the program runs", async () => {
   await using folder = await newFolder({ "wrong.ts": PROGRAM.replace(`["Ada", 2]`, `["Ada", "2"]`) });
   const { success, stderr } = await folder.run("check", "wrong.ts");
   assert(!success);
   assertStringIncludes(stderr, "Type 'string' is not assignable to type 'number'");
 });
 
-Deno.test("nothing from outside its folder is read", async () => {
+Deno.test("the library reads no file outside its folder", async () => {
   await using folder = await newFolder({ "push.ts": PRODUCER });
   const { modules } = JSON.parse((await folder.run("info", "--json", "push.ts")).stdout) as {
     modules: { specifier: string; error?: string }[];
@@ -86,7 +86,7 @@ Deno.test("nothing from outside its folder is read", async () => {
   assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
 });
 
-Deno.test("the first program of the guide runs as it is written, and stops on a signal", async () => {
+Deno.test("the first program of the guide runs unchanged, and stops on a signal", async () => {
   await using folder = await newFolder({});
   const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
   const [, code] = /```ts ignore\n(import .*?)```/s.exec(guide)!;

@@ -35,12 +35,12 @@ function messages(log: string): string[] {
 
 const LIFE = ["Ready", "Welcome, Ada", "Done", "Stopping", "Stopped"];
 
-Deno.test("a program's server logs on stderr as jobs run does, without being asked", async () => {
+Deno.test("an embedded worker logs on stderr by default, as jobs run does", async () => {
   const { exit, stdout, stderr } = await runProgram("await serve();");
   assertEquals([exit, stdout, messages(stderr)], [0, "", LIFE]);
 });
 
-Deno.test("level and format are for the program to say, as options or as settings; false says nothing", async () => {
+Deno.test("the program sets level and format by options or settings, and false turns the log off", async () => {
   const { stderr: pretty } = await runProgram(`await serve({ log: { format: "pretty" } });`);
   assertMatch(pretty, /^\d{4}-\d\d-\d\d .* INFO {2}processor Welcome, Ada class=Welcome /m);
   assertEquals((await runProgram(`await serve({ log: { level: "error" } });`)).stderr, "");
@@ -48,14 +48,14 @@ Deno.test("level and format are for the program to say, as options or as setting
   assertEquals((await runProgram(`await serve({ log: false });`)).stderr, "");
 });
 
-Deno.test("a log file is opened anew by the next server of the same program", async () => {
+Deno.test("the next worker of the same program opens the log file again", async () => {
   await using folder = await temporaryFolder();
   const again = `await serve({ log: { file: "log" } }); await serve({ log: { file: "log" } });`;
   const { stderr } = await runProgram(again, folder.path);
   assertEquals([messages(await Deno.readTextFile(`${folder.path}/log`)), stderr], [[...LIFE, ...LIFE], ""]);
 });
 
-Deno.test("a program that has configured LogTape gets the lines, and may not ask for another log", async () => {
+Deno.test("a program that has configured LogTape receives the lines, and must not pass log options", async () => {
   const own = `import { configureSync } from "@logtape/logtape";
     const sink = ({ category, rawMessage }) => category[0] === "jobs" && console.log(category[1], rawMessage);
     configureSync({ sinks: { sink }, loggers: [{ category: [], sinks: ["sink"] }] });`;
@@ -71,7 +71,7 @@ Deno.test("a program that has configured LogTape gets the lines, and may not ask
   );
 });
 
-Deno.test("a misspelt option is named at the start", async () => {
+Deno.test("a misspelled option causes a warning at the start", async () => {
   const { stderr } = await runProgram(
     `await serve({}, [defineJob("Welcome", () => {}, { retrys: 3, log_level: "error" })]);`,
   );
@@ -81,7 +81,7 @@ Deno.test("a misspelt option is named at the start", async () => {
   );
 });
 
-Deno.test("an error that is a Snooze by name alone snoozes its job, and the log says what it lacks", async () => {
+Deno.test("an error that is a Snooze only by name snoozes its job, and the log has the missing field", async () => {
   const { stderr } = await runProgram(`
     const { promise: thrown, resolve } = Promise.withResolvers();
     const later = defineJob("Later", () => {

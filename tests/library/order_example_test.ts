@@ -26,7 +26,7 @@ Deno.test("an order without an answer is refunded after its time, once", async (
   assertEquals(test.ran.filter((name) => name === "refund"), ["refund"]);
 });
 
-Deno.test("an order that cannot be reserved is refunded after three attempts, also when the worker dies then", async () => {
+Deno.test("an order that cannot be reserved is refunded after three attempts, also if the worker dies at that moment", async () => {
   const { reserve } = shop;
   let attempts = 0;
   shop.reserve = () => {
@@ -47,7 +47,7 @@ Deno.test("an order that cannot be reserved is refunded after three attempts, al
   }
 });
 
-Deno.test("a crash between a charge and its being remembered charges again, with the same key", async () => {
+Deno.test("a crash between a charge and its record charges again, with the same key", async () => {
   const { charge } = shop;
   const keys: string[] = [];
   shop.charge = (id: number, options: { idempotencyKey: string }) => {

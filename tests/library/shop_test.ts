@@ -25,7 +25,7 @@ Deno.test("an order is charged despite outages, and its receipt is sent once", a
 });
 
 for (const kind of ["sqlite", "redis"] as const) {
-  Deno.test(`the shop runs by one command, on ${kind}`, async () => {
+  Deno.test(`the example shop runs by one command, on ${kind}`, async () => {
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const root = new URL("../../", import.meta.url).pathname;
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

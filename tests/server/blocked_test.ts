@@ -19,7 +19,7 @@ const SPIN = `
 const GAVE_BACK = "Gave back jobs that had not started: the event loop was blocked";
 
 for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
-  Deno.test(`while a handler blocks the event loop, jobs that have not started run elsewhere, each once and in order: on ${kind}`, async () => {
+  Deno.test(`while a handler blocks the event loop, jobs that have not started run on another worker, each once and in order: on ${kind}`, async () => {
     await using redis = kind === "SQLite" ? undefined : await startRedis({ aof: "always" });
     await using bench = await Bench.open(redis?.url);
     const module = `${bench.folder}/spin.js`;

@@ -28,7 +28,7 @@ async function blame(store: Store, fields: Record<string, unknown> = {}): Promis
 }
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`a buried job has an error and a record, its hook is called, and the log names it, on ${kind}`, async () => {
+  Deno.test(`a job that killed its workers is dead with an error and a record, its hook is called, and the log names it, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const jid = await blame(bench.store);
@@ -70,7 +70,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("shows a buried job like any other dead job: in the dashboard, in /metrics, and to Sidekiq", async () => {
+Deno.test("such a job is shown like any other dead job: in the dashboard, in /metrics, and to Sidekiq", async () => {
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   const jid = await blame(bench.store);
@@ -109,7 +109,7 @@ Deno.test("shows a buried job like any other dead job: in the dashboard, in /met
   });
 });
 
-Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () => {
+Deno.test("such a job is dropped if it has dead: false", async () => {
   await using bench = await Bench.open();
   const jid = await blame(bench.store, { dead: false });
   const server = await startServer({ store: bench.url, settings: settings(`${bench.folder}/log`) });
@@ -118,7 +118,7 @@ Deno.test("a doomed job is dropped if it asks not to be kept in dead", async () 
   assertEquals((await bench.store.admin.page({ in: "dead" })).entries, []);
 });
 
-Deno.test("--processes says how the worker was killed", async () => {
+Deno.test("--processes reports how the worker was killed", async () => {
   await using bench = await Bench.open();
   // The first death is the last: it has been to blame twice.
   const jid = await bench.push("Crash", [bench.notes], { suspected: 1, rescues: 2 });

@@ -19,7 +19,7 @@ const CAUSES = [
   "2 of 2: Error: connect ECONNREFUSED 127.0.0.1",
 ];
 
-Deno.test("the causes of a failure are in the job, its record, the log and jobs show, also of an isolated job", async () => {
+Deno.test("the causes of a failure are in the job, its record, the log and jobs show, also for an isolated job", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/module.js`;
   await Deno.writeTextFile(module, HANDLERS);

@@ -11,7 +11,7 @@ import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["sqlite", "redis"] as const) {
-  Deno.test(`a server leaves its measures behind when it ends; of many processes they are added up (${kind})`, async () => {
+  Deno.test(`a worker stores its class metrics when it ends, and the metrics of several workers are added up (${kind})`, async () => {
     await using stack = new AsyncDisposableStack();
     const url = kind === "redis" ? stack.use(await startRedis()).url : undefined;
     const bench = stack.use(await Bench.open(url));
@@ -44,7 +44,7 @@ function recorderOn(measure: (measurements: readonly ClassMetrics[]) => Promise<
   };
 }
 
-Deno.test("it writes in the last seconds of each minute, and nothing when nothing was performed", async () => {
+Deno.test("class metrics are stored in the last seconds of each minute, and not after a minute without jobs", async () => {
   const written: (readonly ClassMetrics[])[] = [];
   const { clock, counters, recorder } = recorderOn((measurements) => {
     written.push(measurements);
@@ -66,7 +66,7 @@ Deno.test("it writes in the last seconds of each minute, and nothing when nothin
   assertEquals(written.map((all) => all.map((one) => [one.class, one.processed])), [[["Hard", 1]]]);
 });
 
-Deno.test("what cannot be written is gone, and said once; it is said when it can be written again", async () => {
+Deno.test("class metrics that cannot be stored are dropped with one warning, and the recovery is logged", async () => {
   let isAway = true;
   let written = 0;
   const { counters, log, recorder } = recorderOn((measurements) => {
@@ -88,7 +88,7 @@ Deno.test("what cannot be written is gone, and said once; it is said when it can
   ]);
 });
 
-Deno.test("where the end did not wait for the store, it is said that the last measures are gone", () => {
+Deno.test("a stop that did not wait for the store logs that the last class metrics are lost", () => {
   const { counters, log, recorder } = recorderOn(() => new Promise(() => {}));
   recorder.abandon();
   assertEquals(log.said, [], "nothing was to be written");

@@ -16,7 +16,7 @@ Apart.options = { isolate: true, queue: "other" };
 `;
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`jobs push honours what a handler says, on ${kind}`, async () => {
+  Deno.test(`jobs push applies the options of a handler, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const handlers = `${bench.folder}/careful.js`;

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { MORTAL } from "../support/process.ts";
 
-Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were leased", async () => {
+Deno.test("kill -9 during 5,000 jobs loses none, and repeats only running ones", async () => {
   await using bench = await Bench.open();
   const total = 5_000;
   const server = await bench.server(["-c", "10"], MORTAL);
@@ -40,7 +40,7 @@ Deno.test("kill -9 amid 5,000 jobs loses none, and repeats only those that were 
   );
 });
 
-Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly once", async () => {
+Deno.test("two workers and four pushers on one file perform 20,000 jobs exactly once", async () => {
   await using bench = await Bench.open();
   const total = 20_000;
   await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
@@ -58,7 +58,7 @@ Deno.test("two servers and four pushers on one file: 20,000 jobs, each exactly o
   assertEquals(new Set(notes).size, total);
 });
 
-Deno.test("a job that kills its worker within milliseconds goes to dead after 3 rescues, and its neighbours run", async () => {
+Deno.test("a job that kills its worker within milliseconds is dead after 3 rescues, and other jobs run", async () => {
   await using bench = await Bench.open();
   const env = { JOBS_HEARTBEAT_TIMEOUT: "2s" };
   await using _rescuer = await bench.server(["-q", "other"], env);
@@ -82,7 +82,7 @@ Deno.test("a job that kills its worker within milliseconds goes to dead after 3 
   for (const { jid } of neighbours) assert(notes.includes(jid!));
 });
 
-Deno.test("a process that was frozen past its heartbeat cannot settle what it no longer owns", async () => {
+Deno.test("a worker that was frozen past its heartbeat timeout cannot settle jobs that it has lost", async () => {
   await using bench = await Bench.open();
   const frozen = await bench.server(["-c", "1"], MORTAL);
   await using _frozen = frozen;
@@ -118,7 +118,7 @@ Deno.test("a handler that blocks the event loop does not lose its lease", async 
   await blocked.logged("Event loop was blocked: a handler did not yield");
 });
 
-Deno.test("nothing a handler does brings the process down", async () => {
+Deno.test("no error of a handler ends the worker", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "10"]);
   const thrown = await bench.push("ThrowNull", [], { retry: 0 });

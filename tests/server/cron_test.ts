@@ -146,7 +146,7 @@ async function singleton(bench: Bench): Promise<void> {
   }
 }
 
-Deno.test("a singleton whose process is killed runs again after rescue, and never two at once", async () => {
+Deno.test("a singleton whose worker is killed runs again after its rescue, and never twice at once", async () => {
   await Promise.all([onSqlite(singleton), onRedis(singleton)]);
 });
 
@@ -161,11 +161,11 @@ async function replace(bench: Bench): Promise<void> {
   assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "to be replaced is no failure");
 }
 
-Deno.test("the job before is cancelled where a later one replaces it", async () => {
+Deno.test("the previous job is cancelled when a later run replaces it", async () => {
   await Promise.all([onSqlite(replace), onRedis(replace)]);
 });
 
-Deno.test("a configuration that is read again changes, adds and removes entries; one that is wrong changes nothing", async () => {
+Deno.test("a configuration that is read again changes, adds and removes entries; an invalid one changes nothing", async () => {
   await using bench = await Bench.open();
   const file = `${bench.folder}/jobs.json`;
   const write = (cron: unknown) => Deno.writeTextFile(file, JSON.stringify({ cron }));
@@ -187,7 +187,7 @@ Deno.test("a configuration that is read again changes, adds and removes entries;
   assertEquals((await bench.store.cron.read()).entries.map(({ name }) => name), ["b", "c"]);
 });
 
-Deno.test("a server does not start with a crontab that is wrong, and says everything that is", async () => {
+Deno.test("a worker does not start with an invalid crontab, and lists all problems", async () => {
   await using bench = await Bench.open();
   await using server = serve(bench, [
     entry("a", { rule: "0 0 31 2 *" }),
@@ -208,7 +208,7 @@ Deno.test("a server does not start with a crontab that is wrong, and says everyt
   }
 });
 
-Deno.test("an entry for every process is performed by each, past the store", async () => {
+Deno.test("every worker performs an everyProcess entry itself, without the store", async () => {
   await using bench = await Bench.open();
   const crontab = [entry("house", { every: "1s", class: "Long", args: [bench.notes, 0], everyProcess: true })];
   await using one = serve(bench, crontab);
@@ -218,7 +218,7 @@ Deno.test("an entry for every process is performed by each, past the store", asy
   assertEquals((await bench.store.admin.stats()).processed, 0);
 });
 
-Deno.test("one that every process performs is given the time of a stop, and is then aborted", async () => {
+Deno.test("an everyProcess run has the shutdown timeout to end, and is then aborted", async () => {
   await using bench = await Bench.open();
   const crontab = [entry("house", { every: "1s", class: "Endless", args: [bench.notes], everyProcess: true })];
   await using server = serve(bench, crontab, { JOBS_SHUTDOWN_TIMEOUT: "0.1s" });

@@ -7,7 +7,7 @@ import { startRedis } from "../support/redis.ts";
 import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`--burst performs what there is, and what that pushes, and ends, on ${kind}`, async () => {
+  Deno.test(`--burst performs all jobs and the jobs that these push, and ends, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const module = `${bench.folder}/module.js`;
@@ -35,7 +35,7 @@ Deno.test("--burst on empty queues ends at once", async () => {
   assertEquals((await server.status()).code, 0);
 });
 
-Deno.test("--max-jobs performs so many, takes no more, and ends", async () => {
+Deno.test("--max-jobs performs this many jobs, takes no more, and ends", async () => {
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 500 }, () => []) });
   await using server = await bench.server(["--max-jobs", "123"]);
@@ -44,7 +44,7 @@ Deno.test("--max-jobs performs so many, takes no more, and ends", async () => {
   assertEquals({ processed, enqueued, leased }, { processed: 123, enqueued: 377, leased: 0 });
 });
 
-Deno.test("--max-idle ends when nothing has come for so long", async () => {
+Deno.test("--max-idle ends after this long without a job", async () => {
   await using bench = await Bench.open();
   const jid = await bench.push("Sleep", [bench.notes, 800]);
   await using server = await bench.server(["--max-idle", "400ms"]);
@@ -57,7 +57,7 @@ const TAKEN = `jobs: A live worker has the name "mail"; choose another with --na
 const WAITING = "Waiting until the worker that has the name is offline";
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`refuses a name while a live worker has it, and waits for it after kill -9, on ${kind}`, async () => {
+  Deno.test(`rejects a name while a live worker has it, and waits for it after kill -9, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     // Long enough for a worker to start on a busy machine before the first one's heartbeat expires.
@@ -102,7 +102,7 @@ Deno.test("a stop ends the wait for a name at once", async () => {
   assertEquals((await second.status()).code, 0);
 });
 
-Deno.test("--pid-file has the process number, is removed at the end, and refused while that process is alive", async () => {
+Deno.test("--pid-file has the process ID, is removed at the end, and is rejected while that process is alive", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/pid`;
   await using first = await bench.server(["--pid-file", path]);
@@ -119,7 +119,7 @@ Deno.test("--pid-file has the process number, is removed at the end, and refused
   assert(!await Deno.stat(path).then(() => true, () => false));
 });
 
-Deno.test("a process that is alive keeps its pidfile, also when its name looks like the state of a dead one", async () => {
+Deno.test("a live process keeps its pidfile, even if its name looks like the state of a dead process", async () => {
   await using folder = await temporaryFolder();
   const path = `${folder.path}/pid`;
   const shell = new Deno.Command("sh", {
@@ -138,7 +138,7 @@ Deno.test("a process that is alive keeps its pidfile, also when its name looks l
   assertEquals(await Deno.readTextFile(path), `${Deno.pid}\n`);
 });
 
-Deno.test("a pidfile that holds something else, or cannot be written, is one clear line", async () => {
+Deno.test("a pidfile with other content, or one that cannot be written, is an error in one clear line", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/notes.txt`;
   await Deno.writeTextFile(path, "precious");

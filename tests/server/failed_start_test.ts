@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
 
 for (const { what, args, code, says } of CASES) {
   for (const [how, more] of [["", []], [", with --processes", ["--processes", "2"]]] as const) {
-    Deno.test(`${what} ends a start${how}: one line, ${code}, and nothing is left behind`, async () => {
+    Deno.test(`${what} ends a start${how} with one line and code ${code}, and leaves nothing behind`, async () => {
       await using bench = await Bench.open();
       using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
       const { port } = taken.addr as Deno.NetAddr;
@@ -68,7 +68,7 @@ for (const { what, args, code, says } of CASES) {
   }
 }
 
-Deno.test("a worker without free file descriptors starts once it has some", async () => {
+Deno.test("a worker without free file descriptors starts when it has some", async () => {
   await using bench = await Bench.open();
   const hog = `${bench.folder}/hog.js`;
   await Deno.writeTextFile(

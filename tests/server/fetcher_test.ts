@@ -14,7 +14,7 @@ import type { ServerStore } from "../../src/store/port/store.ts";
 /** No lease is ever lost. */
 const SURE = { isSure: true, confirm: () => Promise.resolve() };
 
-Deno.test("sends the request for more jobs before the jobs taken ahead are done, however quick they are", async () => {
+Deno.test("requests more jobs before the jobs taken ahead are done, however short they are", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   await new Client({ store }).pushBulk({ class: "Noop", args: Array.from({ length: 200 }, () => []) });
@@ -52,7 +52,7 @@ Deno.test("sends the request for more jobs before the jobs taken ahead are done,
   await processor;
 });
 
-Deno.test("names lost jobs by their jid, or as unreadable if the jid is no text", async () => {
+Deno.test("names lost jobs by their jid, or as unreadable if the jid isn't text", async () => {
   const clock = new FakeClock();
   const payloads = [`{"class":"A","args":[],"jid":"a"}`, `{"class":"A","args":[],"jid":{"toString":1}}`, "no JSON"];
   const leases = payloads.map((payload, i) => ({ token: `${i}`, queue: "default", payload }));

@@ -19,7 +19,7 @@ async function takeAway(bench: Bench, ends = ["", "-wal", "-shm"]): Promise<void
   for (const end of ends) await Deno.remove(path(bench) + end);
 }
 
-Deno.test("a server whose file was deleted says so in one line, and ends with an error", async () => {
+Deno.test("a worker whose store file was deleted logs one line and ends with an error", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-t", "0"]);
   const running = await bench.push("Wait", [bench.notes]);
@@ -35,7 +35,7 @@ Deno.test("a server whose file was deleted says so in one line, and ends with an
   );
 });
 
-Deno.test("a server whose file was replaced ends, and the next one performs what was pushed to the new file", async () => {
+Deno.test("a worker whose store file was replaced ends, and the next worker performs the jobs of the new file", async () => {
   await using bench = await Bench.open();
   await using quiet = await bench.server(["-t", "0"]);
   quiet.kill("SIGTSTP");
@@ -52,7 +52,7 @@ Deno.test("a server whose file was replaced ends, and the next one performs what
   await bench.noted("in the new file");
 });
 
-Deno.test("a push into a file that was deleted is refused, not lost", async () => {
+Deno.test("a push into a deleted store file is rejected, not lost", async () => {
   await using bench = await Bench.open();
   await bench.push("Note", [bench.notes]);
   await takeAway(bench);
@@ -64,7 +64,7 @@ Deno.test("a push into a file that was deleted is refused, not lost", async () =
   assertEquals(refused instanceof StoreError && refused.code, "gone");
 });
 
-Deno.test("a program whose server had to stop by itself lives on, though nobody waits for that; whoever asks is told", async () => {
+Deno.test("a program whose worker stopped with an error continues, and finished() rejects with that error", async () => {
   await using bench = await Bench.open();
   await using program = new Child("./embedding_child.ts", [bench.url]);
   assertEquals(await program.line(), "started");
@@ -108,7 +108,7 @@ async function openAlone() {
 }
 
 for (const ends of [["-wal", "-shm"], ["-wal"], ["-shm"]]) {
-  Deno.test(`a server whose ${ends.join(" and ")} was deleted ends, and what was in the log is kept`, async () => {
+  Deno.test(`a server whose ${ends.join(" and ")} was deleted ends, and the content of the log is kept`, async () => {
     await using alone = await openAlone();
     await alone.takeAway(ends);
     assertEquals((await alone.server.status()).code, 1);
@@ -122,7 +122,7 @@ for (const ends of [["-wal", "-shm"], ["-wal"], ["-shm"]]) {
   });
 }
 
-Deno.test("a push after a server's log was deleted outlives the end of that server", async () => {
+Deno.test("a push after the deletion of a worker's log survives the end of that worker", async () => {
   await using alone = await openAlone();
   // It does not look at its files meanwhile.
   alone.server.kill("SIGSTOP");

@@ -53,7 +53,7 @@ Deno.test("listens on no socket while its isolated processes run, and leaves no 
   assertEquals(await Array.fromAsync(Deno.readDir(temporary)), []);
 });
 
-Deno.test("isolated jobs wait while no file descriptor is free for a process, and run once there are some", async () => {
+Deno.test("isolated jobs wait while no file descriptor is free for a process, and run when some are", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES, "-c", "2"]);
   const pid = await warm(bench, server);
@@ -70,7 +70,7 @@ Deno.test("isolated jobs wait while no file descriptor is free for a process, an
   assertEquals(server.complaints.map(({ msg }) => msg), ["Can't start an isolated process, trying again"]);
 });
 
-Deno.test("isolate in the configuration takes any class there, and a horse is replaced after maxJobsPerIsolatedProcess", async () => {
+Deno.test("the setting isolate isolates any class, and a horse is replaced after maxJobsPerIsolatedProcess", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server(["--isolate", "Crash,Note", "-c", "1"], {
     JOBS_MAX_JOBS_PER_ISOLATED_PROCESS: "1",
@@ -81,7 +81,7 @@ Deno.test("isolate in the configuration takes any class there, and a horse is re
   await bench.noted("after");
 });
 
-Deno.test("a job whose horse never gets ready ends at its timeout all the same", async () => {
+Deno.test("a job whose horse never becomes ready ends at its timeout", async () => {
   await using bench = await Bench.open();
   const handlers = `${bench.folder}/stuck.js`;
   await Deno.writeTextFile(
@@ -117,7 +117,7 @@ Deno.test("an isolated endless loop leaves the worker's event loop free, and is 
   await bench.until(async () => !await isRunning(Number(pids.at(-1))));
 });
 
-Deno.test("a handler that listens ends at its timeout by itself, and its horse goes on", async () => {
+Deno.test("a handler that handles its signal ends at its timeout, and its horse continues", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES, "-c", "1"], { JOBS_KILL_AFTER: "1h" });
   const pid = await warm(bench, server);
@@ -130,7 +130,7 @@ Deno.test("a handler that listens ends at its timeout by itself, and its horse g
   await bench.until(async () => await ran() === 2, "it performs the next one");
 });
 
-Deno.test("a horse that crashes, exits or eats too much fails its own job only, and says how", async () => {
+Deno.test("a horse that crashes, exits or uses too much memory fails only its job, with the kind of end", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES, "--max-memory", "300M"]);
   const neighbour = await bench.push("ListenAway", [bench.notes]);
@@ -162,7 +162,7 @@ Deno.test("a horse that crashes, exits or eats too much fails its own job only, 
   await server.logged("Failed for good, moved to dead", {}, 3);
 });
 
-Deno.test("what a handler says, pushes and throws in a horse comes back", async () => {
+Deno.test("the log lines, pushes and errors of a handler in a horse reach the worker", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES]);
   const jid = await bench.push("Talk", [bench.notes, 12345678901234567890n]);
@@ -178,7 +178,7 @@ Deno.test("what a handler says, pushes and throws in a horse comes back", async 
   await bench.noted("args 12345678901234567890");
 });
 
-Deno.test("a verdict is heard from a horse as from anywhere", async () => {
+Deno.test("Discard, Kill and Snooze work in a horse", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([HORSES]);
   const snoozed = await bench.push("Verdict", ["Snooze"]);
@@ -189,7 +189,7 @@ Deno.test("a verdict is heard from a horse as from anywhere", async () => {
   await bench.until(async () => (await bench.store.admin.find([discarded])).length === 0);
 });
 
-Deno.test("no horse outlives its parent, though its handler spins and the parent was killed", async () => {
+Deno.test("no horse outlives its parent, even if its handler spins and the parent is killed", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES, "-c", "2"]);
   await bench.push("Spin", [bench.notes]);
@@ -199,7 +199,7 @@ Deno.test("no horse outlives its parent, though its handler spins and the parent
   for (const pid of pids) await bench.until(async () => !await isRunning(pid), `${pid} is gone`);
 });
 
-Deno.test("at a stop, isolated jobs go back to their queue and their horses end", async () => {
+Deno.test("a stop returns isolated jobs to their queue and ends their horses", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([HORSES, "-t", "100ms"], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Spin", [bench.notes]);
@@ -211,7 +211,7 @@ Deno.test("at a stop, isolated jobs go back to their queue and their horses end"
   assertEquals(server.lines.filter((line) => line.msg.startsWith("Failed")), []);
 });
 
-Deno.test("handlers that load here and not in a horse fail their jobs with one clear line", async () => {
+Deno.test("handlers that load in the worker but not in a horse fail their jobs with one clear line", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/once.js`;
   await Deno.writeTextFile(
@@ -228,7 +228,7 @@ Deno.test("handlers that load here and not in a horse fail their jobs with one c
   await bench.noted("the rest runs");
 });
 
-Deno.test("a job waits if its module exports the class here and not in an isolated process", async () => {
+Deno.test("a job waits if its module exports the class in the worker but not in an isolated process", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/half.js`;
   await Deno.writeTextFile(
@@ -248,7 +248,7 @@ Deno.test("a job waits if its module exports the class here and not in an isolat
   await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "scheduled", "it waits");
 });
 
-Deno.test("isolate naming a class that nobody handles is one clear line, and no start", async () => {
+Deno.test("isolate with a class that has no handler fails the start with one clear line", async () => {
   await using bench = await Bench.open();
   const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Nobody", "--store", bench.url]);
   assertEquals(code, 1);

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 
-Deno.test("a worker performs 45 queued jobs of 900 kB at once, and its heartbeats don't carry them", async () => {
+Deno.test("a worker performs 45 queued jobs of 900 kB at once, and its heartbeats don't contain their payloads", async () => {
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   const filler = "x".repeat(900_000);

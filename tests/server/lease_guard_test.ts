@@ -92,7 +92,7 @@ const STORES: Readonly<Record<string, (stack: AsyncDisposableStack) => Promise<s
 };
 
 for (const [name, open] of Object.entries(STORES)) {
-  Deno.test(`a worker that wakes up from a freeze starts none of the jobs that were rescued meanwhile, on ${name}`, async () => {
+  Deno.test(`a worker that continues after a freeze starts none of the jobs that were rescued, on ${name}`, async () => {
     await using stack = new AsyncDisposableStack();
     const t = await lab(await open(stack), stack);
     await t.sleep();
@@ -107,7 +107,7 @@ for (const [name, open] of Object.entries(STORES)) {
     assertEquals(t.launcher.counts().leasesLost, 1 + AHEAD);
   });
 
-  Deno.test(`a worker that wakes up and has lost nothing starts the jobs that it has taken, each once, on ${name}`, async () => {
+  Deno.test(`a worker that continues and has lost no job starts the jobs that it has taken, each once, on ${name}`, async () => {
     await using stack = new AsyncDisposableStack();
     const t = await lab(await open(stack), stack);
     await t.sleep();
@@ -143,7 +143,7 @@ function owning() {
   return { ownership, clock, calls, goAway: (away: boolean) => isAway = away };
 }
 
-Deno.test("ownership is sure for one heartbeat timeout after a heartbeat was sent, by both clocks", async () => {
+Deno.test("ownership is certain for one heartbeat timeout after a heartbeat was sent, by both clocks", async () => {
   const t = owning();
   await t.clock.advance(19_999);
   assert(t.ownership.isSure);
@@ -162,7 +162,7 @@ Deno.test("ownership is sure for one heartbeat timeout after a heartbeat was sen
   assert(!t.ownership.isSure, "which hides nothing");
 });
 
-Deno.test("after a lapse, ownership is sure when a heartbeat was sent and then the leases were compared", async () => {
+Deno.test("after a lapse, ownership is certain when a heartbeat was sent and then the leases were compared", async () => {
   const t = owning();
   t.ownership.beat(momentOf(t.clock), true);
   assert(!t.ownership.isSure);

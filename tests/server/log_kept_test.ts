@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { until } from "../support/eventually.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 
-Deno.test("a process that pushes and ends takes nothing away from the server that goes on", async () => {
+Deno.test("a process that pushes and ends does not remove the log of a running worker", async () => {
   await using folder = await temporaryFolder();
   // Nobody but these processes has the store open: the one who pushes could take itself for the last one.
   const store = `sqlite:${folder.path}/jobs.db`;

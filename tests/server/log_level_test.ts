@@ -6,7 +6,7 @@ import { jobs } from "../support/process.ts";
 
 const DEAF = "Handler ignores its signal and keeps running: only isolate: true can end it";
 
-Deno.test("a job that says so leaves no line below its level, a horse's neither; others do", async () => {
+Deno.test("a job with log_level logs no line below it, also in a horse; other jobs do", async () => {
   await using bench = await Bench.open();
   const file = `${bench.folder}/h.js`;
   await Deno.writeTextFile(
@@ -50,7 +50,7 @@ Hushed.options = { retry: 5, log_level: "error" };
 export const Release = () => release();
 `;
 
-Deno.test("what the server says about a job is dropped below the job's level, too; what buries it is an error and stays", async () => {
+Deno.test("the worker's lines about a job are dropped below its log_level, except the error that it is dead", async () => {
   await using bench = await Bench.open();
   const file = `${bench.folder}/h.js`;
   await Deno.writeTextFile(file, MODULE.replace("HANDLERS", bench.handlers));
@@ -96,7 +96,7 @@ Deno.test("what the server says about a job is dropped below the job's level, to
   assertEquals(said(buried), [[burial], [burial], [burial]]);
 });
 
-Deno.test("a handler that discards its job alarms nobody; one that fails does", async () => {
+Deno.test("a discarded job logs no warning, and a failed one does", async () => {
   await using bench = await Bench.open();
   const handlers = `${bench.folder}/discard.js`;
   await Deno.writeTextFile(

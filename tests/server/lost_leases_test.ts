@@ -91,14 +91,14 @@ function lab(...tokens: string[]) {
   return { lostLeases, tokens, answers, lost, log, counters, asked: () => asked };
 }
 
-Deno.test("asks the store once after a lapse", async () => {
+Deno.test("reads the leases once after a lapse", async () => {
   const t = lab("a", "b");
   for (const lapsed of [false, true, false, false, false]) await t.lostLeases.beat(lapsed);
   assertEquals(t.asked(), 1);
   assertEquals(t.lost, []);
 });
 
-Deno.test("joins a question that was asked after the last heartbeat, and asks again after another one", async () => {
+Deno.test("shares a read that began after the last heartbeat, and reads again after the next one", async () => {
   const t = lab("a", "b");
   const first = t.lostLeases.beat(true);
   await Promise.all([t.lostLeases.dropLost(), t.lostLeases.suspect(), first]);
@@ -110,7 +110,7 @@ Deno.test("joins a question that was asked after the last heartbeat, and asks ag
   assertEquals([t.asked(), t.lost], [3, ["a"]]);
 });
 
-Deno.test("repeats a question that failed, although an earlier one was answered after it was asked", async () => {
+Deno.test("repeats a read that failed, although an earlier read ended after it began", async () => {
   const t = lab("a", "b");
   t.answers.push(["a", "b"], new StoreError("unavailable", "away"), ["b"]);
   await Promise.all([t.lostLeases.suspect(), t.lostLeases.beat(true)]);
@@ -118,7 +118,7 @@ Deno.test("repeats a question that failed, although an earlier one was answered 
   assertEquals([t.asked(), t.lost], [3, ["a"]]);
 });
 
-Deno.test("asks again with the next heartbeat if the store fails", async () => {
+Deno.test("reads again with the next heartbeat if the store fails", async () => {
   const t = lab("a", "b");
   t.answers.push(new StoreError("unavailable", "away"), new StoreError("unavailable", "away"), ["b"]);
   for (const lapsed of [true, false, false]) await t.lostLeases.beat(lapsed);
@@ -126,7 +126,7 @@ Deno.test("asks again with the next heartbeat if the store fails", async () => {
   assertEquals(t.log.said, [`warn ${LOST}`]);
 });
 
-Deno.test("doesn't count a job as lost that is settled while the store answers", async () => {
+Deno.test("doesn't count a job as lost that is settled while the store replies", async () => {
   const t = lab("lost", "settled");
   t.answers.push([]);
   const looked = t.lostLeases.beat(true);
@@ -137,7 +137,7 @@ Deno.test("doesn't count a job as lost that is settled while the store answers",
   assertEquals(t.log.lines.map(({ fields }) => fields), [{ count: 1, jids: "jid of lost" }]);
 });
 
-Deno.test("logs an unexpected error with its stack, and asks again", async () => {
+Deno.test("logs an unexpected error with its stack, and reads again", async () => {
   const t = lab("a", "b");
   t.answers.push(new TypeError("unexpected"), ["b"]);
   await t.lostLeases.beat(true);

@@ -73,7 +73,7 @@ function exchangeAmong(count: number) {
   };
 }
 
-Deno.test("Who asks is told what the others have counted, whatever their classes are called", async () => {
+Deno.test("a member receives the counts of the others, for any class names", async () => {
   await using site = exchangeAmong(3);
   const first = await site.join(1, counted(1));
   await site.join(2, counted(2));
@@ -84,7 +84,7 @@ Deno.test("Who asks is told what the others have counted, whatever their classes
   assertEquals([endings.done, run.sum, wait.sum, run.counts.length], [1, 0.02, 3, run.bounds.length + 1]);
 });
 
-Deno.test("Two askings at once each have their answers", async () => {
+Deno.test("two requests at once each receive their replies", async () => {
   await using site = exchangeAmong(2);
   const first = await site.join(1, counted(1));
   const second = await site.join(2, counted(2));
@@ -92,7 +92,7 @@ Deno.test("Two askings at once each have their answers", async () => {
   assertEquals(told.map(([one]) => [one!.process, one!.counts?.rescued]), [[2, 2], [2, 2], [1, 1]]);
 });
 
-Deno.test("One that does not answer is waited for two seconds; what it says later is nobody's", async () => {
+Deno.test("a member that does not reply delays the counts by two seconds, and its late reply is ignored", async () => {
   await using site = exchangeAmong(3);
   const first = await site.join(1, counted(1));
   await site.join(2, counted(2));
@@ -117,7 +117,7 @@ Deno.test("One that does not answer is waited for two seconds; what it says late
   assertEquals(rescued(await first.counts()), [2, 9]);
 });
 
-Deno.test("One that is just being started is not waited for, and neither is one of another version listened to", async () => {
+Deno.test("a member that is starting is not waited for, and a member of another version is ignored", async () => {
   await using site = exchangeAmong(3);
   const first = await site.join(1, counted(1));
   await site.answering(2, (frame, say) => {
@@ -127,7 +127,7 @@ Deno.test("One that is just being started is not waited for, and neither is one 
   assertEquals(await first.counts(), [{ process: 2, counts: undefined }, { process: 3, counts: undefined }]);
 });
 
-Deno.test("A member reports that it takes jobs", async () => {
+Deno.test("a member reports that it takes jobs", async () => {
   await using site = exchangeAmong(2);
   const first = await site.join(1, counted(1));
   const second = await site.join(2, counted(2));
@@ -139,7 +139,7 @@ Deno.test("A member reports that it takes jobs", async () => {
   assertEquals(site.ready, [2, 1]);
 });
 
-Deno.test("A member whose parent has ended has no peers; with one that lives, a socket that is gone is an error", async () => {
+Deno.test("a member without a parent has no peers, and a missing socket of a live parent is an error", async () => {
   const options = { counts: () => counted(0), clock: new FakeClock(), onEnd: () => {} };
   const told = { index: 1, address: "/nowhere/socket", token: "" };
   // No process has the number -1.

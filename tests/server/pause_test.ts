@@ -5,7 +5,7 @@ import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`jobs pause stops one queue or all, and jobs resume lets them go, on ${kind}`, async () => {
+  Deno.test(`jobs pause pauses one queue or all, and jobs resume resumes them, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const command = (...args: string[]) => jobs([...args, "--store", bench.url]);

@@ -25,7 +25,7 @@ const QUICK = { runMs: 10 };
 const CRASH = { runMs: 5, kills: true };
 
 onBothStores(
-  "a job that kills its worker within milliseconds ends in dead after 3 rescues, and its neighbours run",
+  "a job that kills its worker within milliseconds is dead after 3 rescues, and other jobs run",
   { behaviours: { Quick: QUICK, Crash: CRASH } },
   async (lab) => {
     const before = await lab.push("Quick", 5);
@@ -42,7 +42,7 @@ onBothStores(
 );
 
 onBothStores(
-  "a job that kills its worker after seconds ends in dead, and its neighbours run, though they take a minute",
+  "a job that kills its worker after seconds is dead in the end, and other jobs of a minute run",
   { behaviours: { Long: { runMs: MINUTE }, Crash: { runMs: 3 * SECOND, kills: true } } },
   async (lab) => {
     const before = await lab.push("Long", 4);
@@ -56,7 +56,7 @@ onBothStores(
 );
 
 onBothStores(
-  "of several such jobs and several workers, just those end in dead",
+  "of several such jobs and several workers, only these jobs are dead in the end",
   {
     behaviours: { Quick: QUICK, Long: { runMs: 40 * SECOND }, Crash: CRASH, Late: { runMs: 7 * SECOND, kills: true } },
   },

@@ -21,7 +21,7 @@ async function serve(bench: Bench, args: readonly string[] = [], env = {}): Prom
   return server;
 }
 
-Deno.test("--processes keeps so many running, with one pidfile and numbered names; TERM stops them all", async () => {
+Deno.test("--processes keeps this many workers running, with one pidfile and numbered names; TERM stops all", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/pid`;
   await using server = await serve(bench, ["--pid-file", path, "--name", "mail"]);
@@ -37,7 +37,7 @@ Deno.test("--processes keeps so many running, with one pidfile and numbered name
   for (const { pid } of processes) assert(!await isRunning(pid));
 });
 
-Deno.test("a process that dies is started again, and its job runs again", async () => {
+Deno.test("a worker that dies is started again, and its job runs again", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench, [], MORTAL);
   const before = await pids(bench);
@@ -53,7 +53,7 @@ Deno.test("a process that dies is started again, and its job runs again", async 
 });
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`a process that dies by kill -9 has its name again at once, on ${kind}`, async () => {
+  Deno.test(`a worker that dies by kill -9 has its name again at once, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     // With it, the dead one counts as alive for longer than any test takes.
@@ -73,7 +73,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("HUP replaces the processes one at a time, and there is always one that takes jobs", async () => {
+Deno.test("HUP replaces the workers one at a time, and at least one takes jobs at any time", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench);
   const before = await pids(bench);
@@ -90,7 +90,7 @@ Deno.test("HUP replaces the processes one at a time, and there is always one tha
   assertEquals((await bench.store.admin.stats()).failed, 0);
 });
 
-Deno.test("signals are passed on: TSTP makes all quiet, CONT lets them take again", async () => {
+Deno.test("the parent forwards signals: TSTP makes all workers quiet, CONT resumes them", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench);
   server.kill("SIGTSTP");
@@ -99,7 +99,7 @@ Deno.test("signals are passed on: TSTP makes all quiet, CONT lets them take agai
   await bench.until(async () => (await pids(bench)).length === 2);
 });
 
-Deno.test("no process outlives its parent: killed with kill -9, the others stop in order", async () => {
+Deno.test("no worker outlives its parent: after kill -9 of the parent, the workers stop in order", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench);
   const children = await pids(bench);
@@ -111,7 +111,7 @@ Deno.test("no process outlives its parent: killed with kill -9, the others stop 
   assertEquals(await bench.store.workers.list(), []);
 });
 
-Deno.test("no process outlives its parent while it waits for its name", async () => {
+Deno.test("no worker outlives its parent while it waits for its name", async () => {
   await using bench = await Bench.open();
   await using dead = await bench.server(["--name", "mail.1"]);
   dead.kill("SIGKILL");
@@ -126,7 +126,7 @@ Deno.test("no process outlives its parent while it waits for its name", async ()
   }
 });
 
-Deno.test("a process that blocks its event loop doesn't outlive a parent killed with kill -9, others stop in order", async () => {
+Deno.test("a worker that blocks its event loop doesn't outlive a parent killed with kill -9, and others stop in order", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench, ["-t", "500ms", "-c", "1"]);
   const children = await pids(bench);
@@ -143,7 +143,7 @@ Deno.test("a process that blocks its event loop doesn't outlive a parent killed 
   assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [spinning]);
 });
 
-Deno.test("the parent listens on no socket while its processes run, and leaves no file behind", async () => {
+Deno.test("the parent listens on no socket while its workers run, and leaves no file behind", async () => {
   await using bench = await Bench.open();
   const temporary = `${bench.folder}/tmp`;
   await Deno.mkdir(temporary);
@@ -152,7 +152,7 @@ Deno.test("the parent listens on no socket while its processes run, and leaves n
   assertEquals(await Array.fromAsync(Deno.readDir(temporary)), []);
 });
 
-Deno.test("a parent without a free file descriptor keeps its processes, and replaces the dead once there are some", async () => {
+Deno.test("a parent without a free file descriptor keeps its workers, and replaces dead ones when some are free", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench);
   const [victim, survivor] = await pids(bench) as [number, number];
@@ -168,7 +168,7 @@ Deno.test("a parent without a free file descriptor keeps its processes, and repl
   });
 });
 
-Deno.test("one that uses too much memory is replaced when its jobs have ended", async () => {
+Deno.test("a worker that uses too much memory is replaced when its jobs have ended", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/module.js`;
   await Deno.writeTextFile(
@@ -185,7 +185,7 @@ Deno.test("one that uses too much memory is replaced when its jobs have ended", 
   assertEquals((await bench.store.admin.stats()).failed, 0);
 });
 
-Deno.test("--processes with --burst ends when all have ended", async () => {
+Deno.test("--processes with --burst ends when all workers have ended", async () => {
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 2_000 }, () => []) });
   await using server = await bench.server(["--processes", "2", "--burst"]);
@@ -193,7 +193,7 @@ Deno.test("--processes with --burst ends when all have ended", async () => {
   assertEquals((await bench.store.admin.stats()).processed, 2_000);
 });
 
-Deno.test("the exit code of a worker that could not stop well is that of its parent", async () => {
+Deno.test("a parent exits with the code of a worker that could not stop cleanly", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/module.js`;
   await Deno.writeTextFile(module, `addEventListener("unload", () => Deno.exit(3)); export function Quick() {}`);
@@ -202,7 +202,7 @@ Deno.test("the exit code of a worker that could not stop well is that of its par
   assertEquals((await server.status()).code, 3);
 });
 
-Deno.test("what keeps the first from starting is said once, and its code is ours", async () => {
+Deno.test("an error that keeps the first worker from starting is printed once, with the exit code of that worker", async () => {
   await using bench = await Bench.open();
   const path = `${bench.folder}/broken.js`;
   await Deno.writeTextFile(path, `throw new Error("at import");`);

@@ -24,7 +24,7 @@ async function dead(bench: Bench, jid: string): Promise<[unknown, unknown]> {
   return [payload.error_class, payload.error_message];
 }
 
-Deno.test("a program gets the payload and its variables, and what it says on stderr is logged", async () => {
+Deno.test("a program receives the payload and its variables, and its stderr is logged", async () => {
   await using bench = await Bench.open();
   await using server = await serve(
     bench,
@@ -63,7 +63,7 @@ for (
   });
 }
 
-Deno.test("a failed program is tried again as its entry says", async () => {
+Deno.test("a failed program is retried by the options of its entry", async () => {
   await using bench = await Bench.open();
   await using _server = await serve(bench, "exit 75", {}, { retry: 3, queue: "default" });
   const jid = await bench.push("Program", []);
@@ -88,7 +88,7 @@ Deno.test("a program that ignores TERM is killed at its timeout, with its grandc
   }
 });
 
-Deno.test("a program that hears TERM may end in order", async () => {
+Deno.test("a program may handle TERM and end in order", async () => {
   await using bench = await Bench.open();
   const script = `trap 'echo ended >> $notes; exit 0' TERM; echo started >> $notes; while :; do sleep 0.05; done`;
   await using _server = await serve(bench, script, { JOBS_KILL_AFTER: "1h" }, { timeout: "3s" });
@@ -96,7 +96,7 @@ Deno.test("a program that hears TERM may end in order", async () => {
   assertEquals(await bench.readNotes(), ["started", "ended"]);
 });
 
-Deno.test("what a program leaves behind in its group ends with it, and holds nothing up", async () => {
+Deno.test("processes that a program leaves in its group end with it, and delay nothing", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench, `sleep 1000 & echo $! >> $notes`);
   const jid = await bench.push("Program", []);
@@ -108,7 +108,7 @@ Deno.test("what a program leaves behind in its group ends with it, and holds not
   });
 });
 
-Deno.test("a program that is not there, not executable, or dies: one clear line each", async () => {
+Deno.test("a program that is missing, not executable, or dies causes one clear line each", async () => {
   await using bench = await Bench.open();
   const plain = `${bench.folder}/plain`;
   await Deno.writeTextFile(plain, "", { mode: 0o644 });
@@ -135,7 +135,7 @@ Deno.test("a program that is not there, not executable, or dies: one clear line 
   await bench.noted("the rest runs");
 });
 
-Deno.test("a program that prints without end is killed; so is one that prints what is no text", async () => {
+Deno.test("a program that prints without end is killed, and one that prints invalid text fails", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([], {
     JOBS_MAX_RESULT_BYTES: "100000",
@@ -154,7 +154,7 @@ Deno.test("a program that prints without end is killed; so is one that prints wh
   ]);
 });
 
-Deno.test("a program that says too much on stderr does not fill the log", async () => {
+Deno.test("a program that prints too much on stderr does not fill the log", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench, `yes loud | head -n 20000 >&2`);
   await server.logged("Done", { jid: await bench.push("Program", []) });

@@ -5,7 +5,7 @@ import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`no more jobs of a limited queue run than it allows, whoever runs them and dies, on ${kind}`, async () => {
+  Deno.test(`a limited queue never runs more jobs than its limit, also while workers die, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
@@ -35,7 +35,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await second.status();
   });
 
-  Deno.test(`a burst performs what its limits hold back, and then ends, on ${kind}`, async () => {
+  Deno.test(`a burst worker performs the jobs that limits delay, and then ends, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     await bench.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: 200 } });
@@ -47,7 +47,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("jobs limit changes what is named, keeps the rest, and tells of it; what it cannot read changes nothing", async () => {
+Deno.test("jobs limit changes the named limits, keeps the others, and shows them; an invalid one changes nothing", async () => {
   await using bench = await Bench.open();
   const command = (...args: string[]) => jobs(["limit", ...args, "--store", bench.url]);
   assertMatch((await command()).stdout, /No limits/);

@@ -71,7 +71,7 @@ class Lab implements AsyncDisposable {
   }
 }
 
-Deno.test("quiet gives back the jobs of a taking whose answer was lost, in their order, while the fetcher backs off", async () => {
+Deno.test("quiet returns the jobs of a take whose reply was lost, in order, while the fetcher backs off", async () => {
   await using redis = await startRedis();
   await using lab = await Lab.open(redis);
   lab.launcher.inbox.put({ verb: "quiet", by: "SIGTSTP" });
@@ -86,7 +86,7 @@ Deno.test("quiet gives back the jobs of a taking whose answer was lost, in their
   assertEquals(JSON.parse(next!.payload).args, [1]);
 });
 
-Deno.test("resume after such a quiet performs those jobs", async () => {
+Deno.test("resume after such a quiet performs these jobs", async () => {
   await using redis = await startRedis();
   await using lab = await Lab.open(redis);
   lab.launcher.inbox.put({ verb: "quiet", by: "SIGTSTP" });

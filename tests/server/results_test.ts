@@ -31,7 +31,7 @@ async function withModule(bench: Bench): Promise<string> {
 }
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`results and failures are known afterwards, and waited for, on ${kind}`, async () => {
+  Deno.test(`results and failures are kept, and a client can wait for them, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     await using _server = await bench.server([await withModule(bench)]);
@@ -81,7 +81,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 }
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`jobs show tells a job's position, and what a running one has logged, on ${kind}`, async () => {
+  Deno.test(`jobs show has the position of a queued job, and the log of a running one, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const show = async (jid: string) => JSON.parse((await jobs(["show", jid, "--json", "--store", bench.url])).stdout);
@@ -100,7 +100,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("cancelled and expired jobs are known as such", async () => {
+Deno.test("cancelled and expired jobs have records", async () => {
   await using bench = await Bench.open();
   const removed = await bench.push("Noop", [], { in: "1h" });
   await jobs(["cancel", removed, "--store", bench.url]);
@@ -121,7 +121,7 @@ Deno.test("cancelled and expired jobs are known as such", async () => {
   assertMatch((await jobs(["show", running, "--store", bench.url])).stdout, /state +cancelled/);
 });
 
-Deno.test("a result that is too large or no JSON is not kept, and that is said; the job is done all the same", async () => {
+Deno.test("a result that is too large or not JSON is dropped with a warning, and the job succeeds", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([await withModule(bench)]);
   const big = await bench.client.result(await bench.push("Big", []));
@@ -134,7 +134,7 @@ Deno.test("a result that is too large or no JSON is not kept, and that is said; 
   assertEquals([odd?.state, odd?.result_dropped], ["done", "a function isn't JSON"]);
 });
 
-Deno.test("how long is as the push, the class or the configuration says", async () => {
+Deno.test("the retention of a result comes from the push, the class or the configuration", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([await withModule(bench), "-c", "1"]);
   const kept = await bench.push("Noop", [], { result_ttl: -1 });
@@ -157,7 +157,7 @@ Deno.test("with retention.done, every finished job is kept", async () => {
   assertEquals((await bench.client.result(jid))?.state, "done");
 });
 
-Deno.test("what a program prints is its result", async () => {
+Deno.test("the output of a program is its result", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([], {
     JOBS_EXEC: JSON.stringify([

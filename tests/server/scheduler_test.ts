@@ -18,7 +18,7 @@ import {
   SECOND,
 } from "../support/cron_lab.ts";
 
-Deno.test("scheduler: an occurrence is enqueued at its time, once, whoever looks", async () => {
+Deno.test("scheduler: a run is enqueued at its time, once, whichever worker checks", async () => {
   await using lab = new Lab();
   const stores = [await lab.open(), await lab.open(), await lab.open()];
   const processes = stores.map((store) => lab.process(store, [minutely()]));
@@ -36,7 +36,7 @@ Deno.test("scheduler: an occurrence is enqueued at its time, once, whoever looks
   assertEquals((await history(stores[0]!)).map(({ decidedAt, scheduledAt }) => decidedAt - scheduledAt), [0, 0, 0]);
 });
 
-Deno.test("scheduler: a store's clock that jumps back fires nothing twice, one that jumps ahead loses nothing", async () => {
+Deno.test("scheduler: a store's clock that jumps back repeats no run, and one that jumps ahead loses none", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely({ catchUp: "all" })]);
@@ -58,7 +58,7 @@ Deno.test("scheduler: a store's clock that jumps back fires nothing twice, one t
   assertEquals(await queued(store), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-Deno.test("scheduler: it says how long there is nothing to do", async () => {
+Deno.test("scheduler: a check returns the time until the next check", async () => {
   await using lab = new Lab();
   const { scheduler } = lab.process(await lab.open(), [minutely({ every: "10s" })]);
   assertEquals(await scheduler.step(), 10 * SECOND);
@@ -68,7 +68,7 @@ Deno.test("scheduler: it says how long there is nothing to do", async () => {
   assertEquals(await scheduler.step(), 5 * SECOND, "all are looked at");
 });
 
-Deno.test("scheduler: what nobody was there for is caught up and counted", async () => {
+Deno.test("scheduler: runs that were missed while no worker was up are caught up and counted", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   await lab.process(store, [minutely({ catchUp: "all", catchUpWindow: "3m" })]).scheduler.step();
@@ -81,7 +81,7 @@ Deno.test("scheduler: what nobody was there for is caught up and counted", async
   assert(late.said.includes("Occurrences missed") && late.said.includes("Occurrence enqueued late"));
 });
 
-Deno.test("scheduler: the job is told of its occurrence, and is what a push makes of it", async () => {
+Deno.test("scheduler: a job contains its run, and is built as by a push", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const mark: PushMiddleware = (context, next) => {
@@ -99,7 +99,7 @@ Deno.test("scheduler: the job is told of its occurrence, and is what a push make
   assertEquals((await store.cron.read()).entries[0]?.live, jid);
 });
 
-Deno.test("scheduler: what middleware stops is skipped with the reason, and is in nobody's way", async () => {
+Deno.test("scheduler: a run that middleware stops is skipped with the reason, and blocks no other run", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely({ singleton: true })], [() => Promise.resolve(undefined)]);
@@ -116,7 +116,7 @@ Deno.test("scheduler: what middleware stops is skipped with the reason, and is i
   assertEquals((await store.cron.read()).entries[0]?.live, undefined);
 });
 
-Deno.test("scheduler: an entry that fails is tried again and keeps none of the others", async () => {
+Deno.test("scheduler: an entry that fails is retried, and does not delay the others", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   let isBroken = true;
@@ -136,7 +136,7 @@ Deno.test("scheduler: an entry that fails is tried again and keeps none of the o
   assertEquals(await queued(store), [1, 1]);
 });
 
-Deno.test("scheduler: skip leaves out what comes while the job before is there", async () => {
+Deno.test("scheduler: skip skips runs while the previous job has not ended", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely({ overlap: "skip" })]);
@@ -149,7 +149,7 @@ Deno.test("scheduler: skip leaves out what comes while the job before is there",
   assertEquals(await outcomes(store), ["enqueued", "skipped", "enqueued"]);
 });
 
-Deno.test("scheduler: queue-one is enqueued as soon as the job before has ended, which wakes it", async () => {
+Deno.test("scheduler: queue-one enqueues the waiting run as soon as the previous job has ended", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely({ overlap: "queue-one" })]);
@@ -167,7 +167,7 @@ Deno.test("scheduler: queue-one is enqueued as soon as the job before has ended,
   assertEquals(await outcomes(store), ["enqueued", "skipped", "waiting", "enqueued"]);
 });
 
-Deno.test("scheduler: replace ends the job before, and then enqueues the latest", async () => {
+Deno.test("scheduler: replace cancels the previous job, and then enqueues the latest run", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely({ overlap: "replace" })]);
@@ -182,7 +182,7 @@ Deno.test("scheduler: replace ends the job before, and then enqueues the latest"
   assertEquals(await queued(store), [2]);
 });
 
-Deno.test("scheduler: what the process that started last says is in force, until nobody carries it", async () => {
+Deno.test("scheduler: the definition of the worker that started last applies until no worker has it", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const old = lab.process(store, [minutely()]);
@@ -205,7 +205,7 @@ Deno.test("scheduler: what the process that started last says is in force, until
   assertEquals((await definition()).class, "Act", "it has died");
 });
 
-Deno.test("scheduler: a new definition is written though an occurrence is decided at the same moment", async () => {
+Deno.test("scheduler: a new definition is stored although a run is decided at the same moment", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const old = lab.process(store, [minutely()]);
@@ -225,7 +225,7 @@ Deno.test("scheduler: a new definition is written though an occurrence is decide
   assertEquals(await queued(store), [1]);
 });
 
-Deno.test("scheduler: a changed rule keeps what the old one owes and begins from the change", async () => {
+Deno.test("scheduler: a changed schedule keeps the due runs of the old one, and begins at the change", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   await lab.process(store, [minutely({ every: "10m" })]).scheduler.step();
@@ -239,7 +239,7 @@ Deno.test("scheduler: a changed rule keeps what the old one owes and begins from
   assertEquals((await queued(store)).at(-1), (next - NOON) / MINUTE);
 });
 
-Deno.test("scheduler: an entry that is switched off or carried no longer goes, with what waits; one added by hand stays", async () => {
+Deno.test("scheduler: an entry that is switched off or in no configuration is removed with its waiting run; one added at run time stays", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely(), minutely({ name: "b" })]);
@@ -253,7 +253,7 @@ Deno.test("scheduler: an entry that is switched off or carried no longer goes, w
   assertEquals((await queued(store)).length, 1);
 });
 
-Deno.test("scheduler: what nobody carried for long is carried as soon as a process that has it looks", async () => {
+Deno.test("scheduler: an entry that was not loaded for long is loaded when a worker that has it checks", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const crontab = new Crontab({ store, client: new Client({ store }) });
@@ -266,7 +266,7 @@ Deno.test("scheduler: what nobody carried for long is carried as soon as a proce
   assertEquals(await isLoaded(), true);
 });
 
-Deno.test("scheduler: an entry of others is left alone, and goes when nobody has carried it for a week", async () => {
+Deno.test("scheduler: an entry of other workers stays, and is removed when no worker has had it for a week", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   await lab.process(store, [minutely()]).scheduler.step();
@@ -281,7 +281,7 @@ Deno.test("scheduler: an entry of others is left alone, and goes when nobody has
   assertEquals((await store.cron.read()).entries, []);
 });
 
-Deno.test("scheduler: entries come back to a store that has lost them, but not at once", async () => {
+Deno.test("scheduler: entries return to a store that has lost them, after a delay", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely()]);
@@ -298,7 +298,7 @@ Deno.test("scheduler: entries come back to a store that has lost them, but not a
   assertEquals((await store.cron.read()).entries.length, 1);
 });
 
-Deno.test("scheduler: one for every process is performed by each; paused, by none", async () => {
+Deno.test("scheduler: every worker performs an everyProcess entry, and none does while it is paused", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const crontab = [minutely({ everyProcess: true, overlap: "skip" })];
@@ -330,7 +330,7 @@ Deno.test("scheduler: one for every process is performed by each; paused, by non
   assertEquals(processes.map(({ local }) => local.length), [1, 1]);
 });
 
-Deno.test("scheduler: a long list to catch up is enqueued whole, in order", async () => {
+Deno.test("scheduler: many missed runs are all enqueued, in order", async () => {
   await using lab = new Lab();
   const store = await lab.open();
   const entry = minutely({ every: "1s", catchUp: "all", catchUpWindow: "1d" });

@@ -54,7 +54,7 @@ async function counted(store: Store, isSo: (stats: Awaited<ReturnType<Store["adm
   await until(async () => isSo(await store.admin.stats()), async () => JSON.stringify(await store.admin.stats()));
 }
 
-Deno.test("at the deadline a job's signal aborts before the job is given back", async () => {
+Deno.test("at the deadline a job's signal aborts before the job returns to its queue", async () => {
   const started = Promise.withResolvers<void>();
   const found = Promise.withResolvers<string[]>();
   await using t = await open(async (ctx) => {
@@ -75,7 +75,7 @@ Deno.test("at the deadline a job's signal aborts before the job is given back", 
   assertEquals([failed, retry, enqueued], [0, 0, 1], "a stop doesn't count as a failure");
 });
 
-Deno.test("the program is told of its life, in order, and of every failure", async () => {
+Deno.test("hooks are called in order, and for every failure", async () => {
   const told: string[] = [];
   const tell = (what: string) => () => void told.push(what);
   {
@@ -100,7 +100,7 @@ Deno.test("the program is told of its life, in order, and of every failure", asy
   assertEquals(told, ["startup", "error no 1", "error no 2", "death Act no", "quiet", "shutdown"]);
 });
 
-Deno.test("an error in the startup hook stops the start, and nothing stays behind", async () => {
+Deno.test("an error in the startup hook fails the start, and leaves nothing behind", async () => {
   await using folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;
   const hooks = { startup: () => Promise.reject(new Error("no database")) };
@@ -109,7 +109,7 @@ Deno.test("an error in the startup hook stops the start, and nothing stays behin
   assertEquals(await store.workers.list(), []);
 });
 
-Deno.test("what is no setting is refused, and a registry is left as it was: several servers may use it", async () => {
+Deno.test("an unknown setting is rejected, and a registry stays unchanged, so that several workers can share it", async () => {
   const start = (settings: Record<string, unknown>) => startServer({ store: "sqlite::memory:", settings, log: false });
   await assertRejects(() => start({ concurrency: 0 }), ConfigError, 'settings: invalid "concurrency" 0: expected ');
   await assertRejects(() => start({ concurency: 5 }), ConfigError, 'did you mean "concurrency"?');
@@ -121,7 +121,7 @@ Deno.test("what is no setting is refused, and a registry is left as it was: seve
   assertEquals(registry.classes(), ["A"]);
 });
 
-Deno.test("Discard, Kill, Snooze and retry: false", async () => {
+Deno.test("Discard, Kill, Snooze and retry: false decide about a failed job", async () => {
   await using t = await open((ctx, how: string) => {
     if (how === "discard") throw new Discard();
     if (how === "kill") throw new Kill("enough");
@@ -141,7 +141,7 @@ Deno.test("Discard, Kill, Snooze and retry: false", async () => {
   assertEquals({ retry, dead, enqueued, leased }, { retry: 0, dead: 1, enqueued: 0, leased: 0 });
 });
 
-Deno.test("what we did not write is kept, byte for byte, through failure, retry and death", async () => {
+Deno.test("unknown fields are kept, byte for byte, through failure, retry and death", async () => {
   await using t = await open(() => {
     throw new Error("no");
   }, { options: { retryIn: () => 0.001 } });
@@ -154,14 +154,14 @@ Deno.test("what we did not write is kept, byte for byte, through failure, retry 
   assertEquals(JSON.parse(entry!.payload).retry_count, 2);
 });
 
-Deno.test("the handler gets large integers as they were pushed", async () => {
+Deno.test("the handler receives large integers unchanged", async () => {
   const got = Promise.withResolvers<unknown[]>();
   await using t = await open((_ctx, ...args) => got.resolve(args));
   await t.server.client.push("Act", [12345678901234567890n, 5, { deep: [-9223372036854775808n] }]);
   assertEquals(await got.promise, [12345678901234567890n, 5, { deep: [-9223372036854775808n] }]);
 });
 
-Deno.test("what cannot be read goes to dead as it is", async () => {
+Deno.test("an unreadable payload moves to the dead set unchanged", async () => {
   await using t = await open(() => {});
   for (const payload of ["{not json}", '{"class":5,"args":[]}', '"text"']) {
     await t.store.jobs.enqueue([{ jid: "x", queue: "default", payload }]);
@@ -171,7 +171,7 @@ Deno.test("what cannot be read goes to dead as it is", async () => {
   assert(entries.some((entry) => entry.payload.startsWith("{not json")));
 });
 
-Deno.test("middleware is an onion around perform, and what it throws is a failure", async () => {
+Deno.test("middleware wraps perform in order, and an error that it throws is a failure", async () => {
   const told: string[] = [];
   const layer = (name: string): PerformMiddleware => async (_ctx, next) => {
     told.push(`${name} in`);
@@ -191,7 +191,7 @@ Deno.test("middleware is an onion around perform, and what it throws is a failur
   await counted(t.store, ({ dead }) => dead === 1);
 });
 
-Deno.test("a scheduled job runs when its time has come, and an earlier one that came later wakes the poller", async () => {
+Deno.test("a scheduled job runs at its time, and an earlier one that is pushed later wakes the poller", async () => {
   const ran: string[] = [];
   await using t = await open((_ctx, name: string, due: number) => {
     assert(t.clock.now() >= due, "it is time");
@@ -206,7 +206,7 @@ Deno.test("a scheduled job runs when its time has come, and an earlier one that 
   assertEquals((await t.store.admin.find([last!])).map((entry) => entry.place.in), ["scheduled"]);
 });
 
-Deno.test("quiet takes nothing, resume takes again", async () => {
+Deno.test("a quiet worker takes no jobs until resume", async () => {
   await using t = await open(() => {});
   await t.server.quiet();
   await t.server.client.push("Act", []);
@@ -215,7 +215,7 @@ Deno.test("quiet takes nothing, resume takes again", async () => {
   await counted(t.store, ({ processed }) => processed === 1);
 });
 
-Deno.test("dead keeps so many, and retry_queue and tags are honoured", async () => {
+Deno.test("the dead set keeps its maximum, and retry_queue and tags apply", async () => {
   await using t = await open(() => {
     throw new Error("no");
   }, { options: { retry_queue: "again", tags: ["slow"], queue: "first" } });

@@ -44,7 +44,7 @@ function refusing(tokens: Set<string>) {
   return { store: { jobs: { settle } }, calls, stored };
 }
 
-Deno.test("outcomes that came too late are told once with the jids that can be told, whatever others wrote as a jid", async () => {
+Deno.test("late outcomes are logged once with the readable jids, whatever other clients wrote as a jid", async () => {
   const t = lab({
     jobs: {
       settle: (_owner, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
@@ -66,7 +66,7 @@ Deno.test("outcomes that came too late are told once with the jids that can be t
   assertEquals([t.counters.leasesLost, t.lost()], [4, 1]);
 });
 
-Deno.test("a refused outcome is kept and retried, and doesn't hold up the others", async () => {
+Deno.test("a rejected outcome is kept and retried, and doesn't delay the others", async () => {
   const refused = new Set(["500"]);
   const { store, calls, stored } = refusing(refused);
   const t = lab(store);
@@ -91,7 +91,7 @@ Deno.test("a refused outcome is kept and retried, and doesn't hold up the others
   ]);
 });
 
-Deno.test("a batch that the store refuses as a whole is split in few calls, and stored in one when the store accepts it", async () => {
+Deno.test("a batch that the store rejects as a whole is split in few calls, and stored in one when the store accepts it", async () => {
   const refused = new Set(Array.from({ length: 1_000 }, (_, i) => `${i}`));
   const { store, calls, stored } = refusing(refused);
   const t = lab(store);
@@ -105,7 +105,7 @@ Deno.test("a batch that the store refuses as a whole is split in few calls, and 
   assertEquals(stored, calls[0], "in the order in which they were added");
 });
 
-Deno.test("parts of a refused batch are stored from its end, so that released jobs keep their order", async () => {
+Deno.test("parts of a rejected batch are stored from its end, so that released jobs keep their order", async () => {
   const { store, stored } = refusing(new Set(["0"]));
   const t = lab(store);
   for (let i = 0; i < 4; i++) t.settler.add({ kind: "release", token: `${i}` });
@@ -126,7 +126,7 @@ Deno.test("a call carries at most 4 MiB of payloads", async () => {
   assertEquals(calls.map((call) => call.length), [4, 4, 2]);
 });
 
-Deno.test("a user of Redis who loses EVAL and gets it back: every outcome is stored", async () => {
+Deno.test("every outcome is stored when a Redis user loses the permission for EVAL and regains it", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://worker:secret@127.0.0.1:${redis.port}/0`);

@@ -26,7 +26,7 @@ function mutable(store: Store): { store: Store; mute: () => void } {
   return { store: muted, mute: () => isMute = true };
 }
 
-Deno.test("a store that never answers holds up a stop by one bound beyond the deadline, whatever waits for it", async () => {
+Deno.test("a store that never replies delays a stop by one shutdown budget beyond the deadline, whatever waits for it", async () => {
   await using real = await openStore("sqlite::memory:");
   const { store, mute } = mutable(real);
   const clock = new FakeClock();
@@ -80,7 +80,7 @@ async function assertUnstored(server: JobsProcess): Promise<void> {
   assertEquals(server.lines.at(-1)?.msg, "Stopped");
 }
 
-Deno.test("on Redis, a worker whose store is gone for good logs what it could not store, stops in time and exits with 1", async () => {
+Deno.test("on Redis, a worker whose store is down permanently logs what it could not store, stops in time and exits with 1", async () => {
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   const { server } = await performing(bench);
@@ -104,7 +104,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   assertEquals(entry?.place.in, "leased", "left to the rescuer");
 });
 
-Deno.test("a stop whose outcomes the store refuses gives their jobs back, and fails", async () => {
+Deno.test("a stop whose outcomes the store rejects releases their jobs, and fails", async () => {
   await using folder = await sqliteFolder();
   await using store = await folder.open();
   const refused = new StoreError("denied", "this user may not settle");
@@ -128,7 +128,7 @@ Deno.test("a stop whose outcomes the store refuses gives their jobs back, and fa
   assertEquals(await store.workers.list(), []);
 });
 
-Deno.test("a stop is heard while quiet, and a resume after it, wait for a taking that the store does not answer", async () => {
+Deno.test("a stop works while quiet, and a later resume, wait for a take that the store does not reply to", async () => {
   await using real = await openStore("sqlite::memory:");
   const { store, mute } = mutable(real);
   const clock = new FakeClock();

@@ -6,7 +6,7 @@ import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { Bench } from "../support/bench.ts";
 import { requireRoot } from "../support/tools.ts";
 
-Deno.test("TERM stops: takes no more, lets the running job end, deregisters, exits 0", async () => {
+Deno.test("TERM stops: takes no more jobs, lets the running job end, deregisters, exits with 0", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
   const first = await bench.push("Listen", [bench.notes]);
@@ -22,7 +22,7 @@ Deno.test("TERM stops: takes no more, lets the running job end, deregisters, exi
   assertEquals({ processed, enqueued, leased }, { processed: 1, enqueued: 1, leased: 0 });
 });
 
-Deno.test("INT stops; at the deadline unfinished jobs are back at the front of their queue, in order", async () => {
+Deno.test("INT stops; at the deadline unfinished jobs return to the front of their queue, in order", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "2", "-t", "200ms"]);
   const hanging = await bench.push("Hang", [bench.notes]);
@@ -38,7 +38,7 @@ Deno.test("INT stops; at the deadline unfinished jobs are back at the front of t
   assertEquals((await bench.store.admin.stats()).failed, 0, "a job that was given back has not failed");
 });
 
-Deno.test("a second TERM while stopping is a cold stop: at once, and jobs still go back", async () => {
+Deno.test("a second TERM stops at once, and jobs still return to their queue", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1", "-t", "1h"]);
   const jid = await bench.push("Hang", [bench.notes]);
@@ -51,7 +51,7 @@ Deno.test("a second TERM while stopping is a cold stop: at once, and jobs still 
 });
 
 for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
-  Deno.test(`${signal} is quiet: takes no more and finishes what runs; CONT ends it`, async () => {
+  Deno.test(`${signal} makes the worker quiet: it takes no more jobs and finishes running ones; CONT resumes`, async () => {
     await using bench = await Bench.open();
     await using server = await bench.server();
     const running = await bench.push("Listen", [bench.notes]);
@@ -71,7 +71,7 @@ for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
   });
 }
 
-Deno.test("USR2 reopens the log file: not one line is lost", async () => {
+Deno.test("USR2 reopens the log file without losing a line", async () => {
   await using bench = await Bench.open();
   const log = `${bench.folder}/jobs.log`;
   const server = new JobsProcess({ store: bench.url, args: [bench.handlers, "--log-file", log, "-c", "1"] });
@@ -171,7 +171,7 @@ Deno.test("jobs quiet and jobs stop do what the signals do", async () => {
   assertEquals((await server.status()).code, 0);
 });
 
-Deno.test("as PID 1 it stops on TERM, and reaps the orphans of its jobs", async () => {
+Deno.test("as PID 1, a worker stops on TERM and reaps the orphans of its jobs", async () => {
   requireRoot();
   await using folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;

@@ -28,7 +28,7 @@ Deno.test("after kill -9 in the second step, the first is not repeated, and its 
   await bench.until(async () => (await bench.store.steps.read(jid)).length === 0, "its steps are gone");
 });
 
-Deno.test("a worker that was frozen past the timeout writes no step when it wakes", async () => {
+Deno.test("a worker that was frozen past the heartbeat timeout writes no step when it continues", async () => {
   await using bench = await Bench.open();
   await using first = await worker(bench, [], MORTAL);
   const jid = await bench.push("TwoSteps", [bench.notes]);
@@ -66,7 +66,7 @@ for (const isolate of [false, true]) {
   });
 }
 
-Deno.test("a worker that stops releases an iteration after its item, and the next continues: no attempt is used", async () => {
+Deno.test("a worker that stops releases an iteration after an item, and the next worker continues without using an attempt", async () => {
   await using bench = await Bench.open();
   await using first = await worker(bench);
   await bench.push("Items", [bench.notes]);

@@ -50,7 +50,7 @@ function muteServer(): { url: string; asked: Promise<void> } & Disposable {
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  Deno.test(`${signal} while the store does not answer ends jobs run at once, without its pidfile, with 0`, async () => {
+  Deno.test(`${signal} while the store does not reply ends jobs run at once with code 0, and removes its pidfile`, async () => {
     await using bench = await Bench.open();
     using store = muteServer();
     const pidfile = `${bench.folder}/pid`;
@@ -64,7 +64,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
-Deno.test("TERM while a module of handlers does not end loading ends jobs run at once, with 0", async () => {
+Deno.test("TERM while a module of handlers is loading ends jobs run at once with code 0", async () => {
   await using bench = await Bench.open();
   await using server = new JobsProcess({ store: bench.url, args: [await hangingModule(bench)] });
   await bench.noted(`loading ${server.pid}`);
@@ -73,7 +73,7 @@ Deno.test("TERM while a module of handlers does not end loading ends jobs run at
   assertEquals(server.lines.map(({ msg }) => msg), ["jobs: Stopped by SIGTERM while starting (handlers)"]);
 });
 
-Deno.test("TERM while the store does not answer ends jobs web at once, with 0", async () => {
+Deno.test("TERM while the store does not reply ends jobs web at once with code 0", async () => {
   using store = muteServer();
   await using web = new JobsProcess({ store: "", command: [...jobsCommand(), "web", "0", "--store", store.url] });
   await store.asked;
@@ -82,7 +82,7 @@ Deno.test("TERM while the store does not answer ends jobs web at once, with 0", 
   assertMatch(web.lines.at(-1)!.msg, /while starting \(store\)/);
 });
 
-Deno.test("TERM while the first of several processes starts ends them all, and none is started after it", async () => {
+Deno.test("TERM while the first of several workers starts ends all, and starts no more", async () => {
   await using bench = await Bench.open();
   const module = await hangingModule(bench);
   await using server = new JobsProcess({ store: bench.url, args: [module, "--processes", "2"] });
@@ -93,7 +93,7 @@ Deno.test("TERM while the first of several processes starts ends them all, and n
   assert(!await exists(`/proc/${(await bench.readNotes())[0]!.split(" ")[1]}`));
 });
 
-Deno.test("a second TERM kills a process whose start hears nothing", async () => {
+Deno.test("a second TERM kills a process whose start ignores the first", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/spinning.js`;
   await Deno.writeTextFile(
@@ -108,7 +108,7 @@ Deno.test("a second TERM kills a process whose start hears nothing", async () =>
   assertEquals((await server.status()).code, 0);
 });
 
-Deno.test("a server that is asked to stop within its start deregisters, and start says that it takes no jobs", async () => {
+Deno.test("a worker that is stopped during its start deregisters, and start() rejects", async () => {
   await using store = await openStore("sqlite::memory:");
   const inbox = new Inbox();
   const registered = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ Deno.test("a server that is asked to stop within its start deregisters, and star
   assert(await store.workers.claimName("name:mail", "another", 1_000), "its name is free");
 });
 
-Deno.test("a store that does not answer the first beat holds up such a stop by a second, and no beat follows it", async () => {
+Deno.test("a store that does not reply to the first heartbeat delays such a stop by a second, and no heartbeat follows", async () => {
   await using bench = await Bench.open();
   const real = bench.store;
   const clock = new FakeClock();

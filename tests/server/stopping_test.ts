@@ -40,7 +40,7 @@ async function handlersOf(bench: Bench): Promise<string> {
 }
 
 for (const [name, where] of [["Batch", "in the worker"], ["BatchApart", "in an isolated process"]] as const) {
-  Deno.test(`a job that pushes its rest when its worker stops is done once, ${where}`, async () => {
+  Deno.test(`a job that pushes its remaining work when its worker stops is performed once, ${where}`, async () => {
     await using bench = await Bench.open();
     const module = await handlersOf(bench);
     const worker = await bench.server([module, "-t", "30s"]);
@@ -58,7 +58,7 @@ for (const [name, where] of [["Batch", "in the worker"], ["BatchApart", "in an i
   });
 }
 
-Deno.test("quiet is heard by jobs that run, and not by those after resume", async () => {
+Deno.test("quiet notifies running jobs, but not the jobs that start after resume", async () => {
   await using bench = await Bench.open();
   const worker = await bench.server([await handlersOf(bench)]);
   await using _worker = worker;
@@ -74,7 +74,7 @@ Deno.test("quiet is heard by jobs that run, and not by those after resume", asyn
 });
 
 for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an isolated process"]] as const) {
-  Deno.test(`what a handler returns or throws after the shutdown timeout counts, ${where}`, async () => {
+  Deno.test(`a result or decision of a handler after the shutdown timeout counts, ${where}`, async () => {
     await using bench = await Bench.open();
     const worker = await bench.server([await handlersOf(bench), "-t", "0.2s", "-c", "5"]);
     await using _worker = worker;
@@ -98,7 +98,7 @@ for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an iso
   });
 }
 
-Deno.test("a second TERM gives the jobs back at once", async () => {
+Deno.test("a second TERM returns the jobs at once", async () => {
   await using bench = await Bench.open();
   const worker = await bench.server(["-t", "60s"]);
   await using _worker = worker;

@@ -56,7 +56,7 @@ class Listener implements AsyncDisposable {
 }
 
 for (const kind of ["a path", "an abstract name"]) {
-  Deno.test(`systemd, at ${kind}, hears that the server is ready, that it lives, and that it stops`, async () => {
+  Deno.test(`systemd, at ${kind}, is notified that the worker is ready, alive, and stopping`, async () => {
     await using bench = await Bench.open();
     const address = kind === "a path" ? `${bench.folder}/notify` : `@jobs-test-${bench.folder}`;
     await using systemd = new Listener(address);
@@ -75,7 +75,7 @@ for (const kind of ["a path", "an abstract name"]) {
   });
 }
 
-Deno.test("an event loop that is stuck is not said to live", async () => {
+Deno.test("a blocked event loop sends no watchdog notification", async () => {
   await using bench = await Bench.open();
   const address = `${bench.folder}/notify`;
   await using systemd = new Listener(address);
@@ -95,7 +95,7 @@ Deno.test("an event loop that is stuck is not said to live", async () => {
   assertEquals(meanwhile.length <= 3, true, `${meanwhile.length} messages`);
 });
 
-Deno.test("the watchdog is another process's: it is left alone", async () => {
+Deno.test("a watchdog that is set for another process is ignored", async () => {
   await using bench = await Bench.open();
   const address = `${bench.folder}/notify`;
   await using systemd = new Listener(address);
@@ -110,7 +110,7 @@ Deno.test("the watchdog is another process's: it is left alone", async () => {
   assertEquals(systemd.heard.filter((line) => line.startsWith("WATCHDOG")), []);
 });
 
-Deno.test("what jobs start does not see the socket", async () => {
+Deno.test("processes that jobs start do not receive the socket", async () => {
   await using bench = await Bench.open();
   const address = `${bench.folder}/notify`;
   await using systemd = new Listener(address);
@@ -123,7 +123,7 @@ Deno.test("what jobs start does not see the socket", async () => {
   assertEquals(names.includes("PATH"), true);
 });
 
-Deno.test("a socket that is not there costs a line in the log, and nothing else", async () => {
+Deno.test("a missing socket causes one log line, and no failure", async () => {
   await using bench = await Bench.open();
   for (const address of [`${bench.folder}/nobody`, "not an address", `/${"x".repeat(200)}`]) {
     await using server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address });

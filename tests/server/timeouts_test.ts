@@ -15,7 +15,7 @@ async function gone(bench: Bench, jid: string): Promise<void> {
   await bench.until(async () => (await bench.store.admin.find([jid])).length === 0, `${jid} is gone`);
 }
 
-Deno.test("an inline handler hears its timeout and fails with it; the push says how long", async () => {
+Deno.test("the signal of an inline handler aborts at the timeout of the push, and the job fails with it", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server();
   const jid = await bench.push("Wait", [bench.notes], { timeout: "200ms", retry: 0 });
@@ -23,7 +23,7 @@ Deno.test("an inline handler hears its timeout and fails with it; the push says 
   assertEquals([payload.error_class, payload.error_message], ["Timeout", "Ran for longer than its timeout of 200ms"]);
 });
 
-Deno.test("a handler that does not listen is reported and shown, keeps its lease, and fails when it ends", async () => {
+Deno.test("a handler that ignores its timeout is logged and shown, keeps its lease, and fails when it ends", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
@@ -36,7 +36,7 @@ Deno.test("a handler that does not listen is reported and shown, keeps its lease
   await bench.noted(`end ${jid}`);
 });
 
-Deno.test("a class's timeout holds where the push says nothing, and one that is none stops the start", async () => {
+Deno.test("the timeout of a class applies if the push has none, and an invalid one fails the start", async () => {
   await using bench = await Bench.open();
   const module = `${bench.folder}/module.js`;
   await Deno.writeTextFile(
@@ -52,7 +52,7 @@ Deno.test("a class's timeout holds where the push says nothing, and one that is 
   assertEquals([code, stderr], [1, `jobs: Options of class "Slow" in ${module}: ${problem}\n`]);
 });
 
-Deno.test("a job that has not started in time is dropped, and counted", async () => {
+Deno.test("a job that has not started before it expires is dropped and counted", async () => {
   await using bench = await Bench.open();
   const late = await jobs(["push", "Note", bench.notes, "late", "--expires-in", "1ms", "--store", bench.url]);
   await bench.push("Note", [bench.notes, "in time"], { expires_in: "1h" });
@@ -66,7 +66,7 @@ Deno.test("a job that has not started in time is dropped, and counted", async ()
 });
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`jobs cancel, in every state, on ${kind}`, async () => {
+  Deno.test(`jobs cancel cancels a job in every state, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const cancel = (...jids: string[]) => jobs(["cancel", ...jids, "--store", bench.url]);
@@ -111,7 +111,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("a job that was cancelled and does not listen is cancelled for good when the server stops", async () => {
+Deno.test("a cancelled job that ignores its signal stays cancelled when the worker stops", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_KILL_AFTER: "1ms" });
   const [cancelled, other] = [await bench.push("Hang", [bench.notes]), await bench.push("Hang", [bench.notes])];
@@ -128,7 +128,7 @@ Deno.test("a job that was cancelled and does not listen is cancelled for good wh
   assertEquals((await bench.store.admin.find([other])).map((entry) => entry.place.in), ["queue"]);
 });
 
-Deno.test("a job whose time is over and that does not listen has failed when the server stops, and does not run again for free", async () => {
+Deno.test("a timed-out job that ignores its signal has failed when the worker stops, and has used an attempt", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "2", "-t", "0"], { JOBS_KILL_AFTER: "1ms" });
   const [last, again] = await Promise.all(
@@ -144,7 +144,7 @@ Deno.test("a job whose time is over and that does not listen has failed when the
   assertEquals((await bench.store.admin.stats()).failed, 2);
 });
 
-Deno.test("a job that was taken ahead and waits for a processor is cancelled before it starts", async () => {
+Deno.test("a job that was taken ahead and waits for a processor is cancelled without starting", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
   // Many quick ones let it take ahead; then one blocks, and what was taken waits behind it.

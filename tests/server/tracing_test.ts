@@ -40,7 +40,7 @@ function linksOf({ links }: Span): { traceId: string; spanId: string }[] {
 }
 
 for (const kind of ["SQLite", "Redis"]) {
-  Deno.test(`on ${kind}, the span of a perform is linked to that of its push, and both say which job it is`, async () => {
+  Deno.test(`on ${kind}, the span of an attempt is linked to the span of its push, and both name the job`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     await using collector = new Collector();
@@ -80,7 +80,7 @@ for (const kind of ["SQLite", "Redis"]) {
     }
   });
 
-  Deno.test(`on ${kind}, each failed try has a span with the error, linked to the one push`, async () => {
+  Deno.test(`on ${kind}, each failed attempt has a span with the error, linked to the one push`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     await using collector = new Collector();
@@ -119,7 +119,7 @@ for (const kind of ["SQLite", "Redis"]) {
   });
 }
 
-Deno.test("what a handler traces in a process of its own is part of its job's span, also when that process ends at once", async () => {
+Deno.test("the spans of an isolated handler are children of its job's span, also when its process ends at once", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   // Nothing is exported in between: what arrives was sent because the process was about to end.
@@ -148,7 +148,7 @@ Deno.test("a job that a handler pushes is in its trace, and linked to it", async
   assertEquals(linksOf(inner), linkTo(send));
 });
 
-Deno.test("a program learns of its job's span by TRACEPARENT, and what it pushes with jobs push is in its trace", async () => {
+Deno.test("a program receives its job's span in TRACEPARENT, and a job that it pushes with jobs push is in the trace", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const script = `${bench.folder}/program.sh`;
@@ -173,7 +173,7 @@ Deno.test("with traceStyle child, push and perform are in one trace", async () =
   assertEquals([process.traceId, process.parentSpanId, process.links.length], [send.traceId, send.spanId, 0]);
 });
 
-Deno.test("a job enqueued by the crontab has both spans", async () => {
+Deno.test("a job that a cron entry enqueued has both spans", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const config = `${bench.folder}/jobs.json`;
@@ -184,7 +184,7 @@ Deno.test("a job enqueued by the crontab has both spans", async () => {
   assertEquals(linksOf(process), linkTo(send));
 });
 
-Deno.test("a context that a job brings, as Ruby's Sidekiq writes it, is kept and linked to; nonsense there harms nobody", async () => {
+Deno.test("a context in a payload, as Ruby's Sidekiq writes it, is kept and linked; an invalid one is ignored", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   await using _server = await bench.server([], collector.env);
@@ -207,7 +207,7 @@ Deno.test("a context that a job brings, as Ruby's Sidekiq writes it, is kept and
   }
 });
 
-Deno.test("a wish is no failure: a snoozed job's span has no error", async () => {
+Deno.test("the span of a snoozed job has no error", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const horses = new URL("../support/horse_handlers.js", import.meta.url).pathname;
@@ -218,7 +218,7 @@ Deno.test("a wish is no failure: a snoozed job's span has no error", async () =>
   assertEquals([killed.attributes["error.type"], killed.status.code], ["Kill", ERROR]);
 });
 
-Deno.test("jobs that a stop gave back have spans that say so", async () => {
+Deno.test("the spans of jobs that a stop returned to their queue have the outcome released", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   await using server = await bench.server(["-t", "100ms"], collector.env);
@@ -230,7 +230,7 @@ Deno.test("jobs that a stop gave back have spans that say so", async () => {
   assertEquals([process.attributes["messaging.jobs.outcome"], process.status.code ?? 0], ["released", 0]);
 });
 
-Deno.test("the span of a job that was lost says so and has no error; that of its next run counts", async () => {
+Deno.test("the span of a lost job has the outcome lost and no error, and the span of its next attempt counts", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   await using server = await bench.server([], collector.env);
@@ -250,7 +250,7 @@ Deno.test("the span of a job that was lost says so and has no error; that of its
   }
 });
 
-Deno.test("with the collector down, jobs run as ever, it is said once, and nothing waits for long", async () => {
+Deno.test("with the collector down, jobs run, one warning is logged, and a stop does not wait long", async () => {
   await using bench = await Bench.open();
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${freePort()}`,
@@ -273,7 +273,7 @@ Deno.test("with the collector down, jobs run as ever, it is said once, and nothi
   assertEquals(server.complaints.length, 1, JSON.stringify(server.lines));
 });
 
-Deno.test("off, a payload has nothing of it, and no package of OpenTelemetry is loaded", async () => {
+Deno.test("with tracing off, payloads have no trace fields, and no OpenTelemetry package is loaded", async () => {
   await using bench = await Bench.open();
   for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }]) {
     const { stdout } = await jobs(["push", "Sleep", "--store", bench.url], { env });
@@ -291,7 +291,7 @@ Deno.test("off, a payload has nothing of it, and no package of OpenTelemetry is 
   assertEquals(eager.filter((one) => /opentelemetry|tracing\/(?!tracing)/.test(one)), []);
 });
 
-Deno.test("a setting that cannot be is named, and the default holds", async () => {
+Deno.test("an invalid setting causes a warning, and the default applies", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const { stderr } = await jobs(["push", "Noop", "--store", bench.url], {
@@ -302,7 +302,7 @@ Deno.test("a setting that cannot be is named, and the default holds", async () =
   assertEquals(collector.headers[0]!.get("x-team"), "blue");
 });
 
-Deno.test("always_off samples nothing, and says so to whoever performs the job", async () => {
+Deno.test("always_off samples no span, and the payload carries that decision", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const jid = await push(bench, collector, ["Noop"], { OTEL_TRACES_SAMPLER: "always_off" });
@@ -311,7 +311,7 @@ Deno.test("always_off samples nothing, and says so to whoever performs the job",
   assertEquals(collector.spans, []);
 });
 
-Deno.test("with Deno's own OpenTelemetry on, the spans are Deno's", async () => {
+Deno.test("with Deno's built-in OpenTelemetry, its provider exports the spans", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const env = { ...collector.env, OTEL_DENO: "true", OTEL_SERVICE_NAME: "native" };
@@ -323,7 +323,7 @@ Deno.test("with Deno's own OpenTelemetry on, the spans are Deno's", async () => 
   assertEquals([send.resource["service.name"], send.resource["telemetry.sdk.language"]], ["native", "deno-rust"]);
 });
 
-Deno.test("a program of one's own traces, too: its client, and its server", async () => {
+Deno.test("an embedding program traces its client and its worker", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   const before = Object.keys(collector.env).map((name) => [name, Deno.env.get(name)] as const);
@@ -351,7 +351,7 @@ Deno.test("a program of one's own traces, too: its client, and its server", asyn
   }
 });
 
-Deno.test("a job pushed over the dashboard's API is part of the trace that the request is part of", async () => {
+Deno.test("a job pushed over the HTTP API is part of the trace of the request", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
   await using server = await bench.server(["--web", `127.0.0.1:${freePort()}`], collector.env);
@@ -368,7 +368,7 @@ Deno.test("a job pushed over the dashboard's API is part of the trace that the r
   assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
 });
 
-Deno.test("a collector that answers what cannot be read is told of in words, and an endpoint that cannot be by its name", async () => {
+Deno.test("an unreadable reply of the collector and an invalid endpoint each cause one clear warning", async () => {
   await using bench = await Bench.open();
   await using garbage = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
     await request.arrayBuffer();

@@ -40,7 +40,7 @@ function lab() {
   return { clock, watch, jobs, returned, block: () => isAlive = false, wake: () => isAlive = true, stop };
 }
 
-Deno.test("each job is either kept or given back, never both, when both sides claim it at the same moment", async () => {
+Deno.test("each job is either kept or returned, never both, when both threads claim it at the same moment", async () => {
   const thread = new Worker(new URL("../support/unstarted_thread.ts", import.meta.url), { type: "module" });
   const answers: ((tokens: string[]) => void)[] = [];
   thread.onmessage = ({ data }: MessageEvent<string[]>) => answers.shift()!(data);
@@ -66,7 +66,7 @@ Deno.test("each job is either kept or given back, never both, when both sides cl
   assert(kept.length > 0 && kept.length < shared, `${kept.length} kept of ${shared}`);
 });
 
-Deno.test("jobs are given back, in their order, when the event loop hasn't turned for a second", async () => {
+Deno.test("jobs are returned to their queue in order when the event loop has been blocked for a second", async () => {
   const t = lab();
   t.jobs.add(leases(1, 3));
   t.jobs.add(leases(4, 6));
@@ -83,7 +83,7 @@ Deno.test("jobs are given back, in their order, when the event loop hasn't turne
   assertEquals(t.jobs.total, 0);
 });
 
-Deno.test("a job that a processor is about to start is given back, too", async () => {
+Deno.test("a job that a processor is about to start is returned, too", async () => {
   const t = lab();
   t.jobs.add(leases(1, 2));
   t.jobs.first();
@@ -102,7 +102,7 @@ Deno.test("a job that a processor is about to start is given back, too", async (
   assertEquals([t.jobs.begin(next), t.jobs.total], [false, 0]);
 });
 
-Deno.test("the thread watches while jobs wait, and only then", async () => {
+Deno.test("the thread watches only while jobs wait", async () => {
   const t = lab();
   t.jobs.add(leases(1, 2));
   startOne(t.jobs);
@@ -118,7 +118,7 @@ Deno.test("the thread watches while jobs wait, and only then", async () => {
   assertEquals(t.returned, [["3"]]);
 });
 
-Deno.test("a thread that stood still itself gives the main side another second", async () => {
+Deno.test("a thread that was frozen itself gives the main thread another second", async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const jobs = new UnstartedJobs();
@@ -145,7 +145,7 @@ Deno.test("a thread that stood still itself gives the main side another second",
   assertEquals(returned, []);
 });
 
-Deno.test("jobs keep their order when their places are used again, and when there are more than places", async () => {
+Deno.test("jobs keep their order when slots are reused, and when there are more jobs than slots", async () => {
   const t = lab();
   t.jobs.add(leases(1, 10));
   for (let i = 0; i < 5; i++) startOne(t.jobs);
@@ -163,7 +163,7 @@ Deno.test("jobs keep their order when their places are used again, and when ther
   assertEquals(t.returned[1]?.length, 2_048);
 });
 
-Deno.test("tokens are given back as they are, whatever the queue's name; one that is too long stays here", async () => {
+Deno.test("tokens are returned unchanged for any queue name, and a job with too long a token stays", async () => {
   const t = lab();
   const names = ["a\nb\u0000", "schl\u00fcssel \u{1f600}", "x".repeat(160)];
   const all = [...names, "x".repeat(161)].map((token) => ({ token, queue: "q", payload: "{}" }));
@@ -174,7 +174,7 @@ Deno.test("tokens are given back as they are, whatever the queue's name; one tha
   assertEquals(t.jobs.tokens, ["x".repeat(161)]);
 });
 
-Deno.test("what this side takes out, the thread doesn't give back", async () => {
+Deno.test("the thread does not return a job that the main thread has taken out", async () => {
   const t = lab();
   t.jobs.add(leases(1, 5));
   assertEquals(t.jobs.withdraw("jid 2")?.token, "2");
@@ -189,14 +189,14 @@ Deno.test("what this side takes out, the thread doesn't give back", async () => 
   assertEquals(t.jobs.total, 0);
 });
 
-Deno.test("a job that was handed out and put back is the next one", () => {
+Deno.test("a job that was handed out and put back is the next to be handed out", () => {
   const { jobs } = lab();
   jobs.add(leases(1, 2));
   jobs.putBack(jobs.hand());
   assertEquals([startOne(jobs), startOne(jobs), startOne(jobs)], ["1", "2", undefined]);
 });
 
-Deno.test("when the thread ends, the jobs it was giving back are named, and the others are shared with the next one", async () => {
+Deno.test("when the thread ends, the jobs that it was returning are reported, and the next thread watches the others", async () => {
   const t = lab();
   t.jobs.add(leases(1, 2));
   t.block();
