@@ -1,4 +1,4 @@
-/** The executable: what is in it, and what it does that the sources might not. */
+/** The executable: its content, and behaviour that may differ from the sources. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { Collector } from "../support/collector.ts";
@@ -12,7 +12,7 @@ const { deno } = JSON.parse((await jobs(["version", "--json"])).stdout) as { den
 
 Deno.test("the executable adds little to the runtime, and only files of the project", async () => {
   const size = (await Deno.stat(binary)).size - (await Deno.stat(runtime)).size;
-  assert(size < 4_000_000, `${size} bytes are embedded; wanted: under 4 MB`);
+  assert(size < 4_000_000, `${size} bytes are embedded; expected less than 4 MB`);
   const bytes = await Deno.readFile(binary);
   const embedded = new TextDecoder("latin1").decode(bytes.subarray(bytes.length - size));
   const { denoDir } = JSON.parse(await runHere(Deno.execPath(), ["info", "--json"]));
@@ -79,7 +79,7 @@ for (const kind of ["SQLite", "Redis"]) {
     const { stdout } = await jobs(["push", "Hold", bench.notes, "--store", bench.url]);
     await bench.noted(`start ${stdout.trim()}`);
     const heartbeat = async () => (await bench.store.workers.list())[0]!.beatAt;
-    // While the handler blocks the event loop, only the thread can tell the store.
+    // While the handler blocks the event loop, only the thread can send heartbeats.
     for (let i = 0; i < 2; i++) {
       const before = await heartbeat();
       await bench.until(async () => await heartbeat() > before, "a heartbeat comes");
@@ -140,7 +140,7 @@ Deno.test("handlers in TypeScript load, or one line has the reason and how to bu
     started.stderr,
     /^jobs: Handlers ".*\/handlers\.ts" cannot be loaded: .*: bundle it with "deno bundle .*handlers\.ts -o handlers\.js"\)\n$/,
   );
-  // What it says is true.
+  // The hint works.
   await runHere(await pinnedDeno(), ["bundle", "--quiet", file, "-o", `${bench.folder}/handlers.js`]);
   assertMatch(
     (await jobs(["doctor", `${bench.folder}/handlers.js`, "--store", bench.url])).stdout,
@@ -189,7 +189,7 @@ Deno.test("compiling fails with a runtime that is missing or for another machine
   const gone = await compile({ DENORT_BIN: `${folder.path}/denort` });
   assertEquals(gone.code, 1);
   assertMatch(gone.stderr, /^Can't compile with the runtime of DENORT_BIN, ".*\/denort": expected /);
-  // Nothing listens there: the download fails.
+  // Nothing listens at this address: the download fails.
   const offline = await compile({ HTTPS_PROXY: "http://127.0.0.1:9" });
   assertEquals(offline.code, 1);
   assertMatch(

@@ -1,4 +1,4 @@
-/** Horses of the executable, which starts itself. What their handlers may do is tested from the sources. */
+/** Horses of the executable, which starts itself. The tests of the sources cover more handlers. */
 import { useExecutable } from "../support/command.ts";
 import { importTests } from "../support/selected.ts";
 

@@ -17,7 +17,7 @@ const ARCHIVE = `${OUTPUT}jobs.tar`;
 const binary = await useExecutable();
 const said = await makeImage();
 
-/** Runs `make image`; returns what it prints. */
+/** Runs `make image`. Returns its output. */
 async function makeImage(from = binary): Promise<string> {
   const args = ["run", "-A", "scripts/image.ts", "--binary", from, "--output", ARCHIVE, "--rootfs", ROOTFS];
   return await runHere(await pinnedDeno(), args);
@@ -28,7 +28,7 @@ Deno.test("the same executable makes the same image", async () => {
   const copy = `${folder.path}/jobs`;
   await Deno.copyFile(binary, copy);
   await Deno.utime(copy, 1, 1);
-  // Of its layers, which are all that differs between machines and times.
+  // The digests of the layers, which alone differ between machines and times.
   const layers = async (executable: string) => {
     const { system, program } = await gather(executable);
     return [system, program].map((members) => createHash("sha256").update(tar(members)).digest("hex"));
@@ -94,7 +94,7 @@ Deno.test("in a read-only root, as process 1 without privileges, a worker perfor
   assertEquals([notReady.code, notReady.stdout], [1, ""]);
   assertMatch(notReady.stderr, /^jobs: not ready: No store at "\/var\/lib\/jobs\/jobs.db"/);
 
-  // In a process of its own: neither /dev/null nor a writable /tmp is needed for that.
+  // In an isolated process, which needs neither /dev/null nor a writable /tmp.
   await using server = new JobsProcess({ store, args: ["/app/handlers.js", "--isolate", "Note"], env });
   await server.logged("Ready");
   const inside = (await childOf(server.pid))!;
@@ -119,12 +119,12 @@ Deno.test("in a read-only root, as process 1 without privileges, a worker perfor
   assertEquals((await server.status()).code, 0);
 });
 
-/** Ends a process that outlives the one that started it: changing its user made it forget whose child it is. */
+/** Ends a process that outlives its parent: the change of its user reset its parent-death signal. */
 function end(pid: number): void {
   try {
     Deno.kill(pid, "SIGKILL");
   } catch {
-    // It has ended already.
+    // The process has ended.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The packages of `make package`, installed, used, upgraded and removed by the real dpkg: in a copy of this machine's root
- * folder, so that the machine keeps its own.
+ * folder, so that the machine itself stays unchanged.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
@@ -16,13 +16,13 @@ async function makePackages(output: string, version: string): Promise<string> {
   return `${output}/jobs_${version}_${await runHere("dpkg", ["--print-architecture"])}.deb`;
 }
 
-/** How a command in the copy ended. */
+/** The result of a command in the copy. */
 interface Ended {
   readonly code: number;
   readonly output: string;
 }
 
-/** A copy of the machine: its folders are seen through an overlay, and changes go to memory. */
+/** A copy of the machine: an overlay of its folders, with changes in memory. */
 class MachineCopy implements AsyncDisposable {
   readonly #holder: Deno.ChildProcess;
   readonly #root: string;
@@ -75,14 +75,14 @@ class MachineCopy implements AsyncDisposable {
     return { code, output: (new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr)).trim() };
   }
 
-  /** Runs a line that must succeed; returns its output. */
+  /** Runs a line that must succeed. Returns its output. */
   async must(line: string): Promise<string> {
     const { code, output } = await this.sh(line);
     assertEquals(code, 0, `${line}\n${output}`);
     return output;
   }
 
-  /** Starts the worker as the unit does, without systemd: its command, folder, user and umask. Returns its pid. */
+  /** Starts the worker as the unit does, without systemd: with its command, folder, user and umask. Returns the process ID. */
   async startUnit(log: string): Promise<number> {
     const unit = await this.must("cat /lib/systemd/system/jobs.service");
     const value = (name: string) => unit.match(new RegExp(`^${name}=(.*)$`, "m"))![1]!;
@@ -135,22 +135,22 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   assertMatch(await machine.must("zcat /usr/share/man/man1/jobs.1.gz"), /^\.TH JOBS 1/im);
   assertMatch(await machine.must("bash -n /usr/share/bash-completion/completions/jobs && echo sound"), /sound/);
 
-  // Start as the unit does; push from a shell, into the same store.
+  // Start as the unit does, and push from a shell into the same store.
   await machine.write("/etc/jobs/handlers/greet.js", HANDLERS);
   await machine.startUnit("/srv/first.log");
   const asJobs = (line: string) =>
     `setpriv --reuid=jobs --regid=jobs --init-groups env HOME=/var/lib/jobs bash -lc '${line}'`;
   assertEquals(await machine.must(asJobs("env jobs push Greet ann --wait 2>/dev/null")), '"Hello ann"');
 
-  // `jobs` is also a builtin: login shells have a function that knows both.
+  // `jobs` is also a builtin of the shell: login shells have a function that distinguishes both.
   assertEquals(
     await machine.must(asJobs("jobs stats >/dev/null; sleep 9 & jobs -p >/tmp/pids; kill %1; wc -l </tmp/pids")),
     "1",
   );
-  const { code, output } = await machine.sh("setpriv --reuid=nobody --clear-groups env jobs stats");
+  const { code, output } = await machine.sh("setpriv --reuid=65534 --clear-groups env jobs stats");
   assertEquals([code > 0, output.split("\n").length], [true, 1], output); // another user: one clear line
 
-  // Upgrade: settings are kept, and a job that was pushed while no worker ran.
+  // Upgrade: the settings are kept, and so is a job that was pushed while no worker ran.
   await machine.must("pkill -TERM -x jobs; while pgrep --runstates R,S,D -x jobs; do sleep 0.1; done");
   await machine.must(asJobs("env jobs push Greet later"));
   await machine.must(`sed -i 's/{/{ "tag": "mine",/' /etc/jobs/jobs.json`);

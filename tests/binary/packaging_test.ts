@@ -1,4 +1,4 @@
-/** What is in `packaging/`, read by the programs it is for. */
+/** The files in `packaging/`, checked by the programs that read them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parse } from "@std/yaml";
 import { defaultSettings } from "../../src/config/settings.ts";
@@ -11,7 +11,7 @@ const binary = await useExecutable();
 const PACKAGING = new URL("../../packaging/", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, PACKAGING));
 
-/** What a stop may take in all: running jobs, then handlers that clean up, then the store. */
+/** The longest time of a stop: running jobs, then handlers that clean up, then the store. */
 const MAX_STOP_S = defaultSettings().shutdownTimeoutMs / 1000 + 3 + 5;
 
 Deno.test("the systemd unit is valid, waits longer than a worker, and reloads by HUP", async () => {

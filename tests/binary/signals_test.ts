@@ -1,4 +1,4 @@
-/** Every signal of the table, sent to the executable, on Redis; from the sources they are tested on SQLite. And systemd. */
+/** Every signal of the table, sent to the executable on Redis, and systemd. The tests of the sources use SQLite. */
 import { benchOn } from "../support/bench.ts";
 import { useExecutable } from "../support/command.ts";
 import { startRedis } from "../support/redis.ts";

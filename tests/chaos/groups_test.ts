@@ -1,6 +1,6 @@
 /**
  * Groups of limit 1 while workers are killed and frozen: no two jobs of a group run at once between living workers, and no
- * group is left behind. Real processes on a real store.
+ * group is forgotten. Real processes on a real store.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { startRedis } from "../support/redis.ts";
 const GROUPS = 1_000;
 const JOBS = 1_500;
 const KILLS = 12;
-/** Long enough that a busy machine makes no living worker late. */
+/** Long enough that a busy machine doesn't make a live worker late. */
 const TTL_MS = 3_000;
 
 /** One run of a job, by the clock of the machine. */
@@ -24,17 +24,17 @@ interface Run {
   readonly jid: string;
   readonly group: string;
   readonly start: number;
-  /** When it ended, or its worker died or was frozen. */
+  /** When the run ended, or its worker died or was frozen. */
   readonly end: number;
 }
 
-/** A worker, and what it has done. */
+/** A worker, and its runs. */
 class Worker {
   readonly #child: Child;
   readonly #open = new Map<string, Omit<Run, "end">>();
   readonly runs: Run[] = [];
   readonly done = new Set<string>();
-  /** When it was killed or frozen: what it wrote later, it wrote as one that counts as dead. */
+  /** When it was killed or frozen. Lines that it wrote later are those of an offline worker. */
   #stoppedAt = Infinity;
   readonly #read: Promise<void>;
 
@@ -51,10 +51,10 @@ class Worker {
     try {
       Deno.kill(this.#child.pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
     this.#stoppedAt = Math.min(this.#stoppedAt, systemClock.now());
-    // What it wrote before its death is read to the end.
+    // All lines from before its death are read.
     await this.#read;
     await this.#child[Symbol.asyncDispose]();
     for (const run of this.#open.values()) this.runs.push({ ...run, end: this.#stoppedAt });
@@ -86,7 +86,7 @@ class Worker {
   }
 }
 
-/** Runs of the same group that overlap. */
+/** Returns the runs of the same group that overlap. */
 function overlaps(runs: readonly Run[]): [Run, Run][] {
   const found: [Run, Run][] = [];
   for (const some of Map.groupBy(runs, ({ group }) => group).values()) {
@@ -106,7 +106,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using store = await openStore(url);
     await store.admin.limitGroup("default", undefined, { running: 1 });
     const all = Array.from({ length: JOBS }, (_, n) => {
-      // Half of the jobs are of ten groups, so that many groups are held.
+      // Half of the jobs belong to ten groups, so that many groups are at their limit.
       const group = n % 2 === 0 ? `busy${(n / 2) % 10}` : `g${n % GROUPS}`;
       const one = job(n);
       return { ...one, group, payload: one.payload.replace(/}$/, `,"group":"${group}"}`) };
@@ -127,7 +127,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       if (!worker.isWorking) break;
       if (kills === 2) {
         worker.freeze();
-        // Until another worker has rescued what it had.
+        // Until another worker has rescued its jobs.
         await until(async () => !(await store.workers.list()).some(({ alive }) => !alive), "it is rescued", 60_000);
         worker.wake();
       } else {

@@ -1,6 +1,6 @@
 /**
- * The store, or the whole machine, is away for longer than a heartbeat timeout: no worker takes another one for offline,
- * nor itself.
+ * The store, or the whole machine, stops for longer than a heartbeat timeout: no worker considers another one, or itself,
+ * offline.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 
-/** Long enough that a busy machine takes no worker offline. */
+/** Long enough that a busy machine doesn't make a worker offline. */
 const BRIEF = { JOBS_HEARTBEAT_TIMEOUT: "3s", JOBS_HEARTBEAT: "200ms" };
 const WAITS = "Workers may be offline: waiting one heartbeat timeout before their jobs are rescued";
 
@@ -22,7 +22,7 @@ interface Scene {
   readonly workers: readonly [JobsProcess, JobsProcess];
 }
 
-/** Two workers run a job each; then something happens to both; then each job has run once. */
+/** Two workers run a job each, and both are disturbed. Asserts that each job has run once. */
 async function survive(
   bench: Bench,
   happens: (scene: Scene) => Promise<void>,
@@ -49,7 +49,7 @@ async function areAlive(bench: Bench): Promise<boolean[]> {
   return (await bench.store.workers.list()).map(({ alive }) => alive);
 }
 
-/** The worker that runs on first may not judge the other before that had its time, too. */
+/** The worker that continues first must not consider the other one offline before its heartbeat timeout. */
 async function standStill({ bench, workers }: Scene): Promise<void> {
   for (const worker of workers) await bench.freeze(worker);
   await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
@@ -60,7 +60,7 @@ async function standStill({ bench, workers }: Scene): Promise<void> {
   second.kill("SIGCONT");
 }
 
-/** What is tried, all at the same time: most of it is waiting for a heartbeat to lapse. */
+/** The cases run at the same time: most of each is waiting for a heartbeat to lapse. */
 const SCENES: Readonly<Record<string, () => Promise<void>>> = {
   "a machine that stands still, on SQLite": async () => {
     await using bench = await Bench.open();
@@ -81,7 +81,7 @@ const SCENES: Readonly<Record<string, () => Promise<void>>> = {
       await bench.until(async () => (await areAlive(bench)).every((alive) => !alive), "both have lapsed");
       await redis.kill();
       await redis.start();
-      // It reaches Redis before the two can. They have as long as its timeout.
+      // This worker reaches Redis before the two others, which have its heartbeat timeout to follow.
       await using newcomer = await bench.server(["-q", "other"], { ...BRIEF, JOBS_HEARTBEAT_TIMEOUT: "30s" });
       await newcomer.logged(WAITS);
       proxy.weather = "fair";

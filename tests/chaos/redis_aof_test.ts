@@ -1,10 +1,10 @@
 /**
- * `kill -9` of Redis while jobs are pushed and performed, and what its append-only file brings back.
+ * `kill -9` of Redis while jobs are pushed and performed, and the recovery from its append-only file.
  *
- * - `appendfsync always`: nothing acknowledged is lost, ever; each job runs once as long as no worker dies.
- * - `appendfsync everysec`: what was acknowledged within the last two seconds may be lost, and what was finished within
- *   them may run again. (When only the process dies, the operating system still has what was written, and nothing is lost
- *   but what waited for a slow disk; when the machine dies, all of it.)
+ * - `appendfsync always`: no acknowledged job is ever lost, and each job runs once as long as no worker dies.
+ * - `appendfsync everysec`: jobs that were acknowledged within the last two seconds may be lost, and jobs that ended within
+ *   them may run again. (If only the process dies, the operating system still has the written data, and only data that
+ *   waited for a slow disk is lost. If the machine dies, all of it is.)
  *
  * @module
  */
@@ -16,9 +16,9 @@ import { until } from "../support/eventually.ts";
 import { startRedis } from "../support/redis.ts";
 
 const KILLS = 3;
-/** What `everysec` may lose of the end. */
+/** `everysec` may lose the last two seconds. */
 const WINDOW_MS = 2_000;
-/** An outage on a busy machine is no death. */
+/** Long enough that an outage on a busy machine doesn't make a worker offline. */
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "1s", JOBS_LOG_LEVEL: "info" };
 
 for (const aof of ["always", "everysec"] as const) {

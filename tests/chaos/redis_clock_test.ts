@@ -1,6 +1,6 @@
 /**
- * Machines whose clocks are an hour off share a Redis with one that is right: time is the store's, and nothing is early,
- * late or taken for dead.
+ * Machines whose clocks are an hour off share a Redis with a correct one. All times are the store's, and no job is early or
+ * late, and no worker offline.
  *
  * @module
  */
@@ -22,7 +22,7 @@ for (const hours of [1, -1]) {
   Deno.test(`clocks ${hours > 0 ? "an hour ahead" : "an hour behind"} do no harm`, async () => {
     await using redis = await startRedis();
     await using bench = await Bench.open(redis.url);
-    // A busy machine is no death either.
+    // A busy machine must not make a worker offline either.
     const patient = { JOBS_HEARTBEAT: "500ms", JOBS_HEARTBEAT_TIMEOUT: "20s" };
     const env = { ...patient, JOBS_TEST_SKEW_MS: `${hours * HOUR_MS}` };
     await using right = await bench.server(["-c", "1"], patient);
@@ -31,13 +31,13 @@ for (const hours of [1, -1]) {
     useCommand(SKEWED);
     await using _skewed = await bench.server(["-c", "1", "-q", "skewed"], env);
 
-    // Due in a moment: no sooner, and not in an hour.
+    // Due after the delay: not earlier, and not after an hour.
     const before = Date.now();
     const soon = await bench.push("Note", [bench.notes], { in: 0.5, queue: "skewed" });
     await bench.noted(soon);
     assert(Date.now() - before >= 500);
 
-    // Pushed from there: as long from now as was said, and with the right time on it.
+    // Pushed from that machine: due after the requested delay, with the correct time in the payload.
     await jobs(["push", "Note", bench.notes, "-q", "later", "--in", "1h", "--store", redis.url], { env });
     await jobs(["push", "Note", bench.notes, "-q", "later", "--store", redis.url], { env });
     useCommand(RIGHT);
@@ -46,11 +46,14 @@ for (const hours of [1, -1]) {
     const [queued] = (await bench.store.admin.page({ in: "queue", queue: "later" })).entries;
     assertAlmostEquals(readWireTime(JSON.parse(queued!.payload).enqueued_at)!, Date.now(), SLACK_MS);
 
-    // Both live, and neither takes the other for dead.
+    // Both are alive, and neither considers the other offline.
     const beats = async () =>
       (await bench.store.workers.list()).map((process) => [process.alive, process.beatAt] as const);
     const first = (await beats()).map(([, at]) => at);
-    await bench.until(async () => (await beats()).every(([, at]) => at > Math.max(...first) + 1_500), "beats go on");
+    await bench.until(
+      async () => (await beats()).every(([, at]) => at > Math.max(...first) + 1_500),
+      "heartbeats continue",
+    );
     assertEquals((await beats()).map(([alive]) => alive), [true, true]);
     const [lease] = (await bench.store.admin.page({ in: "leased" })).entries;
     assertEquals([JSON.parse(lease!.payload).jid, JSON.parse(lease!.payload).rescues], [long, undefined]);

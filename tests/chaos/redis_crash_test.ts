@@ -1,4 +1,4 @@
-/** Where the jobs are when processes die, freeze or block: the same as on SQLite, on Redis. */
+/** No job is lost when workers die, freeze or block: the tests of SQLite on Redis. */
 import { benchOn } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 

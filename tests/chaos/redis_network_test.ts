@@ -1,5 +1,5 @@
 /**
- * A bad network between us and Redis: what was acknowledged is there once, and what was taken is not stuck.
+ * A bad network between jobs and Redis: an acknowledged job is stored once, and a taken job is never stuck.
  *
  * @module
  */
@@ -21,7 +21,7 @@ interface Bench extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly proxy: TcpProxy;
   readonly store: Store;
-  /** Another store on the same Redis, with no proxy between. */
+  /** Another store on the same Redis, without the proxy. */
   readonly direct: Store;
 }
 
@@ -41,13 +41,13 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   };
 }
 
-/** The jids in a queue. */
+/** Returns the jids in a queue. */
 async function jidsIn(store: Store, queue = "default"): Promise<string[]> {
   const { entries } = await store.admin.page({ in: "queue", queue }, { limit: 100_000 });
   return entries.map((entry) => JSON.parse(entry.payload).jid);
 }
 
-/** Cuts each connection in the middle of an answer, after one of these numbers of bytes. */
+/** Cuts each connection within a reply, after one of these numbers of bytes. */
 function cutAfter(proxy: TcpProxy, sizes: readonly number[]): void {
   let next = 0;
   proxy.bytesToLive = () => sizes[next++ % sizes.length]!;
@@ -56,7 +56,7 @@ function cutAfter(proxy: TcpProxy, sizes: readonly number[]): void {
 
 Deno.test("redis chaos: pushes over a connection that breaks constantly are stored, each once", async () => {
   await using t = await openBench();
-  // Connecting takes some 150 bytes, the answer to a push four.
+  // Connecting takes about 150 bytes, the reply to a push four.
   cutAfter(t.proxy, [170, 163, 181, 240, 100, 161]);
   const pushed = await Promise.all(Array.from({ length: 8 }, async (_, lane) => {
     const jids: string[] = [];
@@ -98,7 +98,7 @@ Deno.test("redis chaos: jobs taken over a connection that breaks constantly are 
 Deno.test("redis chaos: jobs whose take lost its reply, and that the next take has no room for, return to their queue", async () => {
   await using t = await openBench({ waitMs: 2_000 });
   await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
-  // So that Redis has the script.
+  // Loads the script into Redis.
   assertEquals(await takeUpTo(t.store, OWNER), []);
   await t.direct.jobs.enqueue(jobs(1, 10));
   t.proxy.cutNextAnswer();
@@ -130,7 +130,7 @@ Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the l
   const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
   await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
   await t.direct.jobs.enqueue([job(1, { unique })]);
-  // So that Redis has the script.
+  // Loads the script into Redis.
   await t.store.jobs.enqueue([job(2)]);
   t.proxy.cutNextAnswer();
   const accepted = t.proxy.accepted;
@@ -142,14 +142,14 @@ Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the l
   t.proxy.weather = "fair";
   assertEquals(await pushing, [{ stored: false, holder: job(1).jid }, { stored: true }]);
   assertEquals(await jidsIn(t.direct), [job(2).jid, job(4).jid]);
-  // The lock is free: the number of the refused batch is remembered, not the lock.
+  // The lock is free. Redis remembers the number of the rejected batch, not the lock.
   assertEquals(await t.store.jobs.enqueue([job(5, { unique })]), [{ stored: true }]);
 });
 
 Deno.test("redis chaos: a command whose reply cuts the connection each time fails after waitMs, and others succeed", async () => {
   await using t = await openBench({ waitMs: 1_000 });
   await t.direct.jobs.enqueue(jobs(1, 100));
-  // Connecting takes some 150 bytes, a push four, and this page 15,000.
+  // Connecting takes about 150 bytes, a push four, and this page 15,000.
   t.proxy.bytesToLive = () => 2_000;
   t.proxy.cut();
   await assertRejects(() => jidsIn(t.store), StoreError, "it closed the connection");
@@ -186,7 +186,7 @@ Deno.test("redis chaos: a connection that silently drops bytes is closed, and bl
   assertEquals(await t.store.jobs.enqueue(jobs(1, 1)), [{ stored: true }]);
   let isOver = false;
   void waiting.then(() => isOver = true);
-  // The one that blocks would notice by itself too, but much later.
+  // The blocking connection would detect it, too, but much later.
   await until(() => isOver, "The wait's end", 5_000);
   patience.abort();
   assertEquals(await jidsIn(t.direct), jobs(1, 1).map((job) => job.jid));
@@ -197,7 +197,7 @@ Deno.test("redis chaos: outcomes whose reply was lost are stored, and not logged
   await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
   const [first, ...rest] = await takeUpTo(t.store, OWNER);
-  // So that Redis has the script.
+  // Loads the script into Redis.
   await t.store.jobs.settle(OWNER, [{ kind: "ack", token: first!.token }]);
   t.proxy.cutNextAnswer();
   const outcomes = rest.map(({ token }) => ({ kind: "ack", token } as const));
@@ -224,7 +224,7 @@ Deno.test("redis chaos: opening a store that never replies fails in time and lea
 
 Deno.test("redis chaos: a frozen server is waited for, and its late commands are not repeated", async () => {
   await using t = await openBench({ waitMs: 8_000 });
-  // So that Redis has the script.
+  // Loads the script into Redis.
   await t.store.jobs.enqueue(jobs(0, 0));
   t.redis.signal("SIGSTOP");
   const pushing = t.store.jobs.enqueue(jobs(1, 3));

@@ -1,6 +1,6 @@
 /**
- * Redis is away for a while: running jobs go on, what they came to is kept and stored afterwards, and it is said once
- * that Redis is down and once that it is back.
+ * Redis is down for a while: running jobs continue, their outcomes are kept and stored afterwards, and the log has one line
+ * about the outage and one about the recovery.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 
-/** An outage on a busy machine is no death. */
+/** Long enough that an outage on a busy machine doesn't make a worker offline. */
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "500ms" };
 
 Deno.test("jobs that run while Redis is down end once, and are settled when it is up again", async () => {
@@ -63,7 +63,7 @@ Deno.test("a worker stops while Redis is down, and its jobs are in Redis afterwa
   server.kill("SIGTERM");
   await server.status();
   await redis.start();
-  // Its registration is over when its heartbeat lapses; what it had runs again.
+  // Its registration expires with its heartbeat, and its jobs run again.
   const left = [...(await bench.store.admin.find([running])), ...(await bench.store.admin.find([waiting]))];
   assertEquals(left.length, 2);
 });

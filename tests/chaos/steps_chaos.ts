@@ -1,7 +1,7 @@
 /**
- * The test that decides about durable steps: jobs of twenty steps with sleeps, signals and children, while workers are
- * killed, or frozen past the heartbeat timeout. Each step appends a line: each must be there exactly once, but for the
- * steps that were in flight at a disturbance, which are counted.
+ * The main test of durable steps: jobs of twenty steps with sleeps, signals and children, while workers are
+ * killed, or frozen past the heartbeat timeout. Each step appends a line, which must exist exactly once, except for the
+ * steps in flight at a disturbance, which are counted.
  *
  * `STEPS_JOBS=500 STEPS_EVERY=50 deno test …` runs it for longer.
  *
@@ -19,7 +19,7 @@ const STEPS = 20;
 const WORKERS = 3;
 const CONCURRENCY = 4;
 
-/** Runs it on a store. */
+/** Runs the test on a store. */
 export async function stepsChaos(url?: string): Promise<void> {
   await using bench = await Bench.open(url);
   await using stack = new AsyncDisposableStack();
@@ -37,7 +37,7 @@ export async function stepsChaos(url?: string): Promise<void> {
   const thawing: Promise<void>[] = [];
   let lines = 0;
   let isOver = false;
-  /** Disturbs and signals; returns whether anything was done since the last time. */
+  /** Disturbs and signals. Returns whether a step ran since the last call. */
   const getsOn = async () => {
     const notes = await bench.readNotes();
     for (const jid of jids.slice(0, JOBS / 2)) {
@@ -90,7 +90,7 @@ export async function stepsChaos(url?: string): Promise<void> {
   console.log(`${JOBS * STEPS} steps, ${disturbances} disturbances, ${repeated} steps repeated`);
 }
 
-/** Freezes a worker until the others have given its jobs away. */
+/** Freezes a worker until the others have rescued its jobs. */
 async function freeze(bench: Bench, worker: JobsProcess): Promise<void> {
   const { identity } = await worker.logged("Ready");
   await bench.freeze(worker);

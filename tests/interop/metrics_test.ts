@@ -1,7 +1,7 @@
 /**
- * Sidekiq's Metrics page finds our classes. Debian's Sidekiq has no such page, so a small reader in Ruby stands in for it.
- * It asks for the keys and fields that `lib/sidekiq/metrics/query.rb` asks for, of 8.0 (`ROLLUPS`, `top_jobs`, `for_job`)
- * and of 7.3 (`top_jobs`, `for_job`), with the histograms of `lib/sidekiq/metrics/shared.rb` (`Histogram#fetch`): Ruby makes
+ * Sidekiq's Metrics page finds the classes of jobs. Debian's Sidekiq has no such page, so a small reader in Ruby replaces it.
+ * It reads the keys and fields that `lib/sidekiq/metrics/query.rb` reads, of 8.0 (`ROLLUPS`, `top_jobs`, `for_job`)
+ * and of 7.3 (`top_jobs`, `for_job`), with the histograms of `lib/sidekiq/metrics/shared.rb` (`Histogram#fetch`). Ruby formats
  * the names, with the same patterns of `strftime`.
  *
  * @module
@@ -17,11 +17,11 @@ import { ruby } from "./ruby.ts";
 
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 
-/** What a version's page would show of an hour, and of ten minutes where it has them. */
+/** The data that the page of a version shows for an hour and, if it has them, for ten minutes. */
 interface Seen {
   readonly totals: Record<string, Record<string, number>>;
   readonly coarse: Record<string, Record<string, number>>;
-  /** Of one class, by bucket. */
+  /** The buckets of one class. */
   readonly histogram: number[];
   /** Seconds. */
   readonly ttls: Record<string, number>;
@@ -54,7 +54,7 @@ function histogramOf(...runs: number[]): number[] {
   return histogram;
 }
 
-/** The system's clock, set to another time. */
+/** The system clock, set to another time. */
 function clockFrom(at: number): Clock {
   const shift = at - systemClock.now();
   return { ...systemClock, now: () => systemClock.now() + shift };

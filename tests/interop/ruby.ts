@@ -1,5 +1,5 @@
 /**
- * Ruby's side: Debian's Sidekiq, as a program that looks and edits through `Sidekiq::API`, and as a process that works.
+ * Ruby's side: Debian's Sidekiq, as a program that reads and edits through `Sidekiq::API`, and as a process that performs jobs.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { requireTool } from "../support/tools.ts";
 
 const WORKERS = new URL("./ruby/workers.rb", import.meta.url).pathname;
 
-/** Runs Ruby code that has `Sidekiq::API` and the workers; what it evaluates to comes back by way of JSON. */
+/** Runs Ruby code with `Sidekiq::API` and the workers. Returns its value, converted through JSON. */
 export async function ruby<T = unknown>(redisUrl: string, code: string, ...args: unknown[]): Promise<T> {
   requireTool("sidekiq");
   const program = `args = JSON.parse(ARGV[0]); result = begin; ${code}; end; STDOUT.puts JSON.generate([result])`;
@@ -39,7 +39,7 @@ export class Sidekiq implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Starts one that takes from these queues; resolves when it works. */
+  /** Starts a process for these queues. Resolves when it takes jobs. */
   static async start(redisUrl: string, queues: readonly string[]): Promise<Sidekiq> {
     requireTool("sidekiq");
     const sidekiq = new Sidekiq(redisUrl, queues.flatMap((queue) => ["-q", queue]));
@@ -47,7 +47,7 @@ export class Sidekiq implements AsyncDisposable {
     return sidekiq;
   }
 
-  /** Stops it as an operator does. */
+  /** Stops the process as an operator does. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGTERM");
     await this.#child.status;

@@ -1,5 +1,5 @@
 /**
- * Ruby's Sidekiq and `jobs` on one Redis: each runs what the other pushes, and Sidekiq's API sees and edits what is ours.
+ * Ruby's Sidekiq and `jobs` on one Redis: each runs the jobs of the other, and Sidekiq's API reads and edits the data of jobs.
  * On real processes.
  *
  * @module
@@ -12,14 +12,14 @@ import { ruby, Sidekiq } from "./ruby.ts";
 
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 
-/** A server with the handlers that stand in for the Ruby workers. */
+/** A worker with handlers for the classes of the Ruby workers. */
 async function startJobs(bench: Bench, args: readonly string[]): Promise<JobsProcess> {
   const server = new JobsProcess({ store: bench.url, args: [HANDLERS, ...args] });
   await server.logged("Ready");
   return server;
 }
 
-/** A Redis of the test's own, and a bench on it. */
+/** A new Redis, and a bench on it. */
 async function openBench(): Promise<{ redis: RedisServer; bench: Bench } & AsyncDisposable> {
   const redis = await startRedis();
   const bench = await Bench.open(redis.url);
@@ -89,7 +89,7 @@ Deno.test("Ruby's API reads workers, running jobs, counts, queues, retries and d
     const { retry, dead, processed } = await bench.store.admin.stats();
     return retry === 1 && dead === 1 && processed === 3;
   });
-  // One heartbeat later.
+  // After one heartbeat.
   await bench.until(async () => (await bench.store.workers.list())[0]?.busy === 1);
   const seen = await ruby<Record<string, unknown>>(
     redis.url,

@@ -1,4 +1,4 @@
-/** A worker inside a program is a whole one: its dashboard, its store, and what is refused. */
+/** A worker inside a program: its dashboard, its store, and invalid options. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { ConfigError, defineJob, openStore, startServer } from "../../src/mod.ts";
 import { startRedis } from "../support/redis.ts";

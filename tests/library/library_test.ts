@@ -1,4 +1,4 @@
-/** The library as `make library` makes it: what a program in a folder of its own does with it, without any configuration. */
+/** The library as `make library` makes it, used by programs in another folder without any configuration. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runHere } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";
@@ -7,7 +7,7 @@ import { startRedis } from "../support/redis.ts";
 const library = new URL("../../dist/test/library/", import.meta.url).pathname;
 await runHere(Deno.execPath(), ["run", "-A", "scripts/library.ts", "--output", library]);
 
-/** Pushes and performs; heartbeats go out of a thread of their own, which has a file of its own. */
+/** Pushes and performs. Heartbeats come from a thread, whose module is a separate file. */
 const PROGRAM = `
 import { defineJob, startServer } from "./library/jobs.js";
 
@@ -34,7 +34,7 @@ await using store = await openStore(Deno.args[0]!);
 console.log(await new Client({ store }).push("Welcome", ["Grace", 1]));
 `;
 
-/** A folder with a copy of the library, and programs beside it. */
+/** A folder with a copy of the library and the given programs. */
 async function newFolder(programs: Record<string, string>) {
   const folder = await temporaryFolder();
   await runHere("cp", ["-r", library, `${folder.path}/library`]);

@@ -1,8 +1,8 @@
-/** What a program's server logs, and where: in real programs, as the log is one for a whole program. */
+/** The log of an embedded worker, in real programs, because a program has one log. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { temporaryFolder } from "../support/process.ts";
 
-/** Runs a program on the library's sources; returns what it said. */
+/** Runs a program on the library's sources. Returns its output. */
 async function runProgram(code: string, cwd?: string) {
   const head = `import { defineJob, startServer } from ${JSON.stringify(import.meta.resolve("../../src/mod.ts"))};
     const Welcome = defineJob("Welcome", (ctx, name) => ctx.log.info("Welcome, " + name), { result_ttl: 60 });
@@ -27,7 +27,7 @@ async function runProgram(code: string, cwd?: string) {
   return { exit, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-/** The messages of a log in JSON. */
+/** Returns the messages of a JSON log. */
 function messages(log: string): string[] {
   const all = log.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).msg);
   return all.filter((msg) => !msg.startsWith("Event loop was blocked")); // by whatever else the machine does

@@ -1,4 +1,4 @@
-/** The order of `examples/order.js`, as docs/guides/workflows.md tests it: its way and its failures. */
+/** The order of `examples/order.js`, as docs/guides/workflows.md tests it: its steps and its failures. */
 import { assertEquals } from "@std/assert";
 import { Order, shop } from "../../examples/order.js";
 import { testJob } from "../../src/mod.ts";

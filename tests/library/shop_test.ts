@@ -1,4 +1,4 @@
-/** The shop in examples/shop: its handlers tested without a store, and the whole program run as its readme says. */
+/** The shop in examples/shop: its handlers without a store, and the whole program as in its readme. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { fakeClient } from "../../src/mod.ts";
 import { shopJobs } from "../../examples/shop/jobs.ts";

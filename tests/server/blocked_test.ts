@@ -1,9 +1,9 @@
-/** A handler that blocks the event loop holds no job back that has not started. On real processes. */
+/** A handler that blocks the event loop does not delay jobs that have not started. With real processes. */
 import { assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 
-/** Blocks the event loop until there is a file `go` beside the notes. */
+/** Blocks the event loop until the file `go` exists next to the notes. */
 const SPIN = `
   export function Spin(ctx, file) {
     const note = (line) => Deno.writeTextFileSync(file, line + " " + ctx.jid + "\\n", { append: true });
@@ -45,7 +45,7 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
     await bench.go();
     await blocked.logged("Done", { jid: spin });
     await blocked.logged(GAVE_BACK, { count: 9 });
-    // It goes on with new ones.
+    // The worker continues with new jobs.
     await bench.push("Note", [bench.notes, "11"]);
     await bench.noted("11");
     assertEquals(await bench.readNotes(), [`start ${spin}`, ..."123456789".split(""), "10", `end ${spin}`, "11"]);

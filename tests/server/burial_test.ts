@@ -1,4 +1,4 @@
-/** A job that keeps killing its workers is buried for all to see. */
+/** A job that keeps killing its workers is dead, and shown everywhere. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client, type ServerSettings, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
@@ -10,14 +10,14 @@ import { ruby } from "../interop/ruby.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
-/** A worker that soon knows who is offline. */
+/** A worker with a short heartbeat timeout. */
 const settings = (file: string): ServerSettings => ({
   heartbeat: "50ms",
   heartbeatTimeout: "400ms",
   log: { format: "json", level: "info", file },
 });
 
-/** A worker has died while it ran a job that had been to blame twice; returns the jid. */
+/** Lets a worker die while it runs a job that was to blame twice. Returns the jid. */
 async function blame(store: Store, fields: Record<string, unknown> = {}): Promise<string> {
   await store.workers.heartbeat(processRecord(DEAD_WORKER), 1);
   const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
@@ -120,7 +120,7 @@ Deno.test("such a job is dropped if it has dead: false", async () => {
 
 Deno.test("--processes reports how the worker was killed", async () => {
   await using bench = await Bench.open();
-  // The first death is the last: it has been to blame twice.
+  // The job has been to blame twice already: this death is the last.
   const jid = await bench.push("Crash", [bench.notes], { suspected: 1, rescues: 2 });
   const args = ["--processes", "2", "-c", "5"];
   await using _workers = await bench.server(args, { JOBS_HEARTBEAT_TIMEOUT: "5s", JOBS_HEARTBEAT: "200ms" }, false);

@@ -1,4 +1,4 @@
-/** What led to a failure is shown wherever the failure is: in the job, its record, the log and `jobs show`. */
+/** The causes of a failure are shown with it: in the job, its record, the log and `jobs show`. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";

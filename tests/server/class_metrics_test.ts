@@ -1,4 +1,4 @@
-/** What servers measure of their classes is written down once a minute and at the end, and never in the way of a job. */
+/** Workers store class metrics once a minute and at their end, and never delay a job for them. */
 import { assert, assertEquals } from "@std/assert";
 import { MetricsRecorder } from "../../src/server/stats/metrics_recorder.ts";
 import { ClassCounters } from "../../src/server/stats/counters.ts";

@@ -1,5 +1,5 @@
 /**
- * What handlers say about their jobs holds for pushes from everywhere, with and without a server at the time.
+ * The options of handlers apply to pushes from everywhere, with and without a running worker.
  *
  * @module
  */
@@ -37,11 +37,11 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([duplicate.code, duplicate.stdout], [0, first.stdout], "the job that holds the lock is named");
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
     assertMatch(
-      (await push("Nobody", "-q", "other")).stderr,
+      (await push("Unregistered", "-q", "other")).stderr,
       /it waits: no worker of queue "other" has a handler for class "Nobody"/,
     );
 
-    // A handler in a process of its own knows what its server knows, and what others have told.
+    // An isolated handler knows the classes of its worker, and the registered classes of others.
     await push("Apart");
     await bench.until(async () =>
       (await bench.store.admin.stats()).queues.some(({ name, size }) => name === "far" && size === 1)

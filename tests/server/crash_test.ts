@@ -1,4 +1,4 @@
-/** Where the jobs are when processes die, freeze or block. On real processes. */
+/** No job is lost when workers die, freeze or block. With real processes. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { MORTAL } from "../support/process.ts";
@@ -67,7 +67,7 @@ Deno.test("a job that kills its worker within milliseconds is dead after 3 rescu
     class: "Note",
     args: Array.from({ length: 9 }, () => [bench.notes]),
   });
-  // At the first death nothing says which of ten jobs it was.
+  // After the first death, any of ten jobs may be to blame.
   for (let deaths = 1; deaths <= 4; deaths++) {
     await using worker = await bench.server(["-c", "10"], env, false);
     assertEquals((await worker.status()).signal, "SIGKILL");
@@ -89,7 +89,7 @@ Deno.test("a worker that was frozen past its heartbeat timeout cannot settle job
   const jid = await bench.push("Ignore", [bench.notes]);
   await bench.noted(`start ${jid}`);
   await bench.freeze(frozen);
-  // Another process finds it dead, and the job runs there: it is leased by the other one while the frozen one wakes up.
+  // Another worker rescues the job, and holds its lease when the frozen worker continues.
   await using other = await bench.server(["-c", "1"], MORTAL);
   await other.logged("Rescued jobs of offline workers");
   await bench.until(async () => (await bench.readNotes()).length >= 2, "it runs a second time");
@@ -108,7 +108,7 @@ Deno.test("a worker that was frozen past its heartbeat timeout cannot settle job
 Deno.test("a handler that blocks the event loop does not lose its lease", async () => {
   await using bench = await Bench.open();
   await using blocked = await bench.server(["-c", "1"], MORTAL);
-  // For longer than a heartbeat counts.
+  // Longer than the heartbeat timeout.
   const jid = await bench.push("Block", [bench.notes, 5_000]);
   await bench.noted(`start ${jid}`);
   await using other = await bench.server(["-c", "1"], MORTAL);

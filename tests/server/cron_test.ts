@@ -1,4 +1,4 @@
-/** The crontab on real processes that are killed and started. */
+/** Cron entries in real workers that are killed and started. */
 import { assert, assertEquals } from "@std/assert";
 import type { CronEntryInput } from "../../src/cron/entry.ts";
 import { Bench } from "../support/bench.ts";
@@ -6,16 +6,16 @@ import { JobsProcess } from "../support/process.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 
 const HANDLERS = new URL("../support/cron_handlers.js", import.meta.url).pathname;
-/** Starts and kills in a storm. The soak (`tests/soak/`) does the same for minutes. */
+/** The number of starts and kills. The soak (`tests/soak/`) continues for minutes. */
 const STORM_STEPS = 24;
 
-/** A server whose configuration has this crontab. */
+/** A worker with this crontab in its configuration. */
 function serve(bench: Bench, crontab: readonly CronEntryInput[], env: Record<string, string> = {}): JobsProcess {
   return new JobsProcess({
     store: bench.url,
     args: [HANDLERS, "-c", "2"],
     cwd: bench.folder,
-    // A busy machine must not make a live process look dead: its jobs would run elsewhere, too.
+    // A busy machine must not make a live worker look offline: its jobs would run twice.
     env: { JOBS_CRON: JSON.stringify(crontab), JOBS_HEARTBEAT_TIMEOUT: "4s", ...env },
   });
 }
@@ -28,7 +28,7 @@ function entry(name: string, more: Partial<CronEntryInput>): CronEntryInput {
   return { name, class: "Tick", ...more };
 }
 
-/** Starts and kills workers at random. Once, there are none for a while. */
+/** Starts and kills workers at random. Once, no worker runs for a while. */
 async function storm(count: number, start: () => JobsProcess): Promise<void> {
   const workers: JobsProcess[] = [];
   const kill = async (worker: JobsProcess) => {
@@ -51,7 +51,7 @@ async function storm(count: number, start: () => JobsProcess): Promise<void> {
   }
 }
 
-/** Asserts that every second from the first occurrence until `end` was enqueued, as one job each. */
+/** Asserts that every second from the first run until `end` was enqueued, as one job each. */
 async function assertEachSecondOnce(bench: Bench, end: number): Promise<void> {
   const jobs = new Map<number, Set<string>>();
   const note = (scheduledAt: string, jid: string) => {
@@ -59,7 +59,7 @@ async function assertEachSecondOnce(bench: Bench, end: number): Promise<void> {
     jobs.set(at, (jobs.get(at) ?? new Set()).add(jid));
   };
   for (const line of await bench.readNotes()) note(...line.split(" ") as [string, string]);
-  // A job whose worker died three times is here.
+  // Jobs whose worker died three times are here.
   for (const { payload } of (await bench.store.admin.page({ in: "dead" }, { limit: 1_000 })).entries) {
     const { jid, occurrence } = JSON.parse(payload);
     note(occurrence.scheduledAt, jid);
@@ -75,14 +75,14 @@ async function everySecondOnce(bench: Bench, count: number): Promise<void> {
   const crontab = [entry("second", { every: "1s", args: [bench.notes], catchUp: "all" })];
   const start = () => serve(bench, crontab, { JOBS_LOG_LEVEL: "error" });
   {
-    // The storm begins after the first occurrence, however long the first worker takes to start.
+    // The kills begin after the first run, however long the first worker takes to start.
     await using _first = start();
     await bench.until(async () => (await bench.readNotes()).length > 0, "the first occurrence");
   }
   await storm(count, start);
   const end = Date.now();
   await using _last = serve(bench, crontab);
-  // The first look enqueues everything that is overdue.
+  // The first check enqueues all overdue runs.
   await _last.logged("Done");
   await bench.until(async () => {
     const { enqueued, leased, retry } = await bench.store.admin.stats();
@@ -109,7 +109,7 @@ Deno.test("enqueues every second exactly once while 5 workers on Redis and 3 on 
   ]);
 });
 
-/** That no two jobs of the entry were there at once. A job whose process died begins again. */
+/** Asserts that no two jobs of the entry ran at once. A job whose worker died begins again. */
 function assertOneAtATime(notes: readonly string[]): void {
   let running: string | undefined;
   for (const line of notes) {
@@ -158,7 +158,7 @@ async function replace(bench: Bench): Promise<void> {
   const records = (await bench.store.cron.history("latest", 100)).map((text) => JSON.parse(text).outcome);
   assert(records.includes("waiting") && records.includes("enqueued"), records.join());
   const { dead, retry } = await bench.store.admin.stats();
-  assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "to be replaced is no failure");
+  assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "a replaced job is not a failure");
 }
 
 Deno.test("the previous job is cancelled when a later run replaces it", async () => {
@@ -191,7 +191,7 @@ Deno.test("a worker does not start with an invalid crontab, and lists all proble
   await using bench = await Bench.open();
   await using server = serve(bench, [
     entry("a", { rule: "0 0 31 2 *" }),
-    entry("b", { rule: "@daily", class: "Nobody" }),
+    entry("b", { rule: "@daily", class: "Missing" }),
     entry("c", { rule: "@daily" }),
     entry("c", { rule: "@daily" }),
   ]);
@@ -200,7 +200,7 @@ Deno.test("a worker does not start with an invalid crontab, and lists all proble
   for (
     const part of [
       '"a": Invalid cron expression "0 0 31 2 *", column 5',
-      '"b": no handler for class "Nobody"',
+      '"b": no handler for class "Missing"',
       "has the name of",
     ]
   ) {

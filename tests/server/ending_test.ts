@@ -1,4 +1,4 @@
-/** Servers that end by themselves, and what keeps a second one from starting. */
+/** Workers that end by themselves, and conditions that keep a second worker from starting. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { PidfileError, writePidfile } from "../../src/server/host/pidfile.ts";
 import { Bench } from "../support/bench.ts";
@@ -79,7 +79,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
 }
 
 Deno.test("a worker that was frozen keeps its name: its next heartbeat ends the start that waits for it", async () => {
-  // On SQLite it could stand still in the middle of a transaction, which holds up all others.
+  // On SQLite it could freeze within a transaction, which would block all others.
   await using redis = await startRedis();
   await using bench = await Bench.open(redis.url);
   await using first = await bench.server(["--name", "mail"]);

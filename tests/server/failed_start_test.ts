@@ -1,4 +1,4 @@
-/** Starts that cannot succeed: one clear line, an exit code that says whose mistake it is, and nothing left behind. */
+/** Starts that fail: one clear line, an exit code that tells a usage error from others, and nothing left behind. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -6,7 +6,7 @@ import { jobs, JobsProcess } from "../support/process.ts";
 
 interface Case {
   readonly what: string;
-  /** Of a folder to work in, and a port that is taken. */
+  /** @param port a port that is in use */
   readonly args: (folder: string, port: number) => readonly string[];
   readonly code: number;
   readonly says: RegExp;

@@ -1,4 +1,4 @@
-/** The fetcher, with processors whose jobs are so quick that they never leave a turn of the event loop. */
+/** The fetcher, with jobs so short that a processor performs many in one turn of the event loop. */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
@@ -11,7 +11,7 @@ import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 
-/** No lease is ever lost. */
+/** Lost leases that never lose one. */
 const SURE = { isSure: true, confirm: () => Promise.resolve() };
 
 Deno.test("requests more jobs before the jobs taken ahead are done, however short they are", async () => {
@@ -21,7 +21,7 @@ Deno.test("requests more jobs before the jobs taken ahead are done, however shor
   const clock = new FakeClock();
   let done = 0;
   const doneAtRequests: number[] = [];
-  /** Like a store on the network: requests of one turn are written in the next. */
+  /** Behaves like a store on the network: requests of one turn are written in the next. */
   const take = async (request: TakeRequest) => {
     await systemClock.turn();
     doneAtRequests.push(done);
@@ -37,7 +37,7 @@ Deno.test("requests more jobs before the jobs taken ahead are done, however shor
   await clock.advance(10);
   await fetcher.step();
   assertEquals(fetcher.waiting, 100);
-  // Half of them are used up: the next step takes more, while a processor continues.
+  // Half of them are used: the next step takes more, while a processor continues.
   for (let i = 0; i < 50; i++) fetcher.buffer.next();
   const stop = new AbortController();
   const taken = fetcher.step();

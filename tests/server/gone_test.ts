@@ -1,4 +1,4 @@
-/** The file of a SQLite store is taken away from under a running server. */
+/** The file of a SQLite store is deleted or replaced under a running worker. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { job } from "../store_contract/jobs.ts";
@@ -9,7 +9,7 @@ import { StoreError } from "../../src/store/port/errors.ts";
 
 const path = (bench: Bench) => bench.url.slice("sqlite:".length);
 
-/** Waits for a beat of the server's thread, which then has the file open, too. */
+/** Waits for a heartbeat of the worker's thread, which then has the file open, too. */
 async function beaten(bench: Bench): Promise<void> {
   const [registered] = await bench.store.workers.list();
   await bench.until(async () => (await bench.store.workers.list())[0]!.beatAt > registered!.beatAt, "it beats on");
@@ -43,7 +43,7 @@ Deno.test("a worker whose store file was replaced ends, and the next worker perf
   await beaten(bench);
   const pushed = await jobs(["push", "Note", bench.notes, "in the new file", "--store", `sqlite:${path(bench)}.new`]);
   assertEquals(pushed.code, 0, pushed.stderr);
-  // At no moment is there none: it may look at any time.
+  // The file exists at every moment, because the worker may check at any time.
   await Deno.rename(`${path(bench)}.new`, path(bench));
   await takeAway(bench, ["-wal", "-shm"]);
   assertEquals((await quiet.status()).code, 1, "also one that takes no jobs");
@@ -74,7 +74,7 @@ Deno.test("a program whose worker stopped with an error continues, and finished(
   assert(await program.ended());
 });
 
-/** A server that takes none of the jobs here, has the file to itself, and one job that waits in its log. */
+/** A worker of another queue that alone has the file open, and one job that is only in the log. */
 async function openAlone() {
   const folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;
@@ -94,7 +94,7 @@ async function openAlone() {
     push,
     server,
     takeAway: (ends: readonly string[]) => Promise.all(ends.map((end) => Deno.remove(`${folder.path}/jobs.db${end}`))),
-    /** What a new server performs, which is so many jobs. */
+    /** Asserts that a new worker performs this many jobs. */
     async performed(count: number) {
       await using next = new JobsProcess({ store, args: [handlers] });
       await next.logged("Done", {}, count);
@@ -124,13 +124,13 @@ for (const ends of [["-wal", "-shm"], ["-wal"], ["-shm"]]) {
 
 Deno.test("a push after the deletion of a worker's log survives the end of that worker", async () => {
   await using alone = await openAlone();
-  // It does not look at its files meanwhile.
+  // The worker does not check its files in the meantime.
   alone.server.kill("SIGSTOP");
   await alone.takeAway(["-wal", "-shm"]);
   await alone.push("after");
   alone.server.kill("SIGCONT");
   assertEquals((await alone.server.status()).code, 1);
   assertMatch(alone.server.lines.find(({ level }) => level === "error")!.msg, /was replaced by another/);
-  // What stood in the deleted log alone went with it.
+  // The content of the deleted log is lost.
   assertEquals(await alone.performed(1), ["after"]);
 });

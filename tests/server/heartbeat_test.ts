@@ -1,5 +1,5 @@
 /**
- * A worker whose heartbeats don't reach the store.
+ * A worker whose heartbeats do not reach the store.
  *
  * @module
  */
@@ -15,7 +15,7 @@ Deno.test("a worker takes no jobs before its heartbeat thread reaches the store"
   await using proxy = await TcpProxy.start(redis.port);
   await using bench = await Bench.open(redis.url);
   const jid = await bench.push("Note", [bench.notes]);
-  // One connection is enough to register and to take jobs, and none is left for the thread.
+  // One connection is enough to register and to take jobs, and leaves none for the thread.
   proxy.maxConnections = 1;
   await using _worker = new JobsProcess({ store: `redis://127.0.0.1:${proxy.port}/0`, args: [bench.handlers] });
   await until(() => proxy.accepted > 4, "the thread tries to connect");

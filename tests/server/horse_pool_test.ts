@@ -1,4 +1,4 @@
-/** The pool of isolated processes, in the process of the test. */
+/** The pool of isolated processes, within the process of the test. */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { HorsePool } from "../../src/handlers/isolation/pool.ts";
@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/process.ts";
 
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
 
-/** Whether a child has ended, with all its threads, so that its files are closed. */
+/** Returns whether a child has ended with all its threads, so that its files are closed. */
 function hasEnded(pid: number): boolean {
   const threads = [...Deno.readDirSync(`/proc/${pid}/task`)].length;
   return threads === 1 && /\) Z/.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
@@ -36,7 +36,7 @@ Deno.test("a job given to a process that died while it was idle runs in another 
     await horses.perform(job());
     const [first] = horses.pids;
     Deno.kill(first!, "SIGKILL");
-    // The event loop doesn't turn meanwhile: this process has not noticed.
+    // The event loop has not turned, so this process has not noticed it.
     while (!hasEnded(first!));
     await horses.perform(job());
     const lines = (await Deno.readTextFile(notes)).trim().split("\n");

@@ -1,4 +1,4 @@
-/** Jobs in processes of their own: what they break is theirs, and they can be killed. */
+/** Isolated jobs: a failure affects only the job, and the job can be killed. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
@@ -6,13 +6,13 @@ import { jobs, type JobsProcess } from "../support/process.ts";
 
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
 
-/** Lets a horse have performed a job, so that the next one need not wait for it. */
+/** Lets a horse perform a job, so that the next job does not wait for its start. */
 async function warm(bench: Bench, server: JobsProcess): Promise<number> {
   await server.logged("Done", { jid: await bench.push("WhichProcess", [bench.notes]) });
   return await noted(bench, "pid");
 }
 
-/** Whether a process, or one of its threads, has not ended yet. Until then its files may be open. */
+/** Returns whether a process, or one of its threads, is running. Until its end, its files may be open. */
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
   if (stat === "") return false;
@@ -20,7 +20,7 @@ async function isRunning(pid: number): Promise<boolean> {
   return threads.length > 1 || !/\) [ZX]/.test(stat);
 }
 
-/** The number that a handler noted after this word. */
+/** Returns the number that a handler noted after this word. */
 async function noted(bench: Bench, word: string): Promise<number> {
   const find = async () => (await bench.readNotes()).find((line) => line.startsWith(`${word} `));
   await bench.until(async () => await find() !== undefined, `a handler notes "${word}"`);
@@ -105,7 +105,7 @@ Deno.test("an isolated endless loop leaves the worker's event loop free, and is 
   const pid = await noted(bench, "spin");
   const pulses = async () => (await bench.readNotes()).filter((line) => line === "pulse").length;
   const before = await pulses();
-  await bench.until(async () => await pulses() >= before + 20, "an inline job continues beside the loop");
+  await bench.until(async () => await pulses() >= before + 20, "an inline job continues while the loop runs");
   assert(await isRunning(pid));
   for (const jid of [endless, pulse]) await jobs(["cancel", jid, "--store", bench.url]);
   await bench.until(async () => !await isRunning(pid));
@@ -137,7 +137,7 @@ Deno.test("a horse that crashes, exits or uses too much memory fails only its jo
   await noted(bench, "listen");
   const crashed = await bench.push("Linger", [bench.notes]);
   const pid = await noted(bench, "linger");
-  // The first may only take the handler away that the runtime has for its own stack.
+  // The first signal may only remove the runtime's own signal handler.
   await bench.until(async () => {
     if (await isRunning(pid)) Deno.kill(pid, "SIGSEGV");
     return !await isRunning(pid);
@@ -153,7 +153,7 @@ Deno.test("a horse that crashes, exits or uses too much memory fails only its jo
   assertMatch(String(trapped.error_message), /was killed by SIGTRAP, .* heap is full$/);
   const devoured = await dead(bench, await bench.push("Devour", []));
   assertEquals(devoured.error_class, "OutOfMemory");
-  // How much more it has eaten by the time that anybody looks is the machine's affair.
+  // The memory at the moment of the check depends on the machine.
   const [, used] = /used (\d+) MB of memory; the limit is 300 MB$/.exec(String(devoured.error_message)) ?? [];
   assert(Number(used) >= 300, String(devoured.error_message));
   await bench.push("Note", [bench.notes, "still there"]);
@@ -237,7 +237,7 @@ Deno.test("a job waits if its module exports the class in the worker but not in 
      There.options = { isolate: true };
      function perform() {}
      perform.options = { isolate: true, retry: 0 };
-     // What is no function is no handler.
+     // An export that is not a function is not a handler.
      export const Here = Deno.env.get("JOBS_HALF") ? 0 : perform;
      Deno.env.set("JOBS_HALF", "1");`,
   );
@@ -250,7 +250,7 @@ Deno.test("a job waits if its module exports the class in the worker but not in 
 
 Deno.test("isolate with a class that has no handler fails the start with one clear line", async () => {
   await using bench = await Bench.open();
-  const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Nobody", "--store", bench.url]);
+  const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Missing", "--store", bench.url]);
   assertEquals(code, 1);
-  assertMatch(stderr, /^jobs: "isolate" names class "Nobody", which has no handler; handlers: Block, .*\n$/);
+  assertMatch(stderr, /^jobs: "isolate" names class "Missing", which has no handler; handlers: Block, .*\n$/);
 });

@@ -1,4 +1,4 @@
-/** A worker that was frozen starts no job that another worker has rescued meanwhile. */
+/** A worker that was frozen starts no job that another worker has rescued. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { defaultSettings } from "../../src/config/settings.ts";
@@ -16,23 +16,23 @@ import type { Store } from "../../src/store/admin/store.ts";
 
 const OTHER = "host:2:b";
 
-/** Jobs that the worker takes ahead behind one that is running. */
+/** The number of jobs that the worker takes ahead while one job runs. */
 const AHEAD = 20;
 
-/** A worker, two connections to its store, and clocks that stand still or are moved. */
+/** A worker, two connections to its store, and clocks that the test moves. */
 interface Lab {
   readonly launcher: Launcher;
   readonly clock: FakeClock;
   readonly other: Store;
-  /** The numbers of the jobs that it has started, after the first 50. */
+  /** The numbers of the jobs that the worker has started, after the first 50. */
   readonly started: number[];
   /** Lets the running job end. */
   readonly end: () => void;
-  /** Has the worker's machine sleep for a minute, while another worker sends heartbeats. */
+  /** Suspends the worker's machine for a minute, while another worker sends heartbeats. */
   readonly sleep: () => Promise<void>;
 }
 
-/** Has a worker run one job and take {@linkcode AHEAD} more ahead. */
+/** Lets a worker run one job and take {@linkcode AHEAD} more ahead. */
 async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
   let slept = 0;
   const storeClock = { ...systemClock, now: () => systemClock.now() + slept };
@@ -55,14 +55,14 @@ async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
     running.resolve();
     await ended.promise;
   });
-  // With this address, the heartbeat stays in this thread, and on the launcher's clock.
+  // With this address, the heartbeat runs in this thread, and on the launcher's clock.
   const settings = { ...defaultSettings(), concurrency: 1 };
   const launcher = new Launcher({ store, storeUrl: "sqlite::memory:", registry, settings, clock });
   await launcher.start();
   await store.jobs.enqueue(jobs(1, 50));
   await last.promise;
   await store.jobs.enqueue(jobs(51, 51 + AHEAD));
-  // At 50 jobs in 10 ms, the next taking brings up to 100 ahead.
+  // At 50 jobs in 10 ms, the next take brings up to 100 jobs ahead.
   await clock.advance(10);
   go.resolve();
   await running.promise;
@@ -121,7 +121,7 @@ for (const [name, open] of Object.entries(STORES)) {
   });
 }
 
-/** Ownership whose store answers as told. */
+/** Ownership with a store that replies as the test sets it. */
 function owning() {
   const clock = new FakeClock();
   const calls: string[] = [];

@@ -1,16 +1,16 @@
-/** SQLite's log, which holds what was written last, outlives the processes beside a server that come and go. */
+/** SQLite's log, which has the latest writes, survives processes that start and end next to a worker. */
 import { assertEquals } from "@std/assert";
 import { until } from "../support/eventually.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 
 Deno.test("a process that pushes and ends does not remove the log of a running worker", async () => {
   await using folder = await temporaryFolder();
-  // Nobody but these processes has the store open: the one who pushes could take itself for the last one.
+  // Only these processes have the store open: the one that pushes could consider itself the last one.
   const store = `sqlite:${folder.path}/jobs.db`;
   const handlers = new URL("../support/handlers.js", import.meta.url).pathname;
   await using server = new JobsProcess({ store, args: [handlers] });
   await server.logged("Ready");
-  // The heartbeat's thread has opened the file once it has beaten.
+  // After a heartbeat, its thread has the file open, too.
   const beats = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0];
   const first = (await beats()).heartbeatAt;
   await until(async () => (await beats()).heartbeatAt > first, "a beat of the thread");
@@ -21,7 +21,7 @@ Deno.test("a process that pushes and ends does not remove the log of a running w
     const { heartbeatAt: beatAt } = await beats();
     await until(async () => (await beats()).heartbeatAt > beatAt, "another beat");
   }
-  // Many at once, that open and close it in every order.
+  // Many at once, which open and close it in any order.
   const pushed = await Promise.all(
     Array.from({ length: 12 }, async () => (await jobs(["push", "Noop", "--store", store])).stdout.trim()),
   );

@@ -1,4 +1,4 @@
-/** A level of the log for one job, as a class or a push says it. */
+/** The log level of one job, from its class or push. */
 import { assertEquals } from "@std/assert";
 import type { JobRequest } from "../../src/client/client.ts";
 import { Bench } from "../support/bench.ts";
@@ -70,7 +70,7 @@ Deno.test("the worker's lines about a job are dropped below its log_level, excep
     await onEach("listen"),
     await onEach("interrupted"),
   ];
-  // Enough for those that stay, and the one that releases.
+  // Enough for the jobs that stay, and for the one that releases them.
   await using server = await bench.server([file, "-c", "11", "-t", "100ms"], { JOBS_KILL_AFTER: "1ms" });
   for (const jid of [...cancelled, ...givenBack]) await bench.noted(`start ${jid}`);
   await jobs(["cancel", ...cancelled, "--store", bench.url]);

@@ -1,4 +1,4 @@
-/** A worker that was offline and is alive drops the jobs that it has lost. */
+/** A worker that was offline and continues drops the jobs that it has lost. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Holder, LostLeases } from "../../src/server/liveness/lost_leases.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
@@ -9,10 +9,10 @@ import { startRedis } from "../support/redis.ts";
 
 const LOST = "Leases lost: this worker was offline, and these jobs run again elsewhere";
 
-/** Only the frozen worker is offline, however busy the machine is. */
+/** Long enough that only the frozen worker is offline, however busy the machine is. */
 const PATIENT = { JOBS_HEARTBEAT_TIMEOUT: "3s" };
 
-/** Freezes a worker past its heartbeat timeout while it performs a job, has another perform it, and wakes up the first. */
+/** Freezes a worker past its heartbeat timeout while it performs a job, lets another perform it, and continues the first. */
 async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<void> {
   await using frozen = await bench.server(["-c", "2", ...args], PATIENT);
   const jid = await bench.push("Listen", [bench.notes], { result_ttl: 60 });
@@ -22,7 +22,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await other.logged("Rescued jobs of offline workers");
   await bench.until(async () => (await bench.readNotes()).length === 2, "it runs again");
   frozen.kill("SIGCONT");
-  // The other worker is still performing it: the first doesn't learn of it by its outcome.
+  // The other worker is still performing it, so that its outcome does not reveal the loss.
   await bench.noted(`LeaseLost ${jid}`);
   await frozen.logged(LOST, { count: 1, jids: jid });
   await frozen.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
@@ -36,7 +36,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   const { records } = await bench.store.results.page();
   assertEquals(records.length, 1, "one record");
 
-  // It performs the jobs that it takes from now on.
+  // The worker performs the jobs that it takes from now on.
   other.kill("SIGTERM");
   await other.status();
   const next = await bench.push("Note", [bench.notes]);
@@ -70,7 +70,7 @@ Deno.test("aborts jobs that a frozen worker has lost, and ignores their results:
   if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join(", "));
 });
 
-/** A holder that notes what it loses, and a store with given answers. */
+/** A holder that records lost jobs, and a store with given replies. */
 function lab(...tokens: string[]) {
   const lost: string[] = [];
   const holder: Holder = { tokens, lose: (gone) => (lost.push(...gone), [...gone].map((token) => `jid of ${token}`)) };

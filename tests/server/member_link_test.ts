@@ -1,4 +1,4 @@
-/** What members of one supervisor tell one another, over real sockets and without processes. */
+/** The exchange of counts between the members of a supervisor, over real sockets and without processes. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { FrameConnection } from "../../src/handlers/isolation/ipc.ts";
 import { SpawnError } from "../../src/handlers/isolation/spawn_self.ts";
@@ -12,7 +12,7 @@ import { FakeClock } from "../support/clock.ts";
 
 const NAME = 'Odd "name"\n\u0000';
 
-/** What a process has counted that performed one job. */
+/** Returns the counts of a member that performed one job. */
 function counted(rescued: number): ServerCounts {
   const totals = new ClassCounters();
   totals.addWait(NAME, 3_000);
@@ -22,7 +22,7 @@ function counted(rescued: number): ServerCounts {
   return { ...counters.counts(), classes: totals.classes, loopDelayMs: 1.5, horses: undefined };
 }
 
-/** An exchange among so many members: the first asks, the others are what a test makes of them. */
+/** An exchange among this many members. The first requests counts; the test plays the others. */
 function exchangeAmong(count: number) {
   const stack = new AsyncDisposableStack();
   const clock = new FakeClock();
@@ -34,7 +34,7 @@ function exchangeAmong(count: number) {
   const exchange = new MemberHub(() => Array.from({ length: count }, (_, i) => i + 1));
   const tokens = new Map<string, number>();
   const ends: Promise<void>[] = [];
-  /** What the supervisor does with a connection. */
+  /** Handles a connection as the supervisor does. */
   const accept = async () => {
     const socket = await listener.accept();
     const bytes = new Uint8Array(36);
@@ -52,7 +52,7 @@ function exchangeAmong(count: number) {
     const [peers] = await Promise.all([MemberLink.join(told(index), options), accept()]);
     return stack.use(peers!);
   };
-  /** A member that answers as the test says. */
+  /** A member that replies as the test sets it. */
   const answering = async (index: number, onFrame: (frame: ToMember, say: (frame: FromMember) => void) => void) => {
     const socket = await Deno.connect({ transport: "unix", path: address });
     await socket.write(new TextEncoder().encode(told(index).token));
@@ -107,7 +107,7 @@ Deno.test("a member that does not reply delays the counts by two seconds, and it
   const rescued = (told: readonly MemberCounts[]) => told.map(({ counts }) => counts?.rescued);
   const asking = first.counts();
   const answerLate = await silent.promise;
-  // When this is answered, the second has answered the other one as well.
+  // When this request is answered, the second member has also answered the other one.
   assertEquals(rescued(await first.counts()), [2, 9]);
   await site.clock.advance(1_999);
   assertEquals(site.clock.sleeping, [1]);
@@ -123,7 +123,7 @@ Deno.test("a member that is starting is not waited for, and a member of another 
   await site.answering(2, (frame, say) => {
     if (frame.kind === "ask") say({ kind: "answer", id: frame.id, to: frame.by, counts: frameOf("0.0.0-other") });
   });
-  // The clock stands still: nobody waits for the third.
+  // The clock does not move, so the third member is not waited for.
   assertEquals(await first.counts(), [{ process: 2, counts: undefined }, { process: 3, counts: undefined }]);
 });
 
@@ -142,7 +142,7 @@ Deno.test("a member reports that it takes jobs", async () => {
 Deno.test("a member without a parent has no peers, and a missing socket of a live parent is an error", async () => {
   const options = { counts: () => counted(0), clock: new FakeClock(), onEnd: () => {} };
   const told = { index: 1, address: "/nowhere/socket", token: "" };
-  // No process has the number -1.
+  // No process has the ID -1.
   assertEquals(await MemberLink.join({ ...told, parent: -1 }, options), undefined);
   const { message } = await assertRejects(() => MemberLink.join({ ...told, parent: Deno.ppid }, options), SpawnError);
   assertMatch(message, /^Can't connect to the parent process at "\/nowhere\/socket": /);

@@ -21,7 +21,7 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
     await using old = await bench.server();
     await client.signal(`every:${jid}`, "yes");
     assertEquals((await old.logged("Waits for a worker with its class")).jid, jid);
-    // Now no poller and no worker can get ahead of the look at it.
+    // Now no poller and no worker can change it before the test reads it.
     await store.admin.pause("default");
     await bench.until(isScheduled, "it waits for a handler");
     const { stdout } = await jobs(["show", jid, "--store", bench.url]);

@@ -1,4 +1,4 @@
-/** Pausing, as people do it. */
+/** Pausing queues from the command line. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";

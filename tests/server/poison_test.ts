@@ -1,4 +1,4 @@
-/** Jobs that kill their workers, among jobs that do no harm. */
+/** Jobs that kill their workers, among harmless jobs. */
 import { assert, assertEquals } from "@std/assert";
 import { CrashLab, type LabOptions } from "../support/crash_lab.ts";
 import { startRedis } from "../support/redis.ts";
@@ -34,7 +34,7 @@ onBothStores(
     await lab.startWorker(10);
     await lab.untilEnded([...before, poison!, ...behind], 5 * MINUTE);
     assertEquals([...lab.dead], [[poison, 3]]);
-    // At the first death nothing says which job it was.
+    // After the first death, any of the jobs may be to blame.
     assertEquals([lab.deaths, lab.starts.get(poison!)!.length], [4, 4]);
     const { leased, retry, scheduled, enqueued } = await lab.store.admin.stats();
     assertEquals({ leased, retry, scheduled, enqueued }, { leased: 0, retry: 0, scheduled: 0, enqueued: 0 });
@@ -75,7 +75,7 @@ onBothStores(
 );
 
 onBothStores(
-  "beside other jobs all the time, a job that kills its worker late still ends in dead, and alone",
+  "next to other jobs all the time, a job that kills its worker late is dead in the end, and only that job",
   { behaviours: { Steady: { runMs: 2 * SECOND }, Late: { runMs: 5 * SECOND, kills: true } } },
   async (lab) => {
     const [poison] = await lab.push("Late");
@@ -108,7 +108,7 @@ onBothStores(
 );
 
 onBothStores(
-  "a suspect that may not run beside another one holds up no other job",
+  "a suspect that must not run next to another one delays no other job",
   { behaviours: { Quick: QUICK, Long: { runMs: 5 * MINUTE } } },
   async (lab) => {
     const suspects = await lab.push("Long", 3);
@@ -127,7 +127,7 @@ onBothStores(
 );
 
 onBothStores(
-  "jobs that run in processes of their own start like any other, and are never doomed",
+  "isolated jobs start like any other, and are never doomed",
   { behaviours: { Apart: { runMs: 4 * SECOND }, Crash: CRASH }, isolated: ["Apart"] },
   async (lab) => {
     const apart = await lab.push("Apart", 6);

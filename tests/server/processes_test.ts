@@ -1,4 +1,4 @@
-/** Several processes under one parent. */
+/** Several workers under one parent (`--processes`). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
@@ -10,7 +10,7 @@ async function isRunning(pid: number): Promise<boolean> {
   return stat !== "" && !/\) [ZX]/.test(stat);
 }
 
-/** The numbers of the live processes that take jobs. */
+/** Returns the process IDs of the live workers that take jobs. */
 async function pids(bench: Bench): Promise<number[]> {
   return (await bench.store.workers.list()).filter((process) => process.alive && !process.quiet).map(({ pid }) => pid);
 }
@@ -56,7 +56,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`a worker that dies by kill -9 has its name again at once, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    // With it, the dead one counts as alive for longer than any test takes.
+    // With this timeout, the dead worker counts as alive for longer than any test takes.
     await using server = await serve(bench, ["--name", "mail"]);
     const before = await bench.store.workers.list();
     for (const name of ["mail.1", "mail.2"]) {
@@ -139,7 +139,7 @@ Deno.test("a worker that blocks its event loop doesn't outlive a parent killed w
   } finally {
     if (await isRunning(spinning)) Deno.kill(spinning, "SIGKILL");
   }
-  // What a kill leaves behind is rescued later, as after any crash.
+  // The jobs of a killed worker are rescued later, as after any crash.
   assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [spinning]);
 });
 

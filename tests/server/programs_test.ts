@@ -1,9 +1,9 @@
-/** Jobs as programs in any language. */
+/** Jobs performed by programs in any language. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import type { JobsProcess } from "../support/process.ts";
 
-/** A server that performs class `Program` with this shell script. */
+/** A worker that performs class `Program` with this shell script. */
 async function serve(bench: Bench, script: string, env: Record<string, string> = {}, more = {}): Promise<JobsProcess> {
   const path = `${bench.folder}/program.sh`;
   await Deno.writeTextFile(path, `#!/bin/sh\nnotes=${bench.notes}\n${script}\n`, { mode: 0o755 });

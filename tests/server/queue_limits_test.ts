@@ -1,4 +1,4 @@
-/** Limits of queues, as people set them and servers keep to them. */
+/** Limits of queues, set from the command line and enforced by workers. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";

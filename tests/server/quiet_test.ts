@@ -1,4 +1,4 @@
-/** A worker that goes quiet while the answer to its last taking is lost. */
+/** A worker that becomes quiet after the reply to its last take was lost. */
 import { assertEquals } from "@std/assert";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
@@ -11,7 +11,7 @@ import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** A worker whose taking succeeded on Redis, and whose fetcher backs off because the answer was lost. */
+/** A worker whose take succeeded on Redis, and whose fetcher backs off because the reply was lost. */
 class Lab implements AsyncDisposable {
   readonly launcher: Launcher;
   readonly store: Store;
@@ -28,7 +28,7 @@ class Lab implements AsyncDisposable {
   static async open(redis: RedisServer): Promise<Lab> {
     const stack = new AsyncDisposableStack();
     const store = stack.use(await openStore(redis.url));
-    // Redis has the script afterwards, and the next answer is that of the taking itself.
+    // Redis has the script afterwards, so the next reply is that of the take.
     await store.jobs.take({ queues: ["default"], limit: 1, owner: "host:9:z" });
     await store.jobs.enqueue(jobs(1, 3));
     const proxy = stack.use(await TcpProxy.start(redis.port));
@@ -49,7 +49,7 @@ class Lab implements AsyncDisposable {
       }
     };
     const clock = new FakeClock();
-    // The heartbeat stays in this thread.
+    // The heartbeat runs in this thread.
     const launcher = new Launcher({
       store: distant,
       storeUrl: "sqlite::memory:",
@@ -76,7 +76,7 @@ Deno.test("quiet returns the jobs of a take whose reply was lost, in order, whil
   await using lab = await Lab.open(redis);
   lab.launcher.inbox.put({ verb: "quiet", by: "SIGTSTP" });
   await until(async () => {
-    // An attempt that a busy machine fails is repeated.
+    // An attempt that fails on a busy machine is repeated.
     await lab.clock.advance(100);
     return (await lab.store.admin.stats()).leased === 0;
   }, "the jobs are given back");

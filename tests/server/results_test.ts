@@ -1,4 +1,4 @@
-/** What is known of jobs that have ended, on both stores. */
+/** The records of ended jobs, on both stores. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";

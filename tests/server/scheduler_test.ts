@@ -1,4 +1,4 @@
-/** The scheduler, step by step, on a real file whose clock the test holds. */
+/** The scheduler, step by step, on a real file with a clock that the test moves. */
 import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";

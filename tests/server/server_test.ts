@@ -1,4 +1,4 @@
-/** A server inside a program: what becomes of jobs, and what the program is told. On a real file. */
+/** A worker inside a program: the outcomes of jobs, and the hooks. On a real file. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   ConfigError,
@@ -19,7 +19,7 @@ import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { ShiftedClock } from "../support/stores.ts";
 
-/** A server with jobs that do what a test says, and a second connection to look with. */
+/** A worker with jobs that a test controls, and a second connection to the store. */
 async function open(
   perform: (ctx: JobContext, ...args: never[]) => unknown,
   more: { options?: Record<string, unknown>; hooks?: Hooks; middleware?: PerformMiddleware[] } = {},
@@ -49,7 +49,7 @@ async function open(
   };
 }
 
-/** Waits until the store's counts are so. */
+/** Waits until the store has these counts. */
 async function counted(store: Store, isSo: (stats: Awaited<ReturnType<Store["admin"]["stats"]>>) => boolean) {
   await until(async () => isSo(await store.admin.stats()), async () => JSON.stringify(await store.admin.stats()));
 }
@@ -61,7 +61,7 @@ Deno.test("at the deadline a job's signal aborts before the job returns to its q
     started.resolve();
     await new Promise((_, reject) =>
       ctx.signal.addEventListener("abort", () => {
-        // What the store says at this very moment.
+        // The state of the store at this moment.
         found.resolve(t.store.admin.find([ctx.jid]).then((entries) => entries.map((entry) => entry.place.in)));
         reject(ctx.signal.reason);
       })

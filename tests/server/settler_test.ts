@@ -1,4 +1,4 @@
-/** The settler: outcomes that come too late, and outcomes that the store refuses. */
+/** The settler: outcomes that come too late, and outcomes that the store rejects. */
 import { assert, assertEquals } from "@std/assert";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
@@ -14,7 +14,7 @@ import type { ServerStore } from "../../src/store/port/store.ts";
 
 const OWNER = "host:1:a";
 
-/** A settler on a clock that stands still. */
+/** A settler on a clock that the test moves. */
 function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
   const clock = new FakeClock();
   const log = new KeptLog();
@@ -31,7 +31,7 @@ function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
   return { settler, clock, log, counters, lost: () => lost };
 }
 
-/** A store that refuses outcomes with these tokens. */
+/** A store that rejects outcomes with these tokens. */
 function refusing(tokens: Set<string>) {
   const calls: string[][] = [];
   const stored: string[] = [];
@@ -74,7 +74,7 @@ Deno.test("a rejected outcome is kept and retried, and doesn't delay the others"
   await t.clock.untilSleeping();
   assertEquals([stored.length, t.settler.unsettled], [999, 1]);
   assert(calls.length < 25, `${calls.length} calls to find one outcome among 1,000`);
-  // Ten minutes, then somebody mends it.
+  // The store accepts it after ten minutes.
   await t.clock.advance(600_000);
   assertEquals(t.settler.unsettled, 1);
   t.settler.add({ kind: "ack", token: "later" });

@@ -1,4 +1,4 @@
-/** A stop while the store is gone: what is left to say to it is waited for once, not by each part anew. */
+/** A stop while the store is down: all parts share one wait for it. */
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { defaultSettings } from "../../src/config/settings.ts";
@@ -16,10 +16,10 @@ import { StoreError } from "../../src/store/port/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
-/** So long real processes wait for the store here; by default it is {@linkcode SHUTDOWN_BUDGET_MS}. */
+/** The shutdown budget of the real processes here. The default is {@linkcode SHUTDOWN_BUDGET_MS}. */
 const TIMEOUT_MS = 300;
 
-/** A store that can stop answering. */
+/** A store that can stop replying. */
 function mutable(store: Store): { store: Store; mute: () => void } {
   let isMute = false;
   const muted = interceptStore(store, ({ pass }) => isMute ? new Promise(() => {}) : pass());
@@ -42,20 +42,20 @@ Deno.test("a store that never replies delays a stop by one shutdown budget beyon
   await launcher.client.push({ class: "Hang", args: [] });
   await started.promise;
   mute();
-  // A beat, the rescuer and others are under way, and wait for an answer.
+  // A heartbeat, the rescuer and others have sent a request, and wait for a reply.
   await clock.advance(settings.heartbeatMs);
   let hasStopped = false;
   const stopped = launcher.stop().then(() => hasStopped = true);
   await clock.turn();
   await clock.advance(settings.shutdownTimeoutMs + SHUTDOWN_BUDGET_MS - 10);
   assert(!hasStopped, "it waits for the store");
-  // Those that come after look once more whether there is an answer.
+  // Parts that stop later try once more.
   for (let i = 0; i < 100 && !hasStopped; i++) await clock.advance(1);
   assert(hasStopped, "it has stopped");
   await stopped;
 });
 
-/** A process that performs a job, with less patience at its end, and has performed another. */
+/** A worker with a short shutdown budget that has performed a job and performs another. */
 async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: string }> {
   const program = new URL("../support/launcher_child.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), "run", "-A", "--config", new URL("../../deno.json", import.meta.url).pathname];
@@ -68,7 +68,7 @@ async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: str
   return { server, jid };
 }
 
-/** That it logged what it could not store, and exited with 1. */
+/** Asserts that the worker logged the outcomes that it could not store, and exited with 1. */
 async function assertUnstored(server: JobsProcess): Promise<void> {
   const { code } = await server.status();
   assertEquals(code, 1, JSON.stringify(server.lines));
@@ -97,7 +97,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   using other = new DatabaseSync(bench.url.slice("sqlite:".length), { timeout: 5_000 });
   other.exec("BEGIN IMMEDIATE");
   server.kill("SIGTERM");
-  // While the file is still locked.
+  // The file is still locked.
   await assertUnstored(server);
   other.exec("ROLLBACK");
   const [entry] = await bench.store.admin.find([jid]);

@@ -1,4 +1,4 @@
-/** Each row of the table of signals, on a real process. */
+/** Each row of the table of signals, with a real process. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -31,7 +31,7 @@ Deno.test("INT stops; at the deadline unfinished jobs return to the front of the
   await bench.noted(`start ${waiting}`);
   const behind = await bench.push("Noop", []);
   server.kill("SIGINT");
-  // The hanging handler keeps no one from ending.
+  // The hanging handler does not delay the other job.
   assertEquals((await server.status()).code, 0);
   const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).jid), [hanging, waiting, behind]);
@@ -81,7 +81,7 @@ Deno.test("USR2 reopens the log file without losing a line", async () => {
   for (let i = 0; i < total; i++) {
     await bench.push("Noop", []);
     if (i === 100 || i === 200) {
-      // Some lines are written, and more are being written.
+      // Some lines are written, and more follow.
       await bench.until(async () => (await bench.store.admin.stats()).processed > i - 50);
       await Deno.rename(log, `${log}.${i}`);
       server.kill("SIGUSR2");
@@ -177,7 +177,7 @@ Deno.test("as PID 1, a worker stops on TERM and reaps the orphans of its jobs", 
   const url = `sqlite:${folder.path}/jobs.db`;
   await using store = await openStore(url);
   const root = new URL("../../", import.meta.url).pathname;
-  // A PID namespace of its own, where the server is process 1.
+  // A new PID namespace, in which the worker is process 1.
   const server = new Deno.Command("unshare", {
     args: [
       ...["--pid", "--fork", "--mount-proc", "--kill-child", ...jobsCommand()],
@@ -190,7 +190,7 @@ Deno.test("as PID 1, a worker stops on TERM and reaps the orphans of its jobs", 
   const bench = await Bench.on(store, folder.path);
   await bench.push("Orphan", [`${folder.path}/orphan`]);
   await bench.until(async () => (await store.admin.stats()).processed === 1);
-  // Process 1 in there, and its children, as seen from out here.
+  // Process 1 of the namespace, and its children, as seen from outside.
   const [inside] = await childrenOf(server.pid);
   await bench.until(async () => {
     const states = await Promise.all((await childrenOf(inside!)).map(stateOf));
@@ -211,7 +211,7 @@ async function stateOf(pid: number): Promise<string | undefined> {
   return text.split(") ")[1]?.[0];
 }
 
-/** Whether the orphan, by its number in the namespace, is gone altogether: not even a zombie. */
+/** Returns whether the orphan, by its ID in the namespace, has been reaped and is not a zombie. */
 async function orphanEnded(file: string, inside: number): Promise<boolean> {
   const number = Number(await Deno.readTextFile(file));
   return !await exists(`/proc/${inside}/root/proc/${number}`);

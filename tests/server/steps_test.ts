@@ -38,7 +38,7 @@ Deno.test("a worker that was frozen past the heartbeat timeout writes no step wh
   await second.logged("Starting a suspect: a worker died while it may have been running");
   await bench.until(async () => (await bench.readNotes()).length === 3, "the second worker is in the second step");
   const before = await bench.store.steps.read(jid);
-  // Frozen in its turn: only the first could write now.
+  // The second worker is frozen now: only the first could write.
   await bench.freeze(second);
   await bench.go();
   first.kill("SIGCONT");

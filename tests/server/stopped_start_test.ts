@@ -1,4 +1,4 @@
-/** A start that hangs, and a stop that is asked for meanwhile: the process ends at once, and leaves nothing behind. */
+/** A stop during a start that hangs: the process ends at once, and leaves nothing behind. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Registry } from "../../src/handlers/registry.ts";
@@ -12,13 +12,13 @@ import { until } from "../support/eventually.ts";
 import { JobsProcess } from "../support/process.ts";
 import { interceptStore } from "../support/intercept.ts";
 
-/** A module whose loading notes the process, and never ends. */
+/** A module that notes its process when it is loaded. Its loading never ends. */
 async function hangingModule(bench: Bench): Promise<string> {
   const path = `${bench.folder}/hanging.js`;
   await Deno.writeTextFile(
     path,
     `Deno.writeTextFileSync(${JSON.stringify(bench.notes)}, "loading " + Deno.pid + "\\n", { append: true });
-     await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+     await new Promise(() => {});
      export function Noop() {}`,
   );
   return path;
@@ -28,7 +28,7 @@ function exists(path: string): Promise<boolean> {
   return Deno.stat(path).then(() => true, () => false);
 }
 
-/** A server that takes connections, and never answers. */
+/** A server that accepts connections and never replies. */
 function muteServer(): { url: string; asked: Promise<void> } & Disposable {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections: Deno.Conn[] = [];
@@ -163,7 +163,7 @@ Deno.test("a store that does not reply to the first heartbeat delays such a stop
   await asked.promise;
   inbox.put({ verb: "stop", by: "SIGTERM" });
   await clock.turn();
-  // And a moment for each of what is asked after that.
+  // And a moment for each later request.
   await clock.advance(1_050);
   assertEquals(await start, false);
   beat.resolve();

@@ -1,13 +1,13 @@
-/** A handler learns in time that its worker stops, and what it does about it counts. */
+/** A handler is notified in time that its worker stops, and its reaction counts. */
 import { assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 
-/** Handlers that note what they do in a file. Each ends differently when its worker stops. */
+/** Handlers that note their actions in a file. Each ends differently when its worker stops. */
 const HANDLERS = `
 const note = (notes, line) => Deno.writeTextFileSync(notes, line + "\\n", { append: true });
 const aborted = (signal) => signal.aborted ? undefined : new Promise((end) => signal.addEventListener("abort", end, { once: true }));
 
-/** Works through items; when the worker stops, pushes the rest as a job and returns. */
+/** Processes items; when the worker stops, pushes the remaining ones as a job and returns. */
 export async function Batch(ctx, notes, items) {
   note(notes, "start " + items.join());
   if (items.length > 2) {
@@ -18,7 +18,7 @@ export async function Batch(ctx, notes, items) {
   }
   note(notes, "did " + items.join());
 }
-/** The same, but hears only that its time is over. */
+/** Does the same, but reacts only to the abort at the shutdown timeout. */
 export async function Late(ctx, notes, end) {
   note(notes, "start " + end + " attempt " + ctx.attempt);
   await aborted(ctx.signal);
@@ -92,7 +92,7 @@ for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an iso
     assertEquals((await bench.client.result(jids.get("return")!))?.result, "finished");
     const [given] = await bench.store.admin.find([jids.get("fail")!]);
     const { retry_count, error_class } = JSON.parse(given!.payload);
-    assertEquals([retry_count, error_class], [undefined, undefined], "an interruption is no failure");
+    assertEquals([retry_count, error_class], [undefined, undefined], "an interruption is not a failure");
     const aborts = (await bench.readNotes()).filter((line) => line.startsWith("aborted"));
     assertEquals(aborts, Array(5).fill("aborted Shutdown"));
   });

@@ -1,10 +1,10 @@
-/** What systemd hears from a real process; a socket of ours stands in for systemd's. */
+/** The notifications of a real process to systemd, received by a socket of the test. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { until } from "../support/eventually.ts";
 import { requireTool } from "../support/tools.ts";
 
-/** Prints when each message came, and the message as a line. Ruby, because Deno has no such sockets; the tests need it anyway. */
+/** Prints the time and text of each message as a line. Ruby, because Deno has no such sockets, and other tests need Ruby, too. */
 const LISTENER = `
 socket = Socket.new(:UNIX, :DGRAM)
 socket.bind(Socket.sockaddr_un(ARGV[0].sub(/\\A@/, "\\0")))
@@ -13,10 +13,10 @@ puts "listening"
 loop { message = socket.recv(4096); puts "#{(Time.now.to_f * 1000).to_i} #{message.gsub("\\n", "; ")}" }
 `;
 
-/** Hears what is sent to an address. */
+/** Receives the messages at an address. */
 class Listener implements AsyncDisposable {
   readonly heard: string[] = [];
-  /** When each of them came, in epoch milliseconds. */
+  /** The time of each message, in epoch milliseconds. */
   readonly times: number[] = [];
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
@@ -88,9 +88,9 @@ Deno.test("a blocked event loop sends no watchdog notification", async () => {
   const before = systemd.heard.length;
   await bench.noted(`end ${jid}`);
   const end = (await Deno.stat(bench.notes)).mtime!.getTime();
-  // Later ones are there, and so all that came meanwhile.
+  // Later messages have arrived, and therefore all earlier ones.
   await until(() => systemd.times.some((time) => time > end), "it is said to live again");
-  // Thirty would have been due; what was under way when it began may still arrive.
+  // Thirty would have been due. A message that was sent before the block may still arrive.
   const meanwhile = systemd.times.slice(before).filter((time) => time < end);
   assertEquals(meanwhile.length <= 3, true, `${meanwhile.length} messages`);
 });
@@ -125,7 +125,7 @@ Deno.test("processes that jobs start do not receive the socket", async () => {
 
 Deno.test("a missing socket causes one log line, and no failure", async () => {
   await using bench = await Bench.open();
-  for (const address of [`${bench.folder}/nobody`, "not an address", `/${"x".repeat(200)}`]) {
+  for (const address of [`${bench.folder}/missing`, "not an address", `/${"x".repeat(200)}`]) {
     await using server = await bench.server(["-c", "1"], { NOTIFY_SOCKET: address });
     await bench.until(() => server.lines.some((line) => line.name === "systemd" && line.level === "warn"));
     server.kill("SIGTERM");

@@ -1,4 +1,4 @@
-/** Timeouts, expiry and cancelling, wherever a job is. */
+/** Timeouts, expiry and cancelling, in every state of a job. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -100,8 +100,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await bench.store.admin.stats()).dead, 0);
     assertEquals((await bench.store.admin.stats()).retry, 0);
 
-    const unknown = await cancel("nobody");
-    assertEquals([unknown.code, unknown.stderr.includes(`Job "nobody" not found`)], [1, true]);
+    const unknown = await cancel("unknown");
+    assertEquals([unknown.code, unknown.stderr.includes(`Job "unknown" not found`)], [1, true]);
     const buried = await bench.push("Exit", [1]);
     await dead(bench, buried);
     const refused = await cancel(buried);
@@ -147,7 +147,7 @@ Deno.test("a timed-out job that ignores its signal has failed when the worker st
 Deno.test("a job that was taken ahead and waits for a processor is cancelled without starting", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1"]);
-  // Many quick ones let it take ahead; then one blocks, and what was taken waits behind it.
+  // Many short jobs let the worker take ahead. Then one blocks, and the taken jobs wait behind it.
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 3_000 }, () => []) });
   await bench.push("Listen", [bench.notes]);
   const waiting = await bench.push("Note", [bench.notes, "cancelled"]);

@@ -14,7 +14,7 @@ const PRODUCER = 4;
 const CONSUMER = 5;
 const ERROR = 2;
 
-/** Pushes by the command line, with traces on; returns the jid. */
+/** Pushes from the command line, with tracing on. Returns the jid. */
 async function push(bench: Bench, collector: Collector, args: string[], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await jobs(["push", ...args, "--store", bench.url], {
     env: { ...collector.env, ...env },
@@ -23,7 +23,7 @@ async function push(bench: Bench, collector: Collector, args: string[], env: Rec
   return stdout.trim();
 }
 
-/** The spans of one job's tries. */
+/** Returns the spans of one job's attempts. */
 async function performs(collector: Collector, jid: string, count = 1): Promise<Span[]> {
   return await collector.received(
     (span) => span.kind === CONSUMER && span.attributes["messaging.message.id"] === jid,
@@ -122,7 +122,7 @@ for (const kind of ["SQLite", "Redis"]) {
 Deno.test("the spans of an isolated handler are children of its job's span, also when its process ends at once", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
-  // Nothing is exported in between: what arrives was sent because the process was about to end.
+  // Nothing is exported in between: a span that arrives was sent because the process was about to end.
   const env = { ...collector.env, OTEL_BSP_SCHEDULE_DELAY: "3600000" };
   await using server = await bench.server([HANDLERS], env);
   const jid = await push(bench, collector, ["TracedApart"]);
@@ -236,14 +236,14 @@ Deno.test("the span of a lost job has the outcome lost and no error, and the spa
   await using server = await bench.server([], collector.env);
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  // As if it had counted as dead: what it held goes back.
+  // As if the worker were offline: its jobs return to their queue.
   const [process] = await bench.store.workers.list();
   await bench.store.workers.deregister(process!.identity);
   await server.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>
     collector.received((span) => span.attributes["messaging.jobs.outcome"] === outcome);
-  // One that was taken before the process was registered again may be lost once more.
+  // A job that was taken before the worker registered again may be lost again.
   for (const span of [...await ended("lost"), ...await ended("done"), ...await performs(collector, jid)]) {
     assertNotEquals(span.attributes["messaging.jobs.outcome"], "failed");
     assertEquals([span.attributes["error.type"], span.status.code ?? 0, span.events], [undefined, 0, []]);
@@ -329,7 +329,7 @@ Deno.test("an embedding program traces its client and its worker", async () => {
   const before = Object.keys(collector.env).map((name) => [name, Deno.env.get(name)] as const);
   for (const [name, value] of Object.entries(collector.env)) Deno.env.set(name, value);
   try {
-    // A start that failed leaves nothing behind that the next one would take for somebody else's.
+    // A failed start leaves nothing behind that the next start would mistake for another program's configuration.
     await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db`, log: false }), StoreError);
     assert(!hasProvider());
     await using tracing = await openTracing();

@@ -1,4 +1,4 @@
-/** Jobs that have not started, between the main side and the heartbeat's thread. */
+/** Jobs that have not started, shared between the main thread and the heartbeat's thread. */
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { UnstartedJobs } from "../../src/server/work/unstarted.ts";
@@ -21,7 +21,7 @@ function startOne(jobs: UnstartedJobs): string | undefined {
   return jobs.begin(lease) ? lease.token : undefined;
 }
 
-/** Both sides in one thread, on a clock that stands still. */
+/** Both sides in one thread, on a clock that the test moves. */
 function lab() {
   const clock = new FakeClock();
   const stop = new AbortController();
@@ -52,8 +52,8 @@ Deno.test("each job is either kept or returned, never both, when both threads cl
   const returned = answer();
   const kept: string[] = [];
   let shared = 0;
-  // The last slot is for the end. A slot that the thread has had is not used again.
-  // Goes on until each side has won one: on a busy machine the thread may not run for a second.
+  // The last slot is for the end. A slot that the thread has claimed is not used again.
+  // Continues until each side has won one: on a busy machine the thread may not run for a second.
   for (let slot = 0; slot < memory.slots - 1 && (shared < 300_000 || slot === 0); shared++) {
     memory.share(slot, `${shared}`, shared);
     if (memory.keep(slot)) kept.push(`${shared}`);
@@ -93,7 +93,7 @@ Deno.test("a job that a processor is about to start is returned, too", async () 
   await t.clock.advance(1_250);
   assertEquals(t.returned, [["1", "2"]]);
   assertEquals(t.jobs.begin(handed), false);
-  // The same when the thread's message comes first.
+  // The same if the message of the thread comes first.
   t.jobs.add(leases(3, 3));
   t.jobs.first();
   const next = t.jobs.hand();
@@ -127,7 +127,7 @@ Deno.test("a thread that was frozen itself gives the main thread another second"
   let sleeps = 0;
   const watch: UnstartedWatch = new UnstartedWatch({
     memory: new UnstartedMemory(jobs.attach(() => {})),
-    // Every sleep lasts four seconds, whatever it should.
+    // Every sleep takes four seconds, whatever its duration.
     clock: {
       ...systemClock,
       monotonic: () => clock.monotonic(),
@@ -156,7 +156,7 @@ Deno.test("jobs keep their order when slots are reused, and when there are more 
   assertEquals(tokens, Array.from({ length: tokens.length }, (_, i) => `${i + 6}`));
   assertEquals(t.jobs.tokens, Array.from({ length: 2_995 - tokens.length }, (_, i) => `${i + 6 + tokens.length}`));
   t.jobs.returned(tokens);
-  // All places are free again.
+  // All slots are free again.
   assertEquals(t.jobs.clear().length, 2_995 - tokens.length);
   t.jobs.add(leases(1, 2_048));
   await t.clock.advance(1_250);
@@ -182,7 +182,7 @@ Deno.test("the thread does not return a job that the main thread has taken out",
   t.block();
   await t.clock.advance(1_250);
   assertEquals(t.returned, [["1", "3", "5"]]);
-  // And the other way round.
+  // And the reverse.
   assertEquals(t.jobs.tokens, []);
   assertEquals([t.jobs.withdraw("jid 3"), t.jobs.drop(new Set(["1"])), t.jobs.clear()], [undefined, [], []]);
   t.jobs.returned(["1", "3", "5"]);

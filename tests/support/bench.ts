@@ -1,6 +1,6 @@
 /**
- * A workbench for tests with real processes: a store in a temporary folder, a client, handlers that note what they do in
- * a file, and waiting for what has to happen.
+ * A workbench for tests with real processes: a store in a temporary folder, a client, handlers that note their actions in
+ * a file, and functions that wait for events.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { until } from "./eventually.ts";
 import { JobsProcess } from "./process.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** The address of a new, empty store. */
+/** Returns the address of a new, empty store. */
 let newStoreUrl = (folder: string): string => `sqlite:${folder}/jobs.db`;
 
-/** Lets the tests of this file work on other stores. */
+/** Makes the tests of this file use other stores. */
 export function benchOn(url: (folder: string) => string): void {
   newStoreUrl = url;
 }
@@ -25,7 +25,7 @@ export class Bench implements AsyncDisposable {
   readonly url: string;
   readonly store: Store;
   readonly client: Client;
-  /** The file in which handlers note. */
+  /** The file with the notes of handlers. */
   readonly notes: string;
   /** The module of `tests/support/handlers.js`. */
   readonly handlers: string = new URL("./handlers.js", import.meta.url).pathname;
@@ -40,22 +40,22 @@ export class Bench implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** A workbench on a store of its own, unless an address is given: on SQLite, or as {@linkcode benchOn} says. */
+  /** Opens a workbench on a new store, on SQLite or as set by {@linkcode benchOn}, or on the store of an address. */
   static async open(url?: string): Promise<Bench> {
     const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
     const address = url ?? newStoreUrl(folder);
     return new Bench(folder, address, await openStore(address), true);
   }
 
-  /** A workbench on a store that is open already. */
+  /** Opens a workbench on an open store. */
   static on(store: Store, folder: string): Promise<Bench> {
     return Promise.resolve(new Bench(folder, store.url, store, false));
   }
 
   /**
-   * A server that takes jobs.
+   * Starts a worker.
    *
-   * @param wait until it says that it is ready; not for one that says nothing, or dies before
+   * @param wait waits until the worker logs that it is ready
    */
   async server(
     args: readonly string[] = [],
@@ -67,39 +67,39 @@ export class Bench implements AsyncDisposable {
     return server;
   }
 
-  /** Freezes a worker, but not while it holds the lock of the SQLite file: that would hold up all other workers. */
+  /** Freezes a worker, but not while it holds the lock of the SQLite file, which would block all other workers. */
   async freeze(worker: JobsProcess): Promise<void> {
     for (;;) {
       worker.kill("SIGSTOP");
-      // A thread that runs at the moment, or waits for the disk, stops a little later.
+      // A thread that is running or waits for the disk stops a little later.
       await until(() => isStopped(worker.pid), "it is frozen");
       if (!this.url.startsWith("sqlite:") || isUnlocked(this.url.slice("sqlite:".length))) return;
       worker.kill("SIGCONT");
     }
   }
 
-  /** Pushes one job; returns its jid. */
+  /** Pushes one job. Returns its jid. */
   async push(name: string, args: unknown[], more: Partial<JobRequest> = {}): Promise<string> {
     return (await this.client.push({ class: name, args, ...more }))!;
   }
 
-  /** What handlers noted, line by line. */
+  /** Returns the lines that handlers noted. */
   async readNotes(): Promise<string[]> {
     const text = await Deno.readTextFile(this.notes).catch(() => "");
     return text.split("\n").filter((line) => line !== "");
   }
 
-  /** Waits until a handler has noted this. */
+  /** Waits until a handler has noted this line. */
   async noted(line: string): Promise<void> {
     await this.until(async () => (await this.readNotes()).includes(line), `a handler notes "${line}"`);
   }
 
-  /** Lets those handlers end that wait for it. */
+  /** Ends the handlers that wait for the file `go`. */
   async go(): Promise<void> {
     await Deno.writeTextFile(`${this.notes}.go`, "");
   }
 
-  /** Waits until it is so; says what is in the store when it is not. */
+  /** Waits until a condition holds. The error has the content of the store. */
   until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
     return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.admin.stats())}`);
   }

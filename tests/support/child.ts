@@ -1,5 +1,5 @@
 /**
- * Deno programs of the tests, each in a process of its own, read line by line.
+ * Deno programs of the tests, each in a separate process, read line by line.
  *
  * @module
  */
@@ -14,8 +14,8 @@ export class Child implements AsyncDisposable {
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
 
   /**
-   * @param program its file, beside this one
-   * @param before a command that starts it, e.g. one that sets limits first
+   * @param program its file, in this folder
+   * @param before a command that starts it, for example one that sets limits
    */
   constructor(program: string, args: readonly string[], before: readonly string[] = []) {
     const path = new URL(program, import.meta.url).pathname;
@@ -30,17 +30,17 @@ export class Child implements AsyncDisposable {
     return this.#process.pid;
   }
 
-  /** The next line that it said; undefined when it has ended. */
+  /** Returns the next line of its output; undefined after its end. */
   async line(): Promise<string | undefined> {
     return (await this.#lines.read()).value;
   }
 
-  /** Gives it a line. */
+  /** Writes a line to its standard input. */
   async tell(line: string): Promise<void> {
     await this.#input.write(new TextEncoder().encode(`${line}\n`));
   }
 
-  /** Kills it without warning; returns the lines that it had said and nobody had read. */
+  /** Kills the program. Returns the lines that were not read. */
   async kill(): Promise<string[]> {
     this.#process.kill("SIGKILL");
     const rest: string[] = [];
@@ -48,7 +48,7 @@ export class Child implements AsyncDisposable {
     return rest;
   }
 
-  /** Waits until it has ended by itself; true when it did well. */
+  /** Waits for its end. Returns whether it succeeded. */
   async ended(): Promise<boolean> {
     await this.#input.close();
     while (await this.line() !== undefined);
@@ -59,7 +59,7 @@ export class Child implements AsyncDisposable {
     try {
       this.#process.kill("SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
     await this.#lines.cancel();
     await this.#input.close().catch(() => {});

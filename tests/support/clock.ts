@@ -1,24 +1,24 @@
 /**
- * A clock that stands still until a test moves it.
+ * A clock that advances only when a test moves it.
  *
  * @module
  */
 import { type Clock, systemClock } from "../../src/clock.ts";
 
 interface Sleeper {
-  /** On the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   readonly end: number;
   readonly wake: () => void;
 }
 
-/** Time as a test tells it, in whole milliseconds. */
+/** A clock that a test moves, in whole milliseconds. */
 export class FakeClock implements Clock {
   #now: number;
   #monotonic = 0;
   readonly #sleepers = new Set<Sleeper>();
   #watchers: (() => void)[] = [];
 
-  /** @param now epoch milliseconds to begin at */
+  /** @param now the initial time, in epoch milliseconds */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
     this.#now = now;
   }
@@ -50,12 +50,12 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Milliseconds that each sleeper has left, shortest first. */
+  /** Returns the remaining milliseconds of each sleeper, shortest first. */
   get sleeping(): number[] {
     return [...this.#sleepers].map(({ end }) => end - this.#monotonic).sort((a, b) => a - b);
   }
 
-  /** Resolves when so many sleep. */
+  /** Resolves when this many sleepers wait. */
   untilSleeping(count = 1): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -68,7 +68,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Lets time pass. Sleepers wake in order, each with time to act, and to sleep again, before the next. */
+  /** Advances the clock. Sleepers wake in order, and each can act and sleep again before the next one wakes. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     for (;;) {
@@ -82,7 +82,7 @@ export class FakeClock implements Clock {
     await this.turn();
   }
 
-  /** Sets the system's clock, as an administrator would: `monotonic` and sleepers do not notice. */
+  /** Sets the system clock, as an administrator would, without an effect on `monotonic` and sleepers. */
   set(now: number): void {
     this.#now = now;
   }

@@ -1,10 +1,10 @@
 /**
- * A collector of traces for tests: takes OTLP over HTTP, as JSON, on a free port.
+ * A collector of traces for tests. Accepts OTLP over HTTP, as JSON, on a free port.
  *
  * @module
  */
 
-/** A span as it was exported. */
+/** An exported span. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -17,7 +17,7 @@ export interface Span {
   readonly events: readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[];
   /** The code is 2 for an error. */
   readonly status: { readonly code?: number; readonly message?: string };
-  /** Of the process that it is from. */
+  /** The attributes of its process. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
@@ -36,7 +36,7 @@ export class Collector implements AsyncDisposable {
     });
   }
 
-  /** What makes a process export here, at once. */
+  /** The variables that make a process export to this collector without delay. */
   get env(): Record<string, string> {
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.#server.addr.port}`,
@@ -45,7 +45,7 @@ export class Collector implements AsyncDisposable {
     };
   }
 
-  /** What it received so far. */
+  /** The received spans. */
   get spans(): readonly Span[] {
     return this.#spans;
   }
@@ -55,7 +55,7 @@ export class Collector implements AsyncDisposable {
     return this.#headers;
   }
 
-  /** Waits for so many spans that fit; returns them. */
+  /** Waits for this many matching spans, and returns them. */
   received(fits: (span: Span) => boolean, count = 1): Promise<Span[]> {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -67,14 +67,14 @@ export class Collector implements AsyncDisposable {
       };
       const patience = setTimeout(() => {
         this.#waiters.delete(look);
-        reject(new Error(`Waited in vain for ${count} spans; there are ${JSON.stringify(this.#spans, null, 1)}`));
+        reject(new Error(`Timed out waiting for ${count} spans; received ${JSON.stringify(this.#spans, null, 1)}`));
       }, 30_000);
       this.#waiters.add(look);
       look();
     });
   }
 
-  /** Waits for one span of this name, of this job if one is given. */
+  /** Waits for one span of this name and, if given, of this job. */
   async span(name: string, jid?: string): Promise<Span> {
     const fits = (span: Span) =>
       span.name === name && (jid === undefined || span.attributes["messaging.message.id"] === jid);

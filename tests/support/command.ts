@@ -7,12 +7,12 @@
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-// Whoever runs the tests may use what is tested, and have another language, clock and terminal.
+// The user who runs the tests may use jobs, and have another language, time zone and terminal.
 const OTHERS = /^(JOBS_|OTEL_|WATCHDOG_|LC_|NOTIFY_SOCKET$|TRACE(PARENT|STATE)$|BAGGAGE$|(NO|FORCE)_COLOR$|LANG|TZ$)/;
 for (const name of Object.keys(Deno.env.toObject())) if (OTHERS.test(name)) Deno.env.delete(name);
 Deno.env.set("LANG", "C.UTF-8");
 
-/** Returns the command that starts `main` with the `deno.json` beside it. */
+/** Returns the command that starts `main` with the `deno.json` next to it. */
 export function startOf(main: string): readonly string[] {
   const config = main.replace(/[^/]*$/, "deno.json");
   return [Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", config, main];
@@ -94,9 +94,9 @@ export function pinnedDeno(): Promise<string> {
 }
 
 /**
- * Runs a program in the project's folder; returns what it printed.
+ * Runs a program in the project's folder. Returns its output.
  *
- * @throws {Error} with what it said, when it fails
+ * @throws {Error} with its output, if it fails
  */
 export async function runHere(
   program: string,

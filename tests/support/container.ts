@@ -1,6 +1,6 @@
 /**
- * What a container engine does, in a few lines of shell: a root of its own, read-only, with `/proc`, a volume and the
- * handlers; a PID namespace, where it is process 1; a user that is not root and can become no other.
+ * A container in a few lines of shell: a separate read-only root with `/proc`, a volume and the
+ * handlers; a PID namespace, in which jobs is process 1; an unprivileged user.
  *
  * @module
  */
@@ -19,9 +19,9 @@ exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups= "$root" "$@"
 `;
 
 /**
- * The command that starts `/usr/bin/jobs` in there.
+ * Returns the command that starts `/usr/bin/jobs` in the container.
  *
- * @param volume the folder that is `/var/lib/jobs` in there, and all that can be written
+ * @param volume the folder that becomes `/var/lib/jobs`, the only writable one
  */
 export function containerCommand(rootfs: string, volume: string): string[] {
   requireRoot();
@@ -32,7 +32,7 @@ export function containerCommand(rootfs: string, volume: string): string[] {
   ];
 }
 
-/** The process that a process started, as seen from out here. */
+/** Returns the child of a process, as seen from outside. */
 export async function childOf(pid: number): Promise<number | undefined> {
   const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`).catch(() => "");
   return text === "" ? undefined : Number(text.split(" ")[0]);

@@ -1,5 +1,5 @@
 /**
- * Workers that die, in one process and in no time: a real store, real fetchers, suspects and settlers, on a clock that the
+ * Workers that die, in one process and without waiting: a real store, real fetchers, suspects and settlers, on a clock that the
  * lab moves. Only the processors are the lab's own, because a real one cannot be killed without its process.
  *
  * @module
@@ -19,18 +19,18 @@ import { KeptLog } from "./log.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { interceptStore } from "./intercept.ts";
 
-/** The lab moves its clock to whatever comes next, and no further than this. */
+/** The lab advances its clock to the next event, by at most this. */
 const MAX_TICK_MS = 1_000;
 const HEARTBEAT_MS = 5_000;
 const TIMEOUT_MS = 20_000;
 const RESTART_MS = 1_000;
 const MAX_RESCUES = 3;
 
-/** What the jobs of a class do. */
+/** The behaviour of the jobs of a class. */
 export interface Behaviour {
-  /** How long one runs. */
+  /** The run time of a job. */
   readonly runMs: number;
-  /** At the end of that it kills its worker. */
+  /** The job kills its worker at the end of that time. */
   readonly kills?: boolean;
 }
 
@@ -38,16 +38,16 @@ export interface Behaviour {
 export class CrashLab implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly store: Store;
-  /** jid → when it started, in milliseconds since the lab began. */
+  /** The starts by jid, in milliseconds since the lab began. */
   readonly starts = new Map<string, number[]>();
   /** The jids that were acknowledged. */
   readonly done: string[] = [];
-  /** The jids that were buried, with the number of deaths. */
+  /** The jids of the dead jobs, with the number of deaths. */
   readonly dead = new Map<string, number>();
   deaths = 0;
   readonly behaviours: Readonly<Record<string, Behaviour>>;
   readonly isolated: ReadonlySet<string>;
-  /** Those that live. */
+  /** The live workers. */
   readonly workers = new Set<LabWorker>();
   readonly #restarts: { readonly at: number; readonly concurrency: number }[] = [];
   #started = 0;
@@ -65,7 +65,7 @@ export class CrashLab implements AsyncDisposable {
     return new CrashLab(await openStore(url, { clock }), clock, options);
   }
 
-  /** Pushes jobs of a class; returns their jids. */
+  /** Pushes jobs of a class. Returns their jids. */
   async push(className: string, count = 1): Promise<string[]> {
     const jids = Array.from({ length: count }, () => crypto.randomUUID());
     await this.store.jobs.enqueue(jids.map((jid) => ({
@@ -85,7 +85,7 @@ export class CrashLab implements AsyncDisposable {
     return worker;
   }
 
-  /** A worker has died: another is started in its place. */
+  /** Replaces a worker that has died. */
   replace(worker: LabWorker): void {
     this.deaths++;
     this.workers.delete(worker);
@@ -93,9 +93,9 @@ export class CrashLab implements AsyncDisposable {
   }
 
   /**
-   * Lets time pass until it is so.
+   * Advances the clock until a condition holds.
    *
-   * @throws when it is not so after that time
+   * @throws {Error} if the condition doesn't hold after that time
    */
   async until(isSo: () => boolean, withinMs: number): Promise<void> {
     for (const end = this.clock.monotonic() + withinMs; !isSo();) {
@@ -104,7 +104,7 @@ export class CrashLab implements AsyncDisposable {
     }
   }
 
-  /** Lets time pass until all these jobs have ended. */
+  /** Advances the clock until all these jobs have ended. */
   untilEnded(jids: readonly string[], withinMs: number): Promise<void> {
     return this.until(() => jids.every((jid) => this.done.includes(jid) || this.dead.has(jid)), withinMs);
   }
@@ -152,7 +152,7 @@ export class CrashLab implements AsyncDisposable {
     }
   }
 
-  /** Everything that was asked of the store is answered, and what follows from it has happened. */
+  /** Waits until all requests to the store have ended, and their consequences, too. */
   async #settled(): Promise<void> {
     for (let quiet = 0; quiet < 4; quiet++) {
       await this.clock.turn();
@@ -172,10 +172,10 @@ export class CrashLab implements AsyncDisposable {
   }
 }
 
-/** What a lab is made with. */
+/** Options of a lab. */
 export interface LabOptions {
   readonly behaviours: Readonly<Record<string, Behaviour>>;
-  /** Classes that run in processes of their own. */
+  /** Isolated classes. */
   readonly isolated?: readonly string[];
 }
 
@@ -223,7 +223,7 @@ export class LabWorker {
     await this.#fetcher.step();
   }
 
-  /** As by `kill -9`: nothing that it has begun goes on. */
+  /** Ends the worker as `kill -9` does: no call that it has begun continues. */
   die(): void {
     this.end();
     this.#lab.replace(this);
@@ -252,7 +252,7 @@ export class LabWorker {
     }
   }
 
-  /** A dead worker asks nothing of the store. */
+  /** Rejects calls of a dead worker. */
   #untilDeath(store: Store): Store {
     return interceptStore(
       store,

@@ -1,11 +1,11 @@
-/** Handlers for the tests of the crontab. */
+/** Handlers for the tests of cron entries. */
 
-/** Notes which occurrence it is, and which job. */
+/** Notes its run and its jid. */
 export function Tick({ occurrence, jid }, file) {
   Deno.writeTextFileSync(file, `${occurrence.scheduledAt} ${jid}\n`, { append: true });
 }
 
-/** Notes when it begins and ends, and where; until then it takes its time. */
+/** Notes its start and its end with its process ID, and sleeps in between. */
 export async function Long({ jid }, file, ms) {
   const note = (what) => Deno.writeTextFileSync(file, `${what} ${jid} ${Deno.pid}\n`, { append: true });
   note("start");
@@ -13,7 +13,7 @@ export async function Long({ jid }, file, ms) {
   note("end");
 }
 
-/** The same, once there is a file `go` beside the notes. */
+/** Does the same, and ends when the file `go` exists next to the notes. */
 export async function Once({ jid }, file, ms) {
   const note = (what) => Deno.writeTextFileSync(file, `${what} ${jid} ${Deno.pid}\n`, { append: true });
   note("start");
@@ -22,7 +22,7 @@ export async function Once({ jid }, file, ms) {
   note("end");
 }
 
-/** Notes that it began, and waits until it is told to end. */
+/** Notes its start, and waits until its signal aborts. */
 export function Endless({ jid, signal }, file) {
   Deno.writeTextFileSync(file, `start ${jid}\n`, { append: true });
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

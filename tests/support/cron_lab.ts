@@ -1,5 +1,5 @@
 /**
- * A laboratory for the scheduler: processes that share a real file whose clock the test holds.
+ * A laboratory for the scheduler: workers that share a real file with a clock that the test moves.
  *
  * @module
  */
@@ -24,26 +24,26 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const NOON = Date.UTC(2026, 5, 15, 12);
 
-/** A scheduler as one process has it. */
+/** The scheduler of one worker. */
 export interface Process {
   readonly scheduler: Scheduler;
-  /** Messages that it logged. */
+  /** The messages that it logged. */
   readonly said: string[];
-  /** Jobs that it performs itself. */
+  /** The jobs that it performs itself. */
   readonly local: NewJob[];
 }
 
-/** The file, its clock, and what shares them. */
+/** The file, its clock, and the workers that share them. */
 export class Lab implements AsyncDisposable {
   readonly clock = new FakeClock(NOON);
   readonly #folder = sqliteFolder();
 
-  /** A connection of its own. */
+  /** A separate connection. */
   async open(): Promise<Store> {
     return await (await this.#folder).open({ clock: this.clock });
   }
 
-  /** A process with this crontab. */
+  /** Returns a worker with this crontab. */
   process(store: Store, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
     const said: string[] = [];
     const local: NewJob[] = [];
@@ -67,7 +67,7 @@ function recorder(said: string[]): Log {
   return { debug: log, info: log, warn: log, error: log, enabled: () => true, with: () => recorder(said) };
 }
 
-/** Says what a process carries from now on. */
+/** Replaces the crontab of a worker. */
 export function carry(scheduler: Scheduler, crontab: CronEntryInput[]): void {
   const { active, inactive, problems } = checkEntries(crontab, { environment: "test" });
   assertEquals(problems, []);
@@ -79,18 +79,18 @@ export function minutely(more: Partial<CronEntryInput> = {}): CronEntryInput {
   return { name: "a", every: "1m", class: "Act", ...more };
 }
 
-/** The scheduled times of all jobs that wait, in minutes from noon. */
+/** Returns the scheduled times of all queued jobs, in minutes from noon. */
 export async function queued(store: Store): Promise<number[]> {
   const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10_000 });
   return entries.map(({ payload }) => (Date.parse(JSON.parse(payload).occurrence.scheduledAt) - NOON) / MINUTE);
 }
 
-/** What became of its occurrences, latest first. */
+/** Returns the records of an entry's runs, latest first. */
 export async function history(store: Store, name = "a"): Promise<CronRecord[]> {
   return (await store.cron.history(name, 100)).map((text) => JSON.parse(text));
 }
 
-/** The same in a word each. */
+/** Returns the outcomes of an entry's runs, latest first. */
 export async function outcomes(store: Store): Promise<string[]> {
   return (await history(store)).map(({ outcome }) => outcome);
 }

@@ -1,11 +1,11 @@
 /**
- * A process's file descriptors, from outside: how many it may open, and the sockets it listens on.
+ * The file descriptors of another process: the number that it may open, and the sockets on which it listens.
  *
  * @module
  */
 import { runHere } from "./command.ts";
 
-/** Lets a process open no more files until disposed. Only the soft limit changes, which may be raised again. */
+/** Prevents a process from opening files until disposal. Changes only the soft limit, which can be raised again. */
 export async function exhaustDescriptors(pid: number): Promise<AsyncDisposable> {
   const limit = async (value: string) => {
     await runHere("prlimit", ["--pid", `${pid}`, `--nofile=${value}:`]);
@@ -18,7 +18,7 @@ export async function exhaustDescriptors(pid: number): Promise<AsyncDisposable> 
   return { [Symbol.asyncDispose]: () => limit(before) };
 }
 
-/** The names of the Unix sockets on which a process listens; `@` for a null byte. */
+/** Returns the names of the Unix sockets on which a process listens, with `@` for a null byte. */
 export async function listeningSockets(pid: number): Promise<string[]> {
   const inodes = new Set<string>();
   for await (const { name } of Deno.readDir(`/proc/${pid}/fd`)) {

@@ -1,6 +1,6 @@
 /**
- * A program with a server inside that does not wait for the server's end: `embedding_child.ts STORE`. It ends when the
- * server has, and says then what `finished` came to.
+ * A program with a worker that does not wait for the worker's end: `embedding_child.ts STORE`. It ends when the
+ * worker has ended, and prints the result of `finished`.
  *
  * @module
  */

@@ -1,19 +1,19 @@
 /**
- * The one way to wait for what happens where there is nothing to await: in another process, in a store.
+ * Waits for a condition that no promise reports: in another process, in a store.
  *
  * @module
  */
 
-/** What ought to happen at once is waited for so long before the test fails. */
+/** A test fails if an expected event has not happened after this time. */
 const TIMEOUT_MS = 60_000;
 const PAUSE_MS = 10;
 
 /**
- * Resolves when the condition holds; looks again and again.
+ * Polls a condition, and resolves when it holds.
  *
- * @param what said when it does not come about; asked then, where it is a function
+ * @param what the message of the error, or a function that returns it
  * @param patienceMs how long to look
- * @throws when it does not hold by then, or what the condition throws
+ * @throws {Error} if the condition doesn't hold in time, or the error of the condition
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
@@ -22,7 +22,9 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + patienceMs;
   while (!await condition()) {
-    if (performance.now() > end) throw new Error(`Waited in vain: ${typeof what === "string" ? what : await what()}`);
+    if (performance.now() > end) {
+      throw new Error(`Timed out waiting: ${typeof what === "string" ? what : await what()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A worker of its own process that runs jobs of groups, for tests that kill and freeze it. Arguments: the store's address,
- * its ID, how long its heartbeat holds in milliseconds. For each job it appends a line to standard output when it starts and
- * when it ends, before it acknowledges it: `start JID GROUP TIME`, by the clock of the machine, which is the store's too.
+ * A worker in a separate process that runs jobs of groups, for tests that kill and freeze it. Arguments: the address of the store,
+ * its ID, the heartbeat timeout in milliseconds. For each job it appends a line to standard output when the job starts and
+ * when the job ends, before it is acknowledged: `start JID GROUP TIME`, by the clock of the machine, which the store uses, too.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { processRecord } from "../store_contract/jobs.ts";
 
 const [url, owner, ttl] = Deno.args as [string, string, string];
 const encoder = new TextEncoder();
-/** In one write, so that a kill leaves no half line. */
+/** Prints a line in one write, so that a kill leaves no partial line. */
 const note = (what: string, lease: Lease) =>
   Deno.stdout.writeSync(
     encoder.encode(`${what} ${getField(lease.payload, "jid")} ${lease.group} ${systemClock.now()}\n`),
@@ -25,7 +25,7 @@ await beat();
 void (async () => {
   for (;;) {
     await systemClock.sleep(Number(ttl) / 5);
-    // A worker whose heartbeat had lapsed stops: what it runs may have been given to another.
+    // A worker whose heartbeat has lapsed stops, because its jobs may have been rescued.
     if ((await beat()).lapsed) Deno.exit(3);
     await store.jobs.rescue({ owner, limit: 100, maxRescues: 1_000 });
   }

@@ -3,19 +3,19 @@
 /** Does nothing. */
 export function Noop() {}
 
-/** Appends a line to a file: what was done survives the process. */
+/** Appends a line to a file, so that the record survives the process. */
 export function Note(ctx, file, line = ctx.jid) {
   Deno.writeTextFileSync(file, `${line}\n`, { append: true });
 }
 
-/** Notes its start, then takes its time. Does not listen to its signal. */
+/** Notes its start, sleeps, and notes its end. Ignores its signal. */
 export async function Sleep(ctx, file, ms) {
   Note(ctx, file, `start ${ctx.jid}`);
   await new Promise((resolve) => setTimeout(resolve, ms));
   Note(ctx, file, `end ${ctx.jid}`);
 }
 
-/** Notes its start and never ends, but for its signal. */
+/** Notes its start, and ends only when its signal aborts. */
 export async function Wait(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   ctx.progress(40, "percent");
@@ -23,7 +23,7 @@ export async function Wait(ctx, file) {
   await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 }
 
-/** Notes its start, then its end, when there is a file `go` beside the notes, or what its signal aborted with. */
+/** Notes its start. Notes its end when the file `go` exists next to the notes, or the reason when its signal aborts. */
 export async function Listen(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   for (;;) {
@@ -36,20 +36,20 @@ export async function Listen(ctx, file) {
   return "done";
 }
 
-/** Notes its start, then its end, when there is a file `go` beside the notes. Does not listen to its signal. */
+/** Notes its start, and its end when the file `go` exists next to the notes. Ignores its signal. */
 export async function Ignore(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   while (!await Deno.stat(`${file}.go`).catch(() => undefined)) await new Promise((resolve) => setTimeout(resolve, 20));
   Note(ctx, file, `end ${ctx.jid}`);
 }
 
-/** Notes its start and never ends at all. */
+/** Notes its start, and never ends. */
 export async function Hang(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   await new Promise(() => {});
 }
 
-/** Blocks the event loop, without using the processor. */
+/** Blocks the event loop without using the CPU. */
 export function Block(ctx, file, ms) {
   Note(ctx, file, `start ${ctx.jid}`);
   Atomics.wait(NEVER_NOTIFIED, 0, 0, ms);
@@ -58,7 +58,7 @@ export function Block(ctx, file, ms) {
 
 const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4));
 
-/** Blocks the event loop until there is a file `go` beside the notes. */
+/** Blocks the event loop until the file `go` exists next to the notes. */
 export function Hold(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   const isThere = (path) => {
@@ -85,29 +85,29 @@ export function Fail(_ctx, message = "no luck") {
 }
 Fail.options = { retry: 2, retryIn: () => 0.05 };
 
-/** Throws what is no error. */
+/** Throws null. */
 export function ThrowNull() {
   throw null;
 }
 
-/** Ends well, and leaves a promise behind that rejects. */
+/** Succeeds, and leaves a promise that rejects later. */
 export function RejectLate() {
   setTimeout(() => Promise.reject(new Error("too late")), 0);
 }
 
-/** Ends well, and throws in a timer. */
+/** Succeeds, and throws later in a timer. */
 export function ThrowLate() {
   setTimeout(() => {
     throw new Error("out of nowhere");
   }, 0);
 }
 
-/** Says more than anyone can read. */
+/** Logs 20 lines of 2 MB. */
 export function Shout(ctx) {
   for (let i = 0; i < 20; i++) ctx.log.info("x".repeat(1_000_000), { more: "y".repeat(1_000_000) });
 }
 
-/** Leaves an orphan behind that ends a moment later: whoever is PID 1 must reap it. */
+/** Leaves an orphan that ends a moment later, which PID 1 must reap. */
 export async function Orphan(_ctx, file) {
   await new Deno.Command("sh", { args: ["-c", "sh -c 'sleep 0.1' & echo $! >> " + file] }).output();
 }

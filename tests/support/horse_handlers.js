@@ -1,23 +1,23 @@
-/** Handlers that run in horses, for the tests: most of them do what no handler should. */
+/** Handlers that run in horses, for the tests. Most of them misbehave. */
 
 function note(file, line) {
   Deno.writeTextFileSync(file, `${line}\n`, { append: true });
 }
 
-/** Notes the process it runs in. */
+/** Notes its process ID. */
 export function WhichProcess(_ctx, file) {
   note(file, `pid ${Deno.pid}`);
 }
 WhichProcess.options = { isolate: true };
 
-/** Notes its process, and spins for ever: nothing in JavaScript can stop it. */
+/** Notes its process ID, and spins forever: no JavaScript can stop it. */
 export function Spin(_ctx, file) {
   note(file, `spin ${Deno.pid}`);
   while (true);
 }
 Spin.options = { isolate: true, retry: 0 };
 
-/** Notes its process, and waits for its signal. */
+/** Notes its process ID, and waits for its signal. */
 export async function ListenAway(ctx, file) {
   note(file, `listen ${Deno.pid}`);
   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
@@ -26,7 +26,7 @@ export async function ListenAway(ctx, file) {
 }
 ListenAway.options = { isolate: true, retry: 0 };
 
-/** Notes its process, and waits to be killed. */
+/** Notes its process ID, and waits to be killed. */
 export async function Linger(_ctx, file) {
   note(file, `linger ${Deno.pid}`);
   await new Promise((resolve) => setTimeout(resolve, 3_600_000));
@@ -39,14 +39,14 @@ export function Exit(_ctx, code) {
 }
 Exit.options = { isolate: true, retry: 0 };
 
-/** Ends as a process does whose heap is full. */
+/** Ends the process as V8 does when the heap is full. */
 export function Trap() {
   Deno.kill(Deno.pid, "SIGTRAP");
   while (true);
 }
 Trap.options = { isolate: true, retry: 0 };
 
-/** Takes ever more memory. */
+/** Allocates memory without end. */
 export async function Devour(_ctx) {
   const eaten = [];
   while (true) {
@@ -56,7 +56,7 @@ export async function Devour(_ctx) {
 }
 Devour.options = { isolate: true, retry: 0 };
 
-/** Says something in every way there is, pushes a job, and fails. */
+/** Writes to the log and to both outputs, pushes a job, and fails. */
 export async function Talk(ctx, file) {
   console.log("on stdout");
   console.error("on stderr");
@@ -71,7 +71,7 @@ export async function Talk(ctx, file) {
 }
 Talk.options = { isolate: true, retry: 0, backtrace: true };
 
-/** Asks to be dropped, kept for ever, or run again. */
+/** Throws Discard, Kill or Snooze. */
 export class Snooze extends Error {
   name = "Snooze";
   delayMs = 3_600_000;
@@ -82,7 +82,7 @@ export function Verdict(_ctx, verdict) {
 }
 Verdict.options = { isolate: true };
 
-/** Runs inline and looks at the clock every few milliseconds until it is cancelled; notes the longest it was kept waiting. */
+/** Runs inline and reads the clock every few milliseconds until it is cancelled. Notes the longest delay. */
 export async function Pulse(ctx, file) {
   while (!ctx.signal.aborted) {
     note(file, "pulse");

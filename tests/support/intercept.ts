@@ -5,16 +5,16 @@
  */
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** One call of a verb, before it reaches the store. */
+/** A call of a verb, before it reaches the store. */
 export interface Call {
   /** `jobs.take`, `admin.page`, … */
   readonly verb: string;
   readonly args: readonly unknown[];
-  /** Passes it on to the store. */
+  /** Forwards the call to the store. */
   readonly pass: () => Promise<unknown>;
 }
 
-/** Wraps a store: `around` decides about each call of a verb. Everything else passes. */
+/** Wraps a store. `around` decides about each call of a verb. */
 export function interceptStore(store: Store, around: (call: Call) => Promise<unknown>): Store {
   const part = (name: string, target: object) =>
     new Proxy(target, {

@@ -9,7 +9,7 @@ import { RunningJob, type RunningJobServices } from "../../src/handlers/running_
 import { parsePayload } from "../../src/job/job.ts";
 import { KeptLog } from "./log.ts";
 
-/** The job's fields, and its services. */
+/** The fields of the job, and its services. */
 export interface JobGiven {
   readonly class?: string;
   readonly jid?: string;
@@ -22,7 +22,7 @@ export interface JobGiven {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Makes a running job. */
+/** Returns a running job. */
 export function runningJob(given: JobGiven = {}): RunningJob {
   const { class: name = "HardJob", jid = "a".repeat(24), queue = "default", attempt = 1, log = new KeptLog() } = given;
   const payload = {
@@ -38,7 +38,7 @@ export function runningJob(given: JobGiven = {}): RunningJob {
   });
 }
 
-/** Makes the context of a job, as its handler receives it. */
+/** Returns the context of a job. */
 export function jobContext(given: JobGiven = {}): JobContext {
   return runningJob(given).context;
 }

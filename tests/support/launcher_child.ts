@@ -1,6 +1,6 @@
 /**
- * A server as `jobs run` has it, but for the time that a stop waits for its store: `launcher_child.ts STORE SHUTDOWN_BUDGET_MS
- * HANDLERS`. One processor; running jobs get a tenth of a second; nobody is to be taken for dead meanwhile.
+ * A worker as `jobs run` starts it, with another shutdown budget: `launcher_child.ts STORE SHUTDOWN_BUDGET_MS
+ * HANDLERS`. One processor, and a shutdown timeout of a tenth of a second. No worker counts as offline.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { Launcher } from "../../src/server/launcher.ts";
 import { listenToSignals } from "../../src/server/control/signals.ts";
 import { openStore } from "../../src/store/open.ts";
 
-// Measures are written in the last seconds of a minute, and at the end: here a minute begins, so that it is at the end.
+// Class metrics are stored in the last seconds of a minute, and at the end. A minute begins here, so that it is at the end.
 const late = systemClock.now() % 60_000;
 const clock = { ...systemClock, now: () => systemClock.now() - late };
 

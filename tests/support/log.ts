@@ -1,5 +1,5 @@
 /**
- * A log that keeps what it is told.
+ * A log that keeps its lines.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface KeptLine {
   readonly fields: LogFields;
 }
 
-/** Keeps its lines for a test to look at. */
+/** A log whose lines a test can read. */
 export class KeptLog implements Log {
   readonly lines: KeptLine[];
   readonly #fields: LogFields;
@@ -46,7 +46,7 @@ export class KeptLog implements Log {
     return new KeptLog(this.lines, { ...this.#fields, ...fields });
   }
 
-  /** The messages, each with its level before it. */
+  /** The messages, each after its level. */
   get said(): string[] {
     return this.lines.map(({ level, message }) => `${level} ${message}`);
   }

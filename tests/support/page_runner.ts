@@ -5,7 +5,7 @@
  * - `sh`: each command must succeed. `console`: each line that begins with `$ ` is a command, and the lines below it are
  *   the output. `…` stands for anything, a line `…` for any lines. IDs, times, durations and sizes may differ.
  * - `jobs run`, `jobs web` and `jobs top` run in the background until the page ends.
- * - Blocks with the word `ignore` are skipped. A page says why in an HTML comment above.
+ * - Blocks with the word `ignore` are skipped. An HTML comment above has the reason.
  *
  * @module
  */
@@ -134,7 +134,7 @@ const END = new RegExp(`^([^]*?)${MARK}(\\d+)${MARK}`);
 
 /** A bash that runs one command after the other. */
 class Shell implements AsyncDisposable {
-  /** What the last command printed, stdout and stderr. */
+  /** The output of the last command, stdout and stderr. */
   output = "";
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;

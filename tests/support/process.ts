@@ -1,12 +1,12 @@
 /**
- * Real `jobs` processes for tests: started, waited for by what they log, signalled, and never left behind.
+ * Real `jobs` processes for tests: starts them, waits for their log lines, signals them, and never leaves one behind.
  *
  * @module
  */
 
 import { jobsCommand } from "./command.ts";
 
-/** One line of a process's JSON log. */
+/** One line of the JSON log of a process. */
 export interface LoggedLine {
   readonly level: string;
   readonly name: string;
@@ -14,19 +14,19 @@ export interface LoggedLine {
   readonly [field: string]: unknown;
 }
 
-/** How to start a process. */
+/** Options of a process. */
 export interface ProcessOptions {
-  /** The store's address. */
+  /** The address of the store. */
   readonly store: string;
   /** Arguments after `jobs run`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** The whole command, of a program that logs as `jobs run` does; then neither store nor arguments are added. */
+  /** The whole command of a program that logs as `jobs run` does. Then neither store nor arguments are added. */
   readonly command?: readonly string[];
 }
 
-/** A line that ought to come at once is waited for so long before the test fails. */
+/** A test fails if an expected line has not been logged after this time. */
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -43,7 +43,7 @@ export class JobsProcess implements AsyncDisposable {
   readonly #reading: Promise<void>;
   #ended = false;
 
-  /** Starts `jobs run` with a JSON log; does not wait for it. */
+  /** Starts `jobs run` with a JSON log, and does not wait. */
   constructor({ store, args = [], env = {}, cwd, command }: ProcessOptions) {
     const [program, ...rest] = command ?? [...jobsCommand(), "run", "--store", store, ...args];
     this.#child = new Deno.Command(program!, {
@@ -61,12 +61,12 @@ export class JobsProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Everything it logged so far. */
+  /** All lines that the process has logged. */
   get lines(): readonly LoggedLine[] {
     return this.#lines;
   }
 
-  /** What it logged as a warning or an error, but for an event loop that stood still: so may the machine. */
+  /** The logged warnings and errors, except for a blocked event loop, which a busy machine may cause. */
   get complaints(): LoggedLine[] {
     const isLoud = ({ level, msg }: LoggedLine) => /^(warn|error)$/.test(level) && !msg.startsWith("Event loop was");
     return this.#lines.filter(isLoud);
@@ -77,7 +77,7 @@ export class JobsProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** How it ended; waits for that. */
+  /** Waits for the end of the process, and returns its status. */
   async status(): Promise<Deno.CommandStatus> {
     const status = await this.#child.status;
     await this.#reading;
@@ -85,9 +85,9 @@ export class JobsProcess implements AsyncDisposable {
   }
 
   /**
-   * Waits until it has logged a line with this message (and these fields).
+   * Waits until the process has logged a line with this message and these fields.
    *
-   * @throws {Error} when it ends without having logged it, or does not for a minute
+   * @throws {Error} if the process ends without that line, or has not logged it after a minute
    */
   logged(msg: string, fields: Readonly<Record<string, unknown>> = {}, count = 1): Promise<LoggedLine> {
     const fits = (line: LoggedLine) =>
@@ -111,13 +111,13 @@ export class JobsProcess implements AsyncDisposable {
     });
   }
 
-  /** Stops it the hard way if it still runs. */
+  /** Kills the process if it still runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       this.#child.kill("SIGKILL");
       this.#child.kill("SIGCONT");
     } catch {
-      // It has ended already.
+      // The process has ended.
     }
     await this.status();
   }
@@ -135,7 +135,7 @@ export class JobsProcess implements AsyncDisposable {
   }
 }
 
-/** What one `jobs` command printed. */
+/** The output of one `jobs` command. */
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -166,7 +166,7 @@ export async function jobs(
   return { code: output.code, stdout: decoder.decode(output.stdout), stderr: decoder.decode(output.stderr) };
 }
 
-/** A folder that is gone afterwards. */
+/** A temporary folder, which is deleted on disposal. */
 export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await Deno.makeTempDir({ prefix: "jobs-test-" });
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };

@@ -1,12 +1,12 @@
 /**
- * Prometheus' own tool reads what we say.
+ * Checks metrics with `promtool` of Prometheus.
  *
  * @module
  */
 import { assert } from "@std/assert";
 import { requireTool } from "./tools.ts";
 
-/** Runs `promtool`; returns what it said. The test fails when it found something. */
+/** Runs `promtool`, and returns its output. The test fails if `promtool` reports a problem. */
 export async function promtool(args: readonly string[], input = ""): Promise<string> {
   requireTool("promtool");
   const child = new Deno.Command("promtool", { args: [...args], stdin: "piped", stdout: "piped", stderr: "piped" })

@@ -1,6 +1,6 @@
 /**
- * Pushes `Note` jobs, each with a line of its own, partly one by one and partly in bulk: a producer in a process of its
- * own. Arguments: store, how many, file, name.
+ * Pushes `Note` jobs with distinct lines, partly one by one and partly in bulk: a producer in a separate
+ * process. Arguments: store, number, file, name.
  */
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";

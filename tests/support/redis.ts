@@ -1,31 +1,31 @@
 /**
- * A Redis server of the tests' own: on a free port, in a temporary folder, gone with the test.
+ * A Redis server for tests, on a free port and in a temporary folder, which ends with the test.
  *
  *  1. {@linkcode startRedis} starts one; append-only file, password, TLS and more by its options.
- *  2. It can be killed and started again on the same port with the same data, frozen and thawed.
- *  3. {@linkcode RedisServer.cli} speaks to it past our own code, as a foreign client would.
+ *  2. A test can kill it, start it again on the same port with the same data, freeze it and continue it.
+ *  3. {@linkcode RedisServer.cli} sends commands without the project's client.
  *
  * @module
  */
 import { until } from "./eventually.ts";
 import { requireTool } from "./tools.ts";
 
-/** How the server is started. */
+/** Options of the server. */
 export interface RedisServerOptions {
-  /** Append-only file and how often it is forced to disk; default none: all is lost with the process. */
+  /** Uses an append-only file with this `appendfsync`. Default: none, so that all data is lost with the process. */
   readonly aof?: "always" | "everysec";
   /** More settings, as in `redis.conf`. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Last arguments of the command line, e.g. `--sentinel`. */
+  /** The last arguments of the command, for example `--sentinel`. */
   readonly args?: readonly string[];
-  /** More of its environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A running server. */
 export interface RedisServer extends AsyncDisposable {
   readonly port: number;
-  /** Its temporary folder. */
+  /** The temporary folder of the server. */
   readonly dir: string;
   /** `redis://127.0.0.1:PORT/0`. */
   readonly url: string;
@@ -33,9 +33,9 @@ export interface RedisServer extends AsyncDisposable {
   cli(...args: string[]): Promise<string>;
   /** Sends the process a signal. */
   signal(signal: Deno.Signal): void;
-  /** Ends it at once, as a crash does. */
+  /** Kills the server, as a crash does. */
   kill(): Promise<void>;
-  /** Starts it again after {@linkcode kill}. */
+  /** Starts the server again after {@linkcode kill}. */
   start(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ let nextPort = Math.floor(Math.random() * PORTS_IN_BLOCK);
 
 /**
  * Returns a port on which nothing listens now. It is below those that the kernel gives to connections and to listeners
- * without a port (32,768 and above), and each process has a block of its own: until the caller listens there, and while a
+ * without a port (32,768 and above), and each process has a separate block: until the caller listens there, and while a
  * server that was killed is down, nothing else takes it.
  */
 export function freePort(): number {
@@ -109,7 +109,7 @@ class Server implements RedisServer {
     await this.#answers();
   }
 
-  /** Resolves when it takes connections. */
+  /** Resolves when the server accepts connections. */
   async #answers(): Promise<void> {
     const port = Number(this.#options.config?.["tls-port"] ?? this.port);
     const connects = () =>

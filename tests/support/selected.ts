@@ -1,5 +1,5 @@
 /**
- * Some tests of another file, to run in another setting.
+ * Imports some tests of another file, to run them in another environment.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * One Redis server for all tests of a file, each with a database of its own.
+ * One Redis server for all tests of a file, with a separate database for each test.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Runs `jobs` with a clock that is off: `JOBS_TEST_SKEW_MS` is added to what the system says.
+ * Runs `jobs` with a skewed clock: adds `JOBS_TEST_SKEW_MS` to the system time.
  *
  * @module
  */

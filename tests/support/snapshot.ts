@@ -1,5 +1,5 @@
 /**
- * What `jobs top` shows, made by hand.
+ * Hand-made data for `jobs top`.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import type { Snapshot } from "../../src/cli/top/snapshot.ts";
 import type { Entry, QueueInfo, Stats } from "../../src/store/admin/admin.ts";
 import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
-/** The moment of all that is made here. */
+/** The time of all data in this file. */
 export const NOW: number = Date.UTC(2026, 0, 1, 12);
 
-/** Counts of a store with nothing in it, but for `more`. */
+/** Returns the counts of an empty store, changed by `more`. */
 export function someStats(more: Partial<Stats> = {}): Stats {
   return {
     processed: 0,
@@ -30,12 +30,12 @@ export function someStats(more: Partial<Stats> = {}): Stats {
   };
 }
 
-/** A queue. */
+/** Returns a queue. */
 export function someQueue(name: string, more: Partial<QueueInfo> = {}): QueueInfo {
   return { name, size: 0, latencyMs: 0, paused: false, ...more };
 }
 
-/** A live process that performs these jobs, each since a second. */
+/** Returns a live worker that has performed these jobs for a second. */
 export function someProcess(
   identity: string,
   payloads: readonly string[] = [],
@@ -62,12 +62,12 @@ export function someProcess(
   };
 }
 
-/** A payload. */
+/** Returns a payload. */
 export function somePayload(jid: string, name = "Import", args: unknown[] = []): string {
   return JSON.stringify({ class: name, args, jid, queue: "default", retry: true });
 }
 
-/** A snapshot. Its running jobs are those that its workers report. */
+/** Returns a snapshot. Its running jobs are those of its workers. */
 export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
   const workers = more.workers ?? [];
   const entries = workers.flatMap(({ identity, work }) =>
@@ -89,12 +89,12 @@ export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
   };
 }
 
-/** A worker of `jobs`: Sidekiq's report no totals. */
+/** Returns a worker of `jobs`. Workers of Sidekiq report no totals. */
 function withTotals(worker: WorkerInfo): WorkerInfo {
   return { totals: {}, ...worker };
 }
 
-/** A screen with this snapshot on it. */
+/** Returns a screen with this snapshot. */
 export function someScreen(more: Partial<Shown> = {}): Shown {
   return {
     state: FIRST_STATE,

@@ -1,11 +1,11 @@
 /**
- * A process of its own on a SQLite store, for tests that kill it or take its room away. Says on standard output what has
- * been acknowledged to it. Arguments: what it is to do, the store's address, a name.
+ * A separate process on a SQLite store, for tests that kill it or fill its disk. Prints the acknowledged operations on
+ * standard output. Arguments: the task, the address of the store, a name.
  *
- * - `push`: pushes batches without end; each line is the first and the last number of a batch.
- * - `work`: takes and settles without end, so that no job leaves the store; a line is a round.
+ * - `push`: pushes batches without end. Each line has the first and the last number of a batch.
+ * - `work`: takes and settles without end, so that no job leaves the store. Prints a line for each round.
  * - `some`: pushes 25 jobs, one by one, and ends.
- * - `fill`: pushes until it cannot, says with which code; pushes again at every line it is given.
+ * - `fill`: pushes until the store rejects a job, and prints the code. Pushes again for every line on standard input.
  *
  * @module
  */
@@ -40,7 +40,7 @@ async function work(store: ServerStore): Promise<never> {
       ] as const;
       return { token, ...kinds[(i + round) % kinds.length]! };
     });
-    // The next ones are taken while these are settled: some leases are held at every moment.
+    // The next jobs are taken while these are settled, so that the process holds leases at every moment.
     await Promise.all([store.jobs.settle(owner, outcomes.slice(0, 20)), store.jobs.promote(20)]);
     say(`${round}`);
   }

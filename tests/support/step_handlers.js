@@ -14,7 +14,7 @@ async function go(file) {
   }
 }
 
-/** Two steps; the second ends when there is a file `go` beside the notes. */
+/** Two steps. The second ends when the file `go` exists next to the notes. */
 export async function TwoSteps(ctx, file) {
   const one = await ctx.step("one", () => {
     note(file, "one");
@@ -28,7 +28,7 @@ export async function TwoSteps(ctx, file) {
   note(file, `end ${one.big} ${two}`);
 }
 
-/** Catches everything, also what ends the attempt. */
+/** Catches every error, also the one that ends the attempt. */
 export async function Swallows(ctx, file) {
   try {
     await ctx.sleep("nap", 0.1);
@@ -52,7 +52,7 @@ export function Doubles(_ctx, number) {
   return number * 2;
 }
 
-/** Items for ever, until the worker stops; then the rest. */
+/** Yields items without end until the worker stops; then the remaining ones. */
 export async function Items(ctx, file) {
   const source = function* (done = 0) {
     for (let item = done; item < 5; item++) yield item;

@@ -1,5 +1,5 @@
 /**
- * Stores for tests: each one fresh, gone with the test, its clock in the test's hand.
+ * Stores for tests: each is new, is deleted with the test, and has a clock that the test controls.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { TestOptions, TestStore } from "../store_contract/harness.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** The system's clock, moved: it runs on by itself, as a server's does, and a test moves it further. */
+/** The system clock with an offset. It advances like that of a server, and a test can move it further. */
 export class ShiftedClock implements Clock {
   #shiftMs = 0;
 
@@ -32,21 +32,21 @@ export class ShiftedClock implements Clock {
     return systemClock.turn();
   }
 
-  /** Moves `now` forward. Whoever sleeps sleeps on. */
+  /** Moves `now` forward, without an effect on sleepers. */
   advance(ms: number): void {
     this.#shiftMs += ms;
   }
 }
 
-/** A folder of the test's own, and a store's file in it that nobody has made yet. */
+/** A temporary folder, with the path of a store file that doesn't exist yet. */
 export interface TestFolder extends AsyncDisposable {
   readonly dir: string;
   readonly file: string;
-  /** Opens a store there; closed with the folder. */
+  /** Opens a store in the folder, which is closed with it. */
   open(options?: StoreOptions & { readonly parameters?: string }): Promise<Store>;
 }
 
-/** Makes a folder for SQLite stores. */
+/** Creates a folder for SQLite stores. */
 export async function sqliteFolder(): Promise<TestFolder> {
   const dir = await Deno.makeTempDir({ prefix: "jobs-sqlite-" });
   const file = join(dir, "jobs.db");
@@ -66,7 +66,7 @@ export async function sqliteFolder(): Promise<TestFolder> {
   };
 }
 
-/** A fresh SQLite store, for the contract and for whoever needs any store. */
+/** A new SQLite store, for the contract and for tests that need any store. */
 export async function openSqliteTestStore(options: TestOptions = {}): Promise<TestStore> {
   const folder = await sqliteFolder();
   const clock = new ShiftedClock();
@@ -88,9 +88,9 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
 }
 
 /**
- * That the file is whole, and each of its jobs in exactly one place.
+ * Asserts that the file is valid, and that each job is in exactly one place.
  *
- * @throws {Error} with what is wrong
+ * @throws {Error} with the problem
  */
 export function checkPlaces(file: string): void {
   using database = new DatabaseSync(file, { timeout: 5_000 });
@@ -109,7 +109,7 @@ export function checkPlaces(file: string): void {
   if (damage !== "ok") throw new Error(`File is damaged: ${damage}`);
 }
 
-/** Writes past the adapter, with a connection of its own. */
+/** Writes with a separate connection, without the adapter. */
 function pushRaw(file: string, queue: string, text: string): void {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   try {

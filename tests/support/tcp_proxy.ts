@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that stands in for a bad network: it cuts connections, delays, closes one direction, swallows everything,
- * or turns new connections away. On `node:net`, which can cut a connection that it is reading from.
+ * A TCP proxy that simulates a bad network: it cuts connections, delays data, closes one direction, drops all data,
+ * or rejects new connections. Uses `node:net`, which can cut a connection that it is reading from.
  *
  * @module
  */
@@ -8,13 +8,13 @@ import type { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** What happens to bytes that come in. */
+/** The treatment of incoming bytes. */
 export type Weather =
-  /** They go on. */
+  /** Bytes are forwarded. */
   | "fair"
-  /** They wait, in both directions, until the weather changes, and then go on in order: as TCP does after a cut. */
+  /** Bytes wait in both directions until the weather changes, and are then forwarded in order, as by TCP after a cut. */
   | "held"
-  /** They are swallowed, in both directions; the connections stay open. */
+  /** Bytes are dropped in both directions. The connections stay open. */
   | "blackhole"
   /** New connections are closed at once. */
   | "closed";
@@ -25,14 +25,14 @@ export class TcpProxy implements AsyncDisposable {
   delayMs = 0;
   /** New connections are closed at once while this many are open. */
   maxConnections = Infinity;
-  /** How many bytes of answers pass on each new connection; then it is cut, in the middle of an answer. */
+  /** A new connection is cut after this many bytes of replies, within a reply. */
   bytesToLive: () => number = () => Infinity;
   readonly #server: Server;
-  /** Clients' sockets, and how many bytes of answers may still pass to each. */
+  /** The sockets of clients, and the number of reply bytes that each may still receive. */
   readonly #clients = new Map<Socket, number>();
   readonly #frozen = new WeakSet<Socket>();
   readonly #timers = new Map<ReturnType<typeof setTimeout>, () => void>();
-  /** Sockets that have bytes on the way to them, and when those have been written. */
+  /** Sockets with pending bytes, and the promise of their write. */
   readonly #queues = new Map<Socket, Promise<void>>();
   #weather: Weather = "fair";
   #release = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ export class TcpProxy implements AsyncDisposable {
     });
   }
 
-  /** @param target the server's port, or what tells it for each new connection */
+  /** @param target the port of the server, or a function that returns it for each new connection */
   static async start(target: number | (() => number)): Promise<TcpProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     const proxy = new TcpProxy(server, typeof target === "number" ? () => target : target);
@@ -56,7 +56,7 @@ export class TcpProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** What happens to bytes that come in; `fair` at first. */
+  /** The treatment of incoming bytes. `fair` at first. */
   get weather(): Weather {
     return this.#weather;
   }
@@ -68,12 +68,12 @@ export class TcpProxy implements AsyncDisposable {
     this.#release = Promise.withResolvers<void>();
   }
 
-  /** Where it listens. */
+  /** The port of the proxy. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections taken so far. */
+  /** The number of accepted connections. */
   get accepted(): number {
     return this.#accepted;
   }
@@ -83,17 +83,17 @@ export class TcpProxy implements AsyncDisposable {
     for (const client of this.#clients.keys()) client.destroy();
   }
 
-  /** Swallows all that is sent on the connections open now, in both directions; they stay open. */
+  /** Drops all data on the open connections, in both directions. They stay open. */
   freeze(): void {
     for (const client of this.#clients.keys()) this.#frozen.add(client);
   }
 
-  /** Cuts every open connection at its next answer, after so many bytes of it. */
+  /** Cuts every open connection within its next reply, after this many bytes. */
   cutNextAnswer(bytes = 0): void {
     for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
   }
 
-  /** Tells the clients that nothing more will come, and still takes what they send. */
+  /** Closes the direction to the clients, and still forwards the data that they send. */
   halfClose(): void {
     for (const client of this.#clients.keys()) client.end();
   }
@@ -145,7 +145,7 @@ export class TcpProxy implements AsyncDisposable {
     });
   }
 
-  /** Acts when everything on the way to the socket has been written; at once where nothing is. */
+  /** Calls a function when all pending bytes of a socket have been written; at once if it has none. */
   #after(to: Socket, act: () => void): void {
     if (this.#queues.has(to)) this.#enqueue(to, act);
     else act();

@@ -1,5 +1,5 @@
 /**
- * A real terminal for tests: tmux, with a shell in it, read as one sees it.
+ * A real terminal for tests: tmux with a shell, whose screen a test can read.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export class Terminal implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Opens one of this size, with these environment variables. */
+  /** Opens a terminal of this size, with these environment variables. */
   static async open(columns: number, rows: number, env: Readonly<Record<string, string>> = {}): Promise<Terminal> {
     requireTool("tmux");
     const terminal = new Terminal(await Deno.makeTempDir({ prefix: "jobs-tmux-" }));
@@ -32,15 +32,15 @@ export class Terminal implements AsyncDisposable {
     await this.#tmux(["send-keys", ...keys]);
   }
 
-  /** What is on the screen. */
+  /** Returns the content of the screen. */
   async screen(): Promise<string> {
     return await this.#tmux(["capture-pane", "-p"]);
   }
 
   /**
-   * Waits until the screen shows it.
+   * Waits until the screen shows a text.
    *
-   * @throws {Error} with the screen, when it does not come about
+   * @throws {Error} with the screen, if it doesn't in time
    */
   async sees(what: RegExp): Promise<string> {
     let screen = "";
@@ -50,22 +50,22 @@ export class Terminal implements AsyncDisposable {
     return screen;
   }
 
-  /** Waits until the shell asks for a command: what is pressed before it does may be read by the program that ends. */
+  /** Waits for the prompt of the shell. A program that is about to end could read keys that are pressed earlier. */
   async prompts(): Promise<void> {
     await this.sees(/(?:^|\n)\$ *\n*$/);
   }
 
-  /** Whether a program shows its own screen instead of the shell's. */
+  /** Returns whether a program uses the alternate screen. */
   async isAlternate(): Promise<boolean> {
     return (await this.#tmux(["display-message", "-p", "#{alternate_on}"])).trim() === "1";
   }
 
-  /** Whether the cursor is seen. */
+  /** Returns whether the cursor is visible. */
   async hasCursor(): Promise<boolean> {
     return (await this.#tmux(["display-message", "-p", "#{cursor_flag}"])).trim() === "1";
   }
 
-  /** Makes it another size. */
+  /** Changes the size. */
   async resize(columns: number, rows: number): Promise<void> {
     await this.#tmux(["resize-window", "-x", `${columns}`, "-y", `${rows}`]);
   }

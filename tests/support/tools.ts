@@ -1,5 +1,5 @@
 /**
- * What a test requires of the machine beyond Deno.
+ * The requirements of tests on the machine, besides Deno.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Handlers that trace, for the tests: as a program's own handlers do, by OpenTelemetry's API. */
+/** Handlers that create spans with OpenTelemetry's API, for the tests. */
 import { trace } from "@opentelemetry/api";
 
 async function inner(ctx, name) {
@@ -8,12 +8,12 @@ async function inner(ctx, name) {
   span.end();
 }
 
-/** Makes a span of its own. */
+/** Creates a span. */
 export async function Traced(ctx) {
   await inner(ctx, "inner");
 }
 
-/** The same in a process of its own. */
+/** Creates a span in an isolated process. */
 export async function TracedApart(ctx) {
   await inner(ctx, "apart");
   await ctx.client.push("Noop", [], { tags: ["from a horse"] });

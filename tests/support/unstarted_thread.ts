@@ -1,6 +1,6 @@
 /**
- * The heartbeat thread's side of unstarted jobs, that claims whatever it can get, without a pause, until a job with the
- * token `end` comes. Posts that it begins, and then the tokens.
+ * The heartbeat thread's side of unstarted jobs. It claims every job that it can, without a pause, until a job with the
+ * token `end` comes. It posts its start, and then the tokens.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-# Sidekiq jobs for the interop tests. They note what they do in a file, as those in tests/support/handlers.js do.
+# Sidekiq jobs for the interop tests. They note their actions in a file, like the handlers in tests/support/handlers.js.
 require "sidekiq"
 require "sidekiq/api"
 
@@ -41,7 +41,7 @@ class Listen
   include Sidekiq::Worker
   include Noting
 
-  # Notes its start, then its end, when there is a file `go` beside the notes.
+  # Notes its start, and its end when the file `go` exists next to the notes.
   def perform(file)
     note(file, "start #{jid}")
     sleep 0.02 until File.exist?("#{file}.go")
