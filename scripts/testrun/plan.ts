@@ -40,6 +40,8 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["lint", ["lint", "--quiet"]],
   ["format", ["fmt", "--check", "--quiet"]],
   ["words of the pages", ["run", "--allow-read=.", "lint/words_files.ts"]],
+  // Also a check: a new log message needs its section on the page in the same commit.
+  ["messages on the troubleshooting page", ["test", "--no-check", "-A", "tests/docs/troubleshooting_test.ts"]],
   ["public documentation", ["doc", "--lint", "src/mod.ts"]],
 ];
 

@@ -35,7 +35,11 @@ Deno.test("each warning and error in a worker's log is a heading, and the revers
   const headings = [...section.matchAll(/^### (.*)$/gm)].map((match) => match[1]!);
   // The end of an outage is no problem: "Outcomes are stored again".
   const problems = [...logged].filter((message) => !/(?<!trying|asking) again$/.test(message));
-  assertEquals(headings.toSorted(), problems.sort());
+  assertEquals(
+    headings.toSorted(),
+    problems.sort(),
+    'docs/operate/troubleshooting.md, section "Log messages of workers": each message of log.warn and log.error is a heading',
+  );
   assertEquals(headings, headings.toSorted());
 });
 
