@@ -2,6 +2,7 @@
 import "./browser/access.ts";
 import "./browser/forms.ts";
 import "./browser/hostile.ts";
+import "./browser/incidents.ts";
 import "./browser/lists.ts";
 import "./browser/live.ts";
 import "./browser/login.ts";

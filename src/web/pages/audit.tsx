@@ -67,11 +67,11 @@ function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly
             <td class="when" data-label="When">
               <Time at={at} now={view.now} /> <span class="note">{isoTime(at)?.slice(0, 16).replace("T", " ")}</span>
             </td>
-            <td class="name" data-label="User" title={user}>{user}</td>
-            <td class="name" data-label="From">
+            <td class="short" data-label="User" title={user}>{user}</td>
+            <td class="short" data-label="From">
               <span class="mono">{from}</span> <span class="note">{by}</span>
             </td>
-            <td class="name" data-label="Action">{action}</td>
+            <td class="short" data-label="Action">{action}</td>
             <td data-label="Target">
               <span class="mono">{target}</span> {details !== undefined && <span class="note">{details}</span>}
             </td>

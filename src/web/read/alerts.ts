@@ -43,6 +43,13 @@ export interface Situation {
   /** Counts of the last minutes, the earliest first. */
   readonly samples: readonly Sample[];
   readonly cron: readonly CrontabEntry[];
+  /** Dead jobs that crashed their workers, the latest first. */
+  readonly crashes: readonly {
+    readonly class: string;
+    readonly jid: string;
+    readonly ref: string;
+    readonly at: number;
+  }[];
   /** Classes of waiting jobs for which no worker of their queue has a handler, with that queue. */
   readonly unhandled: readonly { readonly class: string; readonly queue: string }[];
 }
@@ -51,7 +58,10 @@ export interface Situation {
 const SLOW_MS = 60_000;
 /** A cron entry whose run is overdue by more than this is late. */
 const LATE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+/** The error of jobs that are moved to dead because they crash their workers. */
+export const CRASH_ERROR = "WorkerDied";
 /** The minutes over which failures count, and the fewest attempts for a rate. */
 const FAILURE_MINUTES = 15;
 const MIN_ATTEMPTS = 20;
@@ -69,6 +79,7 @@ export function alertsOf(situation: Situation): Alert[] {
   const alerts = [
     ...workerAlerts(situation),
     ...failureAlerts(situation),
+    ...crashAlerts(situation),
     ...retryAlerts(situation),
     ...unhandledAlerts(situation),
     ...queueAlerts(situation),
@@ -166,6 +177,25 @@ function retryAlerts({ stats, samples, now }: Situation): Alert[] {
       : `${number(stats.retry)} jobs wait for a retry`,
     actions: [{ label: "Group by error", path: "/retrying", query: { group: "error" } }],
   }];
+}
+
+/** One alert for each class that crashed workers within the last hour. */
+function crashAlerts({ crashes, now }: Situation): Alert[] {
+  const recent = crashes.filter(({ at }) => at > now - HOUR_MS);
+  return [...Map.groupBy(recent, ({ class: name }) => name)].slice(0, MAX_OF_A_KIND).map(([name, jobs]) => {
+    const { jid, ref, at } = jobs[0]!;
+    return {
+      kind: "bad",
+      title: `${name} crashes its workers: ${
+        jobs.length === 1 ? "1 job" : `${number(jobs.length)} jobs`
+      } moved to dead`,
+      detail: `${formatDuration(Math.max(0, now - at))} ago. Each attempt ended its worker.`,
+      actions: [
+        { label: "Show job", path: `/jobs/${encodeURIComponent(jid)}`, query: { ref } },
+        { label: "Show dead jobs", path: "/dead", query: { class: name, error: CRASH_ERROR } },
+      ],
+    };
+  });
 }
 
 function unhandledAlerts({ unhandled }: Situation): Alert[] {

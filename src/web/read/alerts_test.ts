@@ -46,6 +46,7 @@ function alerts(situation: Partial<Situation>) {
     samples: [],
     cron: [],
     unhandled: [],
+    crashes: [],
     ...situation,
   });
 }
@@ -150,4 +151,12 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
   const record = { outcome: "missed", scheduledAt: NOW, decidedAt: NOW - 1_000, count: 4 } as const;
   const missed = { ...entry, state: { schedule, considered: NOW } as never, last: record };
   assertEquals(alerts({ cron: [missed] })[0]!.title, 'Cron entry "sync" missed 4 runs');
+});
+
+Deno.test("reports classes whose jobs crashed their workers within the last hour", () => {
+  const crash = (name: string, minutes: number) => ({ class: name, jid: "j", ref: "r", at: NOW - minutes * 60_000 });
+  const found = alerts({ crashes: [crash("Thumbnail", 2), crash("Thumbnail", 5), crash("Old", 61)] });
+  assertEquals(summary(found), [
+    ["bad", "Thumbnail crashes its workers: 2 jobs moved to dead", ["Show job → /jobs/j", "Show dead jobs → /dead"]],
+  ]);
 });

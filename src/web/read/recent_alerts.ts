@@ -9,7 +9,8 @@ import { blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Services } from "../services.ts";
-import { type Alert, alertsOf } from "./alerts.ts";
+import { type Alert, alertsOf, CRASH_ERROR, type Situation } from "./alerts.ts";
+import { viewEntry } from "./job_view.ts";
 
 /** The queues, and jobs of each, that are checked for classes without a handler. */
 const MAX_QUEUES = 10;
@@ -42,9 +43,20 @@ async function readAlerts(services: Services): Promise<Alert[]> {
     store.admin.history(now, now),
     crontab.list(),
   ]);
-  const unhandled = await unhandledClasses(services, stats, workers);
+  const [unhandled, crashes] = await Promise.all([unhandledClasses(services, stats, workers), crashedJobs(services)]);
   const counts = today ?? { processed: 0, failed: 0 };
-  return alertsOf({ now, stats, workers, metrics, today: counts, samples: feed.samples, cron, unhandled });
+  return alertsOf({ now, stats, workers, metrics, today: counts, samples: feed.samples, cron, unhandled, crashes });
+}
+
+/** Dead jobs that are checked for crashes. */
+const MAX_DEAD = 20;
+
+async function crashedJobs({ store, mask }: Services): Promise<Situation["crashes"]> {
+  const { entries } = await store.admin.page({ in: "dead" }, { limit: MAX_DEAD, reverse: true });
+  return entries.filter(({ payload }) => payload.includes(`"${CRASH_ERROR}"`)).flatMap((entry) => {
+    const { class: name, jid, ref, error, at = 0 } = viewEntry(entry, mask);
+    return error.startsWith(`${CRASH_ERROR}:`) ? [{ class: name, jid, ref, at }] : [];
+  });
 }
 
 async function unhandledClasses(

@@ -26,7 +26,8 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
     Queue: "low",
   });
   await press("Add");
-  await page.getByRole("alert").filter({ hasText: "61" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "One field is invalid." }).waitFor();
+  await page.locator("#rule-error", { hasText: "61" }).waitFor();
   assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "what was typed is there");
   await fill({ "Cron expression": "30 3 * * *", "Time zone": "Europe/London" });
   await press("Check");
