@@ -6,7 +6,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
 import { setFields } from "../src/job/raw.ts";
-import { MigrateError, type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
+import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
+import { MigrateError } from "../src/store/migrate_checks.ts";
 import { openStore } from "../src/store/open.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";

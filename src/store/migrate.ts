@@ -27,11 +27,7 @@ import { ByteBudget } from "./port/batch_bytes.ts";
 import { MAX_CRON_RECORDS } from "./port/cron.ts";
 import type { ImportedJob, MigrationBatch } from "./admin/migration.ts";
 import type { Store } from "./admin/store.ts";
-
-/** A migration that can't start or continue. */
-export class MigrateError extends Error {
-  override readonly name = "MigrateError";
-}
+import { MigrateError, refuseSame, refuseWhileBusy } from "./migrate_checks.ts";
 
 /** The progress of a migration. */
 export interface MigrateProgress {
@@ -100,20 +96,6 @@ export async function migrateStore(
   for (const queue of done.limited) await from.admin.limit(queue, {});
   await removeBatches(from, to);
   return { jobs, cron: await migrateCron(from, to, options.signal) };
-}
-
-/** @throws {MigrateError} if both are the same store by different addresses: its jobs would migrate to itself without end */
-async function refuseSame(from: Store, to: Store): Promise<void> {
-  const key = `same-${crypto.randomUUID()}`;
-  await to.migration.rememberKey(key);
-  const isSame = await from.migration.hasKey(key);
-  await to.migration.forgetKey(key);
-  if (isSame) throw sameStore(from.url, to.url);
-}
-
-/** Returns the error for two addresses of the same store. */
-export function sameStore(from: string, to: string): MigrateError {
-  return new MigrateError(`"${from}" and "${to}" are the same store: expected two stores`);
 }
 
 /** Queues of the source whose pauses or limits were copied to the target. */
@@ -274,30 +256,4 @@ async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefin
     count++;
   }
   return count;
-}
-
-/** @throws {MigrateError} if workers perform jobs of this store, or have leased some */
-async function refuseWhileBusy(store: Store): Promise<void> {
-  const { processes, leased } = await store.admin.stats();
-  if (processes > 0) {
-    const names = (await store.workers.list()).filter((process) => process.alive).map((process) => process.identity);
-    throw new MigrateError(
-      `Cannot migrate from "${store.url}" while workers use it: stop ${names.join(", ")} first`,
-    );
-  }
-  if (leased === 0) return;
-  // All its workers are offline: first return their jobs to the queues.
-  const owners = new Set<string>();
-  for (let cursor: string | undefined;;) {
-    const { entries, next } = await store.admin.page({ in: "leased" }, { limit: BATCH, ...(cursor && { cursor }) });
-    for (const { owner } of entries) owners.add(owner!);
-    if ((cursor = next) === undefined) break;
-  }
-  for (const owner of owners) await store.workers.deregister(owner);
-  const left = (await store.admin.stats()).leased;
-  if (left > 0) {
-    throw new MigrateError(
-      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
-    );
-  }
 }

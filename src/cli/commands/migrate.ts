@@ -1,5 +1,6 @@
 /** `jobs migrate --from URL --to URL`. @module */
-import { type MigrateProgress, migrateStore, sameStore } from "../../store/migrate.ts";
+import { type MigrateProgress, migrateStore } from "../../store/migrate.ts";
+import { sameStore } from "../../store/migrate_checks.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
 import { isSameFile } from "../../store/open_same_file.ts";
 import { number } from "../../text/format.ts";

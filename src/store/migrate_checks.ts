@@ -1,0 +1,53 @@
+/**
+ * The checks of a migration: two different stores, and no worker that performs jobs of the source.
+ *
+ * @module
+ */
+import type { Store } from "./admin/store.ts";
+
+const PAGE = 500;
+
+/** A migration that can't start or continue. */
+export class MigrateError extends Error {
+  override readonly name = "MigrateError";
+}
+
+/** @throws {MigrateError} if both are the same store by different addresses: its jobs would migrate to itself without end */
+export async function refuseSame(from: Store, to: Store): Promise<void> {
+  const key = `same-${crypto.randomUUID()}`;
+  await to.migration.rememberKey(key);
+  const isSame = await from.migration.hasKey(key);
+  await to.migration.forgetKey(key);
+  if (isSame) throw sameStore(from.url, to.url);
+}
+
+/** Returns the error for two addresses of the same store. */
+export function sameStore(from: string, to: string): MigrateError {
+  return new MigrateError(`"${from}" and "${to}" are the same store: expected two stores`);
+}
+
+/** @throws {MigrateError} if workers perform jobs of this store, or have leased some */
+export async function refuseWhileBusy(store: Store): Promise<void> {
+  const { processes, leased } = await store.admin.stats();
+  if (processes > 0) {
+    const names = (await store.workers.list()).filter((process) => process.alive).map((process) => process.identity);
+    throw new MigrateError(
+      `Cannot migrate from "${store.url}" while workers use it: stop ${names.join(", ")} first`,
+    );
+  }
+  if (leased === 0) return;
+  // All its workers are offline: first return their jobs to the queues.
+  const owners = new Set<string>();
+  for (let cursor: string | undefined;;) {
+    const { entries, next } = await store.admin.page({ in: "leased" }, { limit: PAGE, ...(cursor && { cursor }) });
+    for (const { owner } of entries) owners.add(owner!);
+    if ((cursor = next) === undefined) break;
+  }
+  for (const owner of owners) await store.workers.deregister(owner);
+  const left = (await store.admin.stats()).leased;
+  if (left > 0) {
+    throw new MigrateError(
+      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
+    );
+  }
+}
