@@ -49,6 +49,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // The two front doors: for programs, and for people.
   "mod":
     "embed server testing steps tracing client handlers cron store/port store/admin store/open config log version job clock",
+  // The types behind it.
+  "types": "server testing steps tracing client handlers cron store/port store/admin store/open config log job clock",
   "main": "cli",
 };
 

@@ -32,13 +32,14 @@ export async function copySources(more: readonly string[] = []): Promise<{ path:
  * Bundles a copy of the sources; returns the folder of the chunks, within the copy.
  *
  * @param entry the first module, in the copy's folder
+ * @param more more modules that share its chunks
  * @throws {BundleError}
  */
-export async function bundle(folder: string, entry: string): Promise<string> {
+export async function bundle(folder: string, entry: string, ...more: readonly string[]): Promise<string> {
   const chunks = join(folder, "chunks");
   const workers = await workerEntries("src");
   // Not minified: that wouldn't start sooner, and stack traces would be unreadable.
-  const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, entry, ...workers];
+  const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, entry, ...more, ...workers];
   const { success, stderr } = await deno(args, folder);
   if (!success) throw new BundleError(`Can't bundle the sources:\n${stderr}`);
   for (const worker of workers) {

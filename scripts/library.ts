@@ -4,8 +4,8 @@
  *     deno run -A scripts/library.ts [--output FOLDER]
  *
  *  1. The library is bundled ({@linkcode bundle}): `jobs.js`, and chunks that are loaded on demand.
- *  2. Its types are declared in `types/`, which keeps only the modules reachable from `mod.d.ts`. A comment in `jobs.js`
- *     refers to them, so that `deno check` and editors find them.
+ *  2. Its types are declared in `types/`, which keeps only the modules reachable from the public ones. A comment in
+ *     `jobs.js`, `testing.js` and `types.js` refers to them, so that `deno check` and editors find them.
  *
  * @module
  */
@@ -15,18 +15,22 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, BundleError, copySources, deno } from "./bundle.ts";
 
-const ENTRY = "jobs.ts";
-/** The public modules, in the copy. */
-const FRONT_DOOR = "src/mod.ts";
+/** What programs import, and the public module behind it. */
+const ENTRIES = { jobs: "src/mod.ts", testing: "src/testing/mod.ts", types: "src/types.ts" } as const;
 
 /** Makes the folder, in place of the previous one. */
 async function makeLibrary(output: string): Promise<void> {
   await using folder = await copySources();
-  await Deno.writeTextFile(join(folder.path, ENTRY), `export * from "./${FRONT_DOOR}";\n`);
-  const chunks = await bundle(folder.path, ENTRY);
-  const script = join(chunks, "jobs.js");
-  const code = await Deno.readTextFile(script);
-  await Deno.writeTextFile(script, `/* @ts-self-types="./types/mod.d.ts" */\n${code}`);
+  for (const [name, module] of Object.entries(ENTRIES)) {
+    await Deno.writeTextFile(join(folder.path, `${name}.ts`), `export * from "./${module}";\n`);
+  }
+  const chunks = await bundle(folder.path, "jobs.ts", "testing.ts", "types.ts");
+  for (const [name, module] of Object.entries(ENTRIES)) {
+    const script = join(chunks, `${name}.js`);
+    const code = await Deno.readTextFile(script);
+    const types = module.replace(/^src\//, "./types/").replace(/\.ts$/, ".d.ts");
+    await Deno.writeTextFile(script, `/* @ts-self-types="${types}" */\n${code}`);
+  }
   await declareTypes(folder.path, join(chunks, "types"));
   // A running program keeps using the old folder: it must not load chunks of both.
   const made = `${output}.new`;
@@ -42,12 +46,12 @@ async function declareTypes(folder: string, into: string): Promise<void> {
   await prepareForTypes(folder);
   const outdir = join(folder, "declared");
   const { success, stderr } = await deno(
-    ["transpile", "--quiet", "--declaration", "--outdir", outdir, FRONT_DOOR],
+    ["transpile", "--quiet", "--declaration", "--outdir", outdir, ...Object.values(ENTRIES)],
     folder,
   );
   if (!success) throw new BundleError(`Can't declare the library's types:\n${stderr}`);
-  const first = join(outdir, "src", "mod.d.ts");
-  const found = new Set([first]);
+  const source = join(outdir, "src");
+  const found = new Set(Object.values(ENTRIES).map((module) => join(outdir, module.replace(/\.ts$/, ".d.ts"))));
   for (const path of found) {
     const module = dirname(join(folder, relative(outdir, path)));
     // The compiler refers to a type that the module doesn't import by the absolute path of its declaration.
@@ -60,7 +64,7 @@ async function declareTypes(folder: string, into: string): Promise<void> {
       found.add(resolve(dirname(path), `${name}.d.ts`));
       return `${quote}${name}.d.ts${quote}`;
     });
-    const target = join(into, relative(dirname(first), path));
+    const target = join(into, relative(source, path));
     await Deno.mkdir(dirname(target), { recursive: true });
     await Deno.writeTextFile(target, declared);
   }

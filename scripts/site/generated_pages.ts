@@ -96,7 +96,7 @@ interface DocSymbol {
 
 /** The page of the library: every exported name with its docstring. */
 export async function libraryPage(root: string): Promise<string> {
-  const args = ["doc", "--json", join(root, "src/mod.ts")];
+  const args = ["doc", "--json", join(root, "src/mod.ts"), join(root, "src/testing/mod.ts")];
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as { nodes: Record<string, { symbols: DocSymbol[] }> };

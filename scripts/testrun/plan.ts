@@ -42,7 +42,7 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["words of the pages", ["run", "--allow-read=.", "lint/words_files.ts"]],
   // Also a check: a new log message needs its section on the page in the same commit.
   ["messages on the troubleshooting page", ["test", "--no-check", "-A", "tests/docs/troubleshooting_test.ts"]],
-  ["public documentation", ["doc", "--lint", "src/mod.ts"]],
+  ["public documentation", ["doc", "--lint", "src/mod.ts", "src/testing/mod.ts", "src/types.ts"]],
 ];
 
 /** Folders whose tests start no `jobs` processes: one command runs each folder. */

@@ -46,7 +46,20 @@ export interface BatchServices {
   readonly build: (job: JobInput) => Promise<NewJob | undefined>;
 }
 
-/** An open batch. Closing it twice throws. */
+/**
+ * An open batch. Closing it twice throws.
+ *
+ * @example
+ * ```ts
+ * import { Client, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, onUnregistered: () => {} });
+ * const batch = await client.batches.open({ name: "import", success: { class: "Notify", args: [] } });
+ * await batch.add("ImportRow", [1]);
+ * await batch.close(); // its callbacks can follow from now on
+ * ```
+ */
 export class Batch {
   /** The ID of the batch. Another program adds jobs with it: `{ batch: id }`. */
   readonly id: string;

@@ -5,7 +5,21 @@
  */
 import type { BatchRefusal } from "../store/port/batches.ts";
 
-/** A batch rejects a job, or doesn't exist. */
+/**
+ * A batch rejects a job, or doesn't exist.
+ *
+ * @example
+ * ```ts
+ * import { BatchError, Client, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, onUnregistered: () => {} });
+ * const batch = await client.batch({ name: "import" }, (add) => add("ImportRow", [1]));
+ * await batch.add("ImportRow", [2]).catch((error) => {
+ *   if (!(error instanceof BatchError)) throw error; // it is closed
+ * });
+ * ```
+ */
 export class BatchError extends Error {
   /** `BatchError`. */
   override readonly name = "BatchError";

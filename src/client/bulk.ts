@@ -131,7 +131,24 @@ class Batch {
   }
 }
 
-/** The store failed in the middle of a bulk push. */
+/**
+ * The store failed in the middle of a bulk push.
+ *
+ * @example
+ * ```ts
+ * import { BulkInterrupted, Client, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, onUnregistered: () => {} });
+ * const rows = [[1], [2], [3]];
+ * try {
+ *   await client.pushBulk({ class: "ImportRow", args: rows });
+ * } catch (error) {
+ *   if (!(error instanceof BulkInterrupted)) throw error;
+ *   console.error(`Stored ${error.done} of ${rows.length}`, error.cause);
+ * }
+ * ```
+ */
 export class BulkInterrupted extends Error {
   /** `BulkInterrupted`. */
   override readonly name = "BulkInterrupted";

@@ -48,7 +48,20 @@ const MAX_ATTEMPTS = 20;
 /** Returns the write that changes an entry. */
 type Edit = (stored: StoredCron | undefined, now: number) => Omit<CronWrite, "name" | "version">;
 
-/** Shows and changes the crontab. */
+/**
+ * Shows and changes the crontab.
+ *
+ * @example
+ * ```ts
+ * import { Client, Crontab, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const crontab = new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) });
+ * await crontab.add({ name: "hourly", every: "1h", class: "Clean" });
+ * await crontab.pause("hourly");
+ * console.log((await crontab.list()).map(({ name }) => name)); // ["hourly"]
+ * ```
+ */
 export class Crontab {
   readonly #store: Pick<ServerStore, "cron">;
   readonly #client: Client;

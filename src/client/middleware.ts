@@ -8,7 +8,19 @@ import type { JobRequest } from "../job/payload.ts";
 /** One layer. It runs code before and after `next()`, or stops the call by not calling `next()`. */
 export type Middleware<Context, Result> = (context: Context, next: () => Promise<Result>) => Promise<Result>;
 
-/** Wraps a push. It may change the job. If it doesn't call `next`, nothing is stored. */
+/**
+ * Wraps a push. It may change the job. If it doesn't call `next`, nothing is stored.
+ *
+ * @example
+ * ```ts
+ * import { type PushMiddleware } from "@jobs/jobs";
+ *
+ * const addTenant: PushMiddleware = (context, next) => {
+ *   context.job = { ...context.job, tenant: "acme" };
+ *   return next();
+ * };
+ * ```
+ */
 export type PushMiddleware = Middleware<{ job: JobRequest }, string | undefined>;
 
 /**

@@ -28,7 +28,18 @@ export interface ClientStore {
   readonly classes?: Pick<ClassStore, "read">;
 }
 
-/** Options of a {@linkcode Client}. */
+/**
+ * Options of a {@linkcode Client}.
+ *
+ * @example
+ * ```ts
+ * import { Client, type ClientOptions, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const options: ClientOptions = { store, strict: true, maxPayloadBytes: 64 * 1024 };
+ * const client = new Client(options);
+ * ```
+ */
 export interface ClientOptions {
   /** The store that receives the jobs. */
   readonly store: ClientStore;

@@ -9,7 +9,21 @@
 import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./settings.ts";
 import { closestWord } from "../text/suggest.ts";
 
-/** The configuration is invalid. The message is one line for users. */
+/**
+ * The configuration is invalid. The message is one line for users.
+ *
+ * @example
+ * ```ts
+ * import { ConfigError, startServer } from "@jobs/jobs";
+ *
+ * try {
+ *   await using server = await startServer({ store: "sqlite::memory:", settings: { concurrency: 0 }, log: false });
+ * } catch (error) {
+ *   if (!(error instanceof ConfigError)) throw error;
+ *   console.error(error.message); // settings: invalid "concurrency" 0: expected a whole number from 1 to 1000
+ * }
+ * ```
+ */
 export class ConfigError extends Error {
   /** The same in every copy of the library, where `instanceof` is not. */
   override readonly name = "ConfigError";

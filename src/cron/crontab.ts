@@ -5,7 +5,20 @@
  */
 import { type CheckedEntries, checkEntries, type EntryContext } from "./entry_check.ts";
 
-/** The crontab is invalid, or a change to it is. The message has one line for each problem. */
+/**
+ * The crontab is invalid, or a change to it is. The message has one line for each problem.
+ *
+ * @example
+ * ```ts
+ * import { CrontabError, defineJob, startServer } from "@jobs/jobs";
+ *
+ * const Clean = defineJob("Clean", () => {});
+ * const cron = [{ name: "nightly", rule: "99 3 * * *", class: Clean }];
+ * await startServer({ store: "sqlite::memory:", jobs: [Clean], cron, log: false }).catch((error) => {
+ *   if (!(error instanceof CrontabError)) throw error;
+ * });
+ * ```
+ */
 export class CrontabError extends Error {
   /** `CrontabError`. */
   override readonly name = "CrontabError";

@@ -11,6 +11,13 @@ import type { ScheduleSpec } from "./schedule_spec.ts";
 /**
  * A cron entry as its author writes it: in the configuration file, in code, or on the command line. It takes the options of its
  * jobs (`queue`, `retry`, …: docs/reference/job-options.md), which override those of the class.
+ *
+ * @example
+ * ```ts
+ * import { type CronEntryInput } from "@jobs/jobs";
+ *
+ * const entry: CronEntryInput = { name: "report", rule: "0 6 * * 1-5", timezone: "Europe/London", class: "Report" };
+ * ```
  */
 export interface CronEntryInput extends OptionsOn<"cron"> {
   /** Names the entry and its runs. An entry whose name changes is a new entry. */
@@ -90,6 +97,14 @@ export function occurrenceRequest(entry: CronEntry, jid: string, occurrence: Occ
  *
  * ```ts
  * const nightly = defineCron({ name: "nightly", rule: "30 3 * * *", timezone: "Europe/London", class: "Report" });
+ * ```
+ *
+ * @example
+ * ```ts
+ * import { defineCron, defineJob } from "@jobs/jobs";
+ *
+ * const Clean = defineJob("Clean", () => {});
+ * const nightly = defineCron({ name: "nightly", rule: "30 3 * * *", timezone: "Europe/London", class: Clean });
  * ```
  */
 export function defineCron(entry: CronEntryInput): CronEntryInput {

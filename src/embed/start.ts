@@ -13,7 +13,22 @@ import {
   startServer as start,
 } from "../server/start.ts";
 
-/** Options of {@linkcode startServer}. */
+/**
+ * Options of {@linkcode startServer}.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, type ServerOptions, startServer } from "@jobs/jobs";
+ *
+ * const options: ServerOptions = {
+ *   store: "sqlite::memory:",
+ *   jobs: [defineJob("Add", (_ctx, a: number, b: number) => a + b)],
+ *   settings: { concurrency: 5, shutdownTimeout: "10s" },
+ *   log: false,
+ * };
+ * await using server = await startServer(options);
+ * ```
+ */
 export interface ServerOptions extends WorkerOptions {
   /** Settings that differ from their defaults, as in a configuration file: `{ concurrency: 5, shutdownTimeout: "1m" }`. */
   readonly settings?: ServerSettings;

@@ -28,7 +28,20 @@ export interface JobTrace {
   readonly carrier: Readonly<Record<string, string>>;
 }
 
-/** The first argument of every handler. */
+/**
+ * The first argument of every handler.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, type JobContext } from "@jobs/jobs";
+ *
+ * const Import = defineJob("Import", async (ctx: JobContext, file: string) => {
+ *   ctx.log.info("Importing", { file });
+ *   for (let row = 0; row < 100 && !ctx.stopping.aborted; row++) ctx.progress(row);
+ *   await ctx.client.push("Notify", [file]);
+ * });
+ * ```
+ */
 export interface JobContext extends StepContext {
   /** 24 hex digits; the same in all attempts. */
   readonly jid: string;

@@ -17,7 +17,20 @@ export type HandlerFunction<Args extends readonly any[] = readonly any[]> = (
   ...args: Args
 ) => unknown;
 
-/** Wraps the performance of a job. An error that it throws fails the attempt. */
+/**
+ * Wraps the performance of a job. An error that it throws fails the attempt.
+ *
+ * @example
+ * ```ts
+ * import { type PerformMiddleware } from "@jobs/jobs";
+ *
+ * const measure: PerformMiddleware = async (ctx, next) => {
+ *   const start = performance.now();
+ *   await next();
+ *   ctx.log.info("Took", { ms: performance.now() - start });
+ * };
+ * ```
+ */
 export type PerformMiddleware = Middleware<JobContext, unknown>;
 
 /**
@@ -48,7 +61,17 @@ export type HandlerExport<Args extends readonly any[] = readonly any[]> = Handle
   options?: HandlerOptions;
 };
 
-/** A definition that `defineJob` returns: the handler with the name and options of its class, and the types of its arguments. */
+/**
+ * A definition that `defineJob` returns: the handler with the name and options of its class, and the types of its arguments.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, type JobDefinition } from "@jobs/jobs";
+ *
+ * const Greet: JobDefinition<[name: string]> = defineJob("Greet", (_ctx, name: string) => `Hello ${name}`);
+ * console.log(Greet.class, Greet.options); // Greet {}
+ * ```
+ */
 // deno-lint-ignore no-explicit-any -- as above
 export interface JobDefinition<Args extends readonly any[]> extends HandlerFunction<Args> {
   /** The name of the class. */
@@ -58,11 +81,15 @@ export interface JobDefinition<Args extends readonly any[]> extends HandlerFunct
 }
 
 /**
- * Defines a job class with typed arguments, for programs that push and perform:
+ * Defines a job class with typed arguments, for programs that push and perform.
  *
+ * @example
  * ```ts
+ * import { Client, defineJob, openStore } from "@jobs/jobs";
+ *
  * const Greet = defineJob("Greet", (_ctx, name: string, times: number) => `hello ${name}`.repeat(times));
- * // await client.push(Greet, ["bob", 2]);
+ * await using store = await openStore("sqlite::memory:");
+ * await new Client({ store }).push(Greet, ["bob", 2]); // the compiler checks the arguments
  * ```
  *
  * @param name the name of the class, as in payloads

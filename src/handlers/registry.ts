@@ -15,13 +15,37 @@ import {
   type JobDefinition,
 } from "./handler.ts";
 
-/** A handler is invalid, or a class has two handlers. The message is one line for people. */
+/**
+ * A handler is invalid, or a class has two handlers. The message is one line for people.
+ *
+ * @example
+ * ```ts
+ * import { HandlerError, Registry } from "@jobs/jobs";
+ *
+ * const registry = new Registry().add("Mail", () => {});
+ * try {
+ *   registry.add("Mail", () => {});
+ * } catch (error) {
+ *   if (!(error instanceof HandlerError)) throw error; // two handlers for one class
+ * }
+ * ```
+ */
 export class HandlerError extends Error {
   /** `HandlerError`. */
   override readonly name = "HandlerError";
 }
 
-/** The handlers of a worker, one for each class. */
+/**
+ * The handlers of a worker, one for each class.
+ *
+ * @example
+ * ```ts
+ * import { Registry, startServer } from "@jobs/jobs";
+ *
+ * const registry = new Registry().add("Billing::InvoiceJob", (_ctx, order) => `invoice ${order}`, { queue: "billing" });
+ * await using server = await startServer({ store: "sqlite::memory:", registry, log: false });
+ * ```
+ */
 export class Registry {
   readonly #handlers: Map<string, Handler>;
 

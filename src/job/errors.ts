@@ -7,7 +7,20 @@
 import { readSafely, showValue } from "./describe_error.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 
-/** A job is invalid. Nothing was stored. */
+/**
+ * A job is invalid. Nothing was stored.
+ *
+ * @example
+ * ```ts
+ * import { Client, InvalidPayload, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, onUnregistered: () => {} });
+ * await client.push({ class: "Report", args: [{ born: new Date(0) }] }).catch((error) => {
+ *   if (!(error instanceof InvalidPayload) || error.field !== "args[0].born") throw error;
+ * });
+ * ```
+ */
 export class InvalidPayload extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "InvalidPayload";
@@ -34,13 +47,35 @@ export class InvalidPayload extends Error {
   }
 }
 
-/** Thrown by a handler: drops the job, without a retry and without a place in the dead set. */
+/**
+ * Thrown by a handler: drops the job, without a retry and without a place in the dead set.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, Discard } from "@jobs/jobs";
+ *
+ * const Remind = defineJob("Remind", (_ctx, account: { closed: boolean }) => {
+ *   if (account.closed) throw new Discard("The account is closed");
+ * });
+ * ```
+ */
 export class Discard extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Discard";
 }
 
-/** Thrown by a handler: moves the job to the dead set, without a retry. */
+/**
+ * Thrown by a handler: moves the job to the dead set, without a retry.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, Kill } from "@jobs/jobs";
+ *
+ * const Charge = defineJob("Charge", (_ctx, amount: number) => {
+ *   if (amount < 0) throw new Kill("Retries can't help: the amount is negative");
+ * });
+ * ```
+ */
 export class Kill extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Kill";
@@ -49,6 +84,16 @@ export class Kill extends Error {
 /**
  * Thrown by a handler: runs the job again later, without counting a failure. Any error with this `name` does the same;
  * its field `delayMs` sets the delay, by default a minute.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, Snooze } from "@jobs/jobs";
+ *
+ * const Poll = defineJob("Poll", async (_ctx, url: string) => {
+ *   const { status } = await fetch(url);
+ *   if (status === 202) throw new Snooze("30s"); // not ready: no attempt is used
+ * });
+ * ```
  */
 export class Snooze extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
@@ -72,6 +117,16 @@ export class Snooze extends Error {
 /**
  * The reason with which a job's signal aborts when the worker's shutdown timeout expires. A result that the handler then
  * returns still counts, and so does a `Snooze`, `Discard` or `Kill`. Any other error returns the job to its queue.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, Shutdown } from "@jobs/jobs";
+ *
+ * const Long = defineJob("Long", async (ctx, page: number) => {
+ *   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+ *   if (ctx.signal.reason instanceof Shutdown) await ctx.client.push("Long", [page]); // counts: this job is done
+ * });
+ * ```
  */
 export class Shutdown extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
@@ -81,6 +136,16 @@ export class Shutdown extends Error {
 /**
  * The reason with which a job's signal aborts when this worker has lost the job: the worker was frozen or cut off from the
  * store until its heartbeat lapsed, and the job was rescued. The outcome of the handler is ignored.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, LeaseLost } from "@jobs/jobs";
+ *
+ * const Long = defineJob("Long", async (ctx) => {
+ *   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+ *   if (ctx.signal.reason instanceof LeaseLost) console.log("another worker has this job now");
+ * });
+ * ```
  */
 export class LeaseLost extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
@@ -96,7 +161,19 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The failure of a job that ran for longer than its timeout; also the reason with which its signal aborts. */
+/**
+ * The failure of a job that ran for longer than its timeout; also the reason with which its signal aborts.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, Timeout } from "@jobs/jobs";
+ *
+ * const Render = defineJob("Render", async (ctx) => {
+ *   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+ *   if (ctx.signal.reason instanceof Timeout) console.log("took more than a minute");
+ * }, { timeout: "1m" });
+ * ```
+ */
 export class Timeout extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Timeout";
@@ -111,7 +188,20 @@ export class Timeout extends Error {
   }
 }
 
-/** The failure of a job that keeps killing its workers. Only the hook `death` receives it. */
+/**
+ * The failure of a job that keeps killing its workers. Only the hook `death` receives it.
+ *
+ * @example
+ * ```ts
+ * import { type Hooks, WorkerDied } from "@jobs/jobs";
+ *
+ * const hooks: Hooks = {
+ *   death: (payload, error) => {
+ *     if (error instanceof WorkerDied) console.error(`${payload.class} crashed its workers: ${error.message}`);
+ *   },
+ * };
+ * ```
+ */
 export class WorkerDied extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "WorkerDied";
@@ -129,7 +219,19 @@ export class WorkerDied extends Error {
   }
 }
 
-/** The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried. */
+/**
+ * The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried.
+ *
+ * @example
+ * ```ts
+ * import { Cancelled, defineJob } from "@jobs/jobs";
+ *
+ * const Long = defineJob("Long", async (ctx) => {
+ *   await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+ *   if (ctx.signal.reason instanceof Cancelled) console.log("cancelled: cleaning up");
+ * });
+ * ```
+ */
 export class Cancelled extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Cancelled";

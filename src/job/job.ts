@@ -9,6 +9,14 @@ import { occurrenceOf } from "./occurrence.ts";
 /**
  * The fields of a payload that this program reads; other fields are kept, too. Any client may have written the payload:
  * only `class` and `args` are certain to have their type. Times are as on the wire: see `readWireTime`.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, type Payload } from "@jobs/jobs";
+ *
+ * const tenantOf = (payload: Payload) => payload["tenant"];
+ * const Bill = defineJob("Bill", (ctx) => console.log(tenantOf(ctx.payload), ctx.payload.created_at));
+ * ```
  */
 export interface Payload {
   /** The class whose handler performs the job, or a wrapper around that class. */

@@ -18,7 +18,18 @@ import { type Moment, readMoment, readSpan } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
 import { checkValue } from "./values.ts";
 
-/** Options of one push: see docs/reference/job-options.md. The payload keeps any other field unchanged; the handler finds it in `ctx.payload`. */
+/**
+ * Options of one push: see docs/reference/job-options.md. The payload keeps any other field unchanged; the handler finds it in `ctx.payload`.
+ *
+ * @example
+ * ```ts
+ * import { Client, type JobOptions, openStore } from "@jobs/jobs";
+ *
+ * const options: JobOptions = { queue: "mail", in: "5m", retry: 3, timeout: "30s", tags: ["welcome"] };
+ * await using store = await openStore("sqlite::memory:");
+ * await new Client({ store, onUnregistered: () => {} }).push("Mail", ["ada@example.com"], options);
+ * ```
+ */
 export interface JobOptions extends OptionsOn<"push"> {
   /** Any other field. The payload keeps it unchanged. */
   readonly [field: string]: unknown;

@@ -8,7 +8,20 @@ import { parseLossless, stringifyLossless } from "./json.ts";
 /** How a job ended. `failed`: it was dropped, by `Discard` or after its retries. `dead`: it moved to the dead set. */
 export type EndState = "done" | "failed" | "dead" | "cancelled" | "expired";
 
-/** A job that has ended. Times are epoch milliseconds. */
+/**
+ * A job that has ended. Times are epoch milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, type EndedJob, startServer } from "@jobs/jobs";
+ *
+ * const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { result_ttl: "1h" });
+ * await using server = await startServer({ store: "sqlite::memory:", jobs: [Add], log: false });
+ * const jid = await server.client.push(Add, [1, 2]);
+ * const ended: EndedJob | undefined = await server.client.result(jid!);
+ * console.log(ended?.state, ended?.result); // done 3
+ * ```
+ */
 export interface EndedJob {
   /** The ID of the job. */
   readonly jid: string;

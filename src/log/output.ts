@@ -11,7 +11,19 @@
  */
 import { systemClock } from "../clock.ts";
 
-/** The log cannot be opened. The message is one line for people. */
+/**
+ * The log cannot be opened. The message is one line for people.
+ *
+ * @example
+ * ```ts
+ * import { LogError, startServer } from "@jobs/jobs";
+ *
+ * const log = { file: "/dev/null/jobs.log" };
+ * await startServer({ store: "sqlite::memory:", log }).catch((error) => {
+ *   if (!(error instanceof LogError)) throw error;
+ * });
+ * ```
+ */
 export class LogError extends Error {
   /** `LogError`. */
   override readonly name = "LogError";

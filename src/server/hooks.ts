@@ -7,7 +7,19 @@ import type { JobContext } from "../handlers/context.ts";
 import type { Payload } from "../job/job.ts";
 import type { Log } from "../log/log.ts";
 
-/** Functions that are called when something happens. They may be async. An error in one is logged, and changes nothing else. */
+/**
+ * Functions that are called when something happens. They may be async. An error in one is logged, and changes nothing else.
+ *
+ * @example
+ * ```ts
+ * import { type Hooks } from "@jobs/jobs";
+ *
+ * const hooks: Hooks = {
+ *   error: (error, ctx) => console.error(`${ctx.class} failed`, error),
+ *   death: (payload) => console.error(`${payload.class} ${payload.jid} is dead`),
+ * };
+ * ```
+ */
 export interface Hooks {
   /** Called before the first job is taken. An error in it stops the start. */
   readonly startup?: () => unknown;

@@ -122,7 +122,19 @@ export interface LoadedServerOptions extends ServerOptions {
   readonly settings?: Partial<Settings>;
 }
 
-/** A running server. */
+/**
+ * A running server.
+ *
+ * @example
+ * ```ts
+ * import { type Server, startServer } from "@jobs/jobs";
+ *
+ * const server: Server = await startServer({ store: "sqlite::memory:", log: false });
+ * await server.quiet(); // takes nothing new
+ * server.resume();
+ * await server.stop();
+ * ```
+ */
 export interface Server extends AsyncDisposable {
   /** Its worker ID, `hostname:pid:nonce`. */
   readonly identity: string;

@@ -5,7 +5,21 @@
  */
 import { describeError } from "../job/describe_error.ts";
 
-/** A step is used incorrectly. The message names the change to make. */
+/**
+ * A step is used incorrectly. The message names the change to make.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, StepError } from "@jobs/jobs";
+ *
+ * const Twice = defineJob("Twice", async (ctx) => {
+ *   await ctx.step("one", () => 1);
+ *   await ctx.step("one", () => 2).catch((error) => {
+ *     if (error instanceof StepError) console.error(error.message); // a name is used once
+ *   });
+ * });
+ * ```
+ */
 export class StepError extends Error {
   /** `StepError`. */
   override readonly name = "StepError";
@@ -14,6 +28,21 @@ export class StepError extends Error {
 /**
  * A step that has `retry` failed on its last attempt. The step stays failed: each later attempt of the job throws the
  * same error, so that the job's reaction to it runs once. A job that doesn't catch it becomes dead.
+ *
+ * @example
+ * ```ts
+ * import { defineJob, StepFailed } from "@jobs/jobs";
+ *
+ * const Order = defineJob("Order", async (ctx, id: number) => {
+ *   const charge = await ctx.step("charge", () => `charge of ${id}`);
+ *   try {
+ *     await ctx.step("reserve", () => Promise.reject(new Error("sold out")), { retry: 2 });
+ *   } catch (error) {
+ *     if (!(error instanceof StepFailed)) throw error;
+ *     await ctx.step("refund", () => console.log(`refund ${charge}`));
+ *   }
+ * });
+ * ```
  */
 export class StepFailed extends Error {
   /** `StepFailed`. */
@@ -42,7 +71,23 @@ export class StepFailed extends Error {
   }
 }
 
-/** The job that {@linkcode StepContext.run} waited for failed permanently, was cancelled or deleted. The step stays failed. */
+/**
+ * The job that {@linkcode StepContext.run} waited for failed permanently, was cancelled or deleted. The step stays failed.
+ *
+ * @example
+ * ```ts
+ * import { ChildFailed, defineJob } from "@jobs/jobs";
+ *
+ * const Order = defineJob("Order", async (ctx, id: number) => {
+ *   try {
+ *     return await ctx.run("invoice", "Invoice", [id]);
+ *   } catch (error) {
+ *     if (!(error instanceof ChildFailed)) throw error;
+ *     return await ctx.step("write by hand", () => `no invoice: ${error.message}`);
+ *   }
+ * });
+ * ```
+ */
 export class ChildFailed extends Error {
   /** `ChildFailed`. */
   override readonly name = "ChildFailed";

@@ -33,6 +33,14 @@ export interface StoreOptions {
 /**
  * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`.
  *
+ * @example
+ * ```ts
+ * import { Client, openStore } from "@jobs/jobs";
+ *
+ * await using store = await openStore("sqlite::memory:"); // sqlite:PATH, redis://HOST
+ * const jid = await new Client({ store, onUnregistered: () => {} }).push("Report", ["2026-11"]);
+ * ```
+ *
  * @throws {StoreError} if the address is invalid, or the store can't be opened
  */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {

@@ -168,7 +168,8 @@ const MAX_ATTEMPTS = 10_000;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { defineJob, fakeClient } from "@jobs/jobs";
+ * import { defineJob } from "@jobs/jobs";
+ * import { fakeClient } from "@jobs/jobs/testing";
  *
  * const Remind = defineJob("Remind", (_ctx, to: string) => `reminded ${to}`);
  * const SignUp = defineJob("SignUp", async (ctx, to: string) => {
@@ -207,7 +208,8 @@ export interface TestContextOptions {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { context, defineJob } from "@jobs/jobs";
+ * import { defineJob } from "@jobs/jobs";
+ * import { context } from "@jobs/jobs/testing";
  *
  * const Greet = defineJob("Greet", (ctx, name: string) => `Hello ${name}, attempt ${ctx.attempt}`);
  * assert(await Greet(context(Greet, { attempt: 2 }), "Ada") === "Hello Ada, attempt 2");

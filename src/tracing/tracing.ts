@@ -40,7 +40,20 @@ export interface TracingOptions {
 /** The global that the API and all its copies use for registrations. */
 const API = Symbol.for("opentelemetry.js.api.1");
 
-/** Opens tracing; undefined if it is off. */
+/**
+ * Opens tracing, if the environment variables of OpenTelemetry turn it on.
+ *
+ * @example
+ * ```ts
+ * import { Client, openStore, openTracing } from "@jobs/jobs";
+ *
+ * await using tracing = await openTracing();
+ * await using store = await openStore("sqlite::memory:");
+ * const client = new Client({ store, ...tracing?.client });
+ * ```
+ *
+ * @returns undefined if it is off
+ */
 export async function openTracing(options: TracingOptions = {}): Promise<Tracing | undefined> {
   const env = (name: string) => Deno.env.get(name)?.trim() || undefined;
   if (!isOn(env)) return undefined;

@@ -71,6 +71,21 @@ Deno.test("the library has its types: wrong arguments are found before the progr
   assertStringIncludes(stderr, "Type 'string' is not assignable to type 'number'");
 });
 
+Deno.test("testing.js has the helpers for tests, types.js the types", async () => {
+  const program = `
+    import { Client, defineJob } from "./library/jobs.js";
+    import { fakeClient } from "./library/testing.js";
+    import type { PushResult } from "./library/types.js";
+    const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b);
+    const client = fakeClient({ jobs: [Add] });
+    const results: PushResult[] = await client.pushBulk(Add, [[1, 2]]);
+    await client.drain();
+    console.log(results.length, client.pushed(Add)[0]?.result, client instanceof Client);`;
+  await using folder = await newFolder({ "main.ts": program });
+  const { stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts");
+  assertEquals(stdout, "1 3 true\n", stderr);
+});
+
 Deno.test("the library reads no file outside its folder", async () => {
   await using folder = await newFolder({ "push.ts": PRODUCER });
   const { modules } = JSON.parse((await folder.run("info", "--json", "push.ts")).stdout) as {

@@ -1,7 +1,7 @@
 /** The order of `examples/order.js`, as docs/guides/workflows.md tests it: its steps and its failures. */
 import { assertEquals } from "@std/assert";
 import { Order, shop } from "../../examples/order.js";
-import { testJob } from "../../src/mod.ts";
+import { testJob } from "../../src/testing/mod.ts";
 
 const order = () => testJob(Order as (ctx: unknown, id: number) => Promise<string>, [42]);
 

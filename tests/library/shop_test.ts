@@ -1,6 +1,6 @@
 /** The shop in examples/shop: its handlers without a store, and the whole program as in its readme. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { fakeClient } from "../../src/mod.ts";
+import { fakeClient } from "../../src/testing/mod.ts";
 import { shopJobs } from "../../examples/shop/jobs.ts";
 import { startRedis } from "../support/redis.ts";
 

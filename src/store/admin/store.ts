@@ -10,7 +10,18 @@ import type { AuditStore } from "./audit.ts";
 import type { MigrationStore } from "./migration.ts";
 import type { QueueSampler } from "./queue_samples.ts";
 
-/** The store, with every part. */
+/**
+ * The store, with every part.
+ *
+ * @example
+ * ```ts
+ * import { openStore, type Store } from "@jobs/jobs";
+ *
+ * await using store: Store = await openStore("sqlite::memory:");
+ * const { enqueued, dead } = await store.admin.stats();
+ * await store.admin.limit("mail", { running: 5 });
+ * ```
+ */
 export interface Store extends ServerStore {
   /** Counts, lists and edits. */
   readonly admin: AdminStore;

@@ -27,7 +27,19 @@ export type StoreErrorCode =
   /** A newer version of this program created the store. */
   | "newer";
 
-/** A verb of the store failed. */
+/**
+ * A verb of the store failed.
+ *
+ * @example
+ * ```ts
+ * import { openStore, StoreError } from "@jobs/jobs";
+ *
+ * await openStore("sqlite:/dev/null/jobs.db").catch((error) => {
+ *   if (!(error instanceof StoreError)) throw error;
+ *   console.error(error.transient ? "try again later" : error.message);
+ * });
+ * ```
+ */
 export class StoreError extends Error {
   /** Identifies the class across module copies. */
   override readonly name = "StoreError";

@@ -1,0 +1,67 @@
+/**
+ * The types that those of `mod.ts` are made of, for programs that name them: the parts of a store, what they take and
+ * return, and the options of single calls.
+ *
+ * @module
+ */
+export type { AddToBatch, BatchServices } from "./client/batch.ts";
+export type { BatchOptions } from "./client/batch_options.ts";
+export type { Batches, BatchStatus } from "./client/batches.ts";
+export type { BulkOptions, PushResult } from "./client/bulk.ts";
+export type { CrontabEntry } from "./client/crontab.ts";
+export type { MemberBatch } from "./client/member_batch.ts";
+export type { BatchMiddleware, Middleware } from "./client/middleware.ts";
+export type { BulkRequest, ClientStore, Items, JobInput, TypedJob } from "./client/options.ts";
+export type { SignalOptions } from "./client/signal.ts";
+export type { Clock } from "./clock.ts";
+export type { Duration } from "./config/program_settings.ts";
+export type { CronDefinition, CronSource } from "./cron/definition.ts";
+export type { CronEntry } from "./cron/entry.ts";
+export type { CronRecord, Occurrence, Overlap } from "./cron/occurrence.ts";
+export type { CatchUp, CronState, Planned } from "./cron/plan.ts";
+export type { ScheduleSpec } from "./cron/schedule_spec.ts";
+export type { JobTrace, Progress } from "./handlers/context.ts";
+export type { Handler, HandlerExport, HandlerFunction, HandlerOptions } from "./handlers/handler.ts";
+export type { BatchEvent, Counted, MemberEnd } from "./job/batch.ts";
+export type { JobClass, JsonArgs } from "./job/definition.ts";
+export type { ClassOptions, JobRequest } from "./job/payload.ts";
+export type { Program } from "./job/program.ts";
+export type { EndState } from "./job/result.ts";
+export type { Step, StepKind, StepState } from "./job/step.ts";
+export type { RunningSuspects } from "./job/suspicion.ts";
+export type { Log, LogFields, LogLevel, LogOptions } from "./log/log.ts";
+export type { ServerOptions as WorkerOptions } from "./server/start.ts";
+export type { ChildOptions, StepContext } from "./steps/context.ts";
+export type { EachOptions, StepOptions, StepRun, WaitOptions } from "./steps/options.ts";
+export type * from "./store/admin/admin.ts";
+export type * from "./store/admin/audit.ts";
+export type * from "./store/admin/health.ts";
+export type * from "./store/admin/history.ts";
+export type * from "./store/admin/migration.ts";
+export type { StoreOptions } from "./store/open.ts";
+export type {
+  Batch as StoredBatch,
+  BatchCallback,
+  BatchMember,
+  BatchPage,
+  BatchRefusal,
+  BatchState,
+  BatchStore,
+  BatchSweep,
+  ClosedAs,
+  CloseResult,
+  MemberChange,
+  NewBatch,
+} from "./store/port/batches.ts";
+export type * from "./store/port/classes.ts";
+export type * from "./store/port/cron.ts";
+export type { StoreErrorCode } from "./store/port/errors.ts";
+export type * from "./store/port/groups.ts";
+export type * from "./store/port/jobs.ts";
+export type { LimitInfo, QueueLimit, StartLimit } from "./store/port/limits.ts";
+export type * from "./store/port/metrics.ts";
+export type * from "./store/port/results.ts";
+export type * from "./store/port/steps.ts";
+export type { ServerStore } from "./store/port/store.ts";
+export type * from "./store/port/workers.ts";
+export type { Carrier, Tracing, TracingOptions } from "./tracing/tracing.ts";
