@@ -15,7 +15,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, BundleError, copySources, deno } from "./bundle.ts";
 
-/** What programs import, and the public module behind it. */
+/** The scripts that programs import, each with the public module behind it. */
 const ENTRIES = { jobs: "src/mod.ts", testing: "src/testing/mod.ts", types: "src/types.ts" } as const;
 
 /** Makes the folder, in place of the previous one. */
