@@ -7,7 +7,7 @@
 export type { AddToBatch, BatchServices } from "./client/batch.ts";
 export type { BatchOptions } from "./client/batch_options.ts";
 export type { Batches, BatchStatus } from "./client/batches.ts";
-export type { BulkOptions, PushResult } from "./client/bulk.ts";
+export type { BulkOptions, PushResult, RefusedPush, StoredPush } from "./client/bulk.ts";
 export type { CrontabEntry } from "./client/crontab.ts";
 export type { MemberBatch } from "./client/member_batch.ts";
 export type { BatchMiddleware, Middleware } from "./client/middleware.ts";
