@@ -38,7 +38,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await pushed((await push("Careful", "1", "-q", "mine", "--retry", "9")).stdout)).queue, "mine");
     assertMatch(
       (await push("Unregistered", "-q", "other")).stderr,
-      /it waits: no worker of queue "other" has a handler for class "Nobody"/,
+      /it waits: no worker of queue "other" has a handler for class "Unregistered"/,
     );
 
     // An isolated handler knows the classes of its worker, and the registered classes of others.
