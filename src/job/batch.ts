@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { NODE_FIELD, nodeOf } from "./flow.ts";
 import { getField, setFields } from "./raw.ts";
 
 /** The field with the ID of the batch. Not `bid`, which Sidekiq Pro's middleware acts on. */
@@ -38,23 +39,31 @@ export interface Membership {
   readonly id: string;
   /** Undefined if no counter counts it yet. */
   readonly counted: Counted | undefined;
+  /** The job's node, if the batch is a flow. */
+  readonly node?: string;
 }
 
 /** Returns the batch of a parsed payload; undefined if it has none. */
 export function membershipOf(payload: { readonly [field: string]: unknown }): Membership | undefined {
   const { [BATCH_FIELD]: id, [COUNTED_FIELD]: counted } = payload;
   if (typeof id !== "string" || id === "") return undefined;
-  return { id, counted: counted === "pending" || counted === "dead" ? counted : undefined };
+  const node = nodeOf(payload);
+  return {
+    id,
+    counted: counted === "pending" || counted === "dead" ? counted : undefined,
+    ...(node !== undefined && { node }),
+  };
 }
 
 /** Returns the batch that counts a job now; undefined if none does. Parses only payloads that have the mark. */
-export function countedIn(payload: string): Required<Membership> & { readonly counted: Counted } | undefined {
+export function countedIn(payload: string): Membership & { readonly counted: Counted } | undefined {
   if (!payload.includes(`"${COUNTED_FIELD}"`)) return undefined;
   const found = membershipOf({
     [BATCH_FIELD]: getField(payload, BATCH_FIELD),
     [COUNTED_FIELD]: getField(payload, COUNTED_FIELD),
+    [NODE_FIELD]: payload.includes(`"${NODE_FIELD}"`) ? getField(payload, NODE_FIELD) : undefined,
   });
-  return found?.counted === undefined ? undefined : { id: found.id, counted: found.counted };
+  return found?.counted === undefined ? undefined : { ...found, counted: found.counted };
 }
 
 /** Returns the payload with another mark. */

@@ -17,6 +17,7 @@ import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
+import { flows } from "./flows.ts";
 import { groups } from "./groups.ts";
 import { health } from "./health.ts";
 import { large } from "./large.ts";
@@ -72,6 +73,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   steps,
   batches,
   "batches at random": batchesRandom,
+  flows,
   health,
   "exactly once": exactlyOnce,
 };

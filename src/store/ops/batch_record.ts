@@ -19,7 +19,7 @@ export interface BatchSpec {
 /** A row of `batch`. */
 export type BatchRow =
   & { readonly [Name in Counter | "total" | "version" | "created" | "close_within" | "keep"]: number }
-  & { readonly [Name in `${BatchEvent}_at` | "success_at" | "complete_at" | "closed" | "due"]: number | null }
+  & { readonly [Name in `${BatchEvent}_at` | "closed" | "due" | "flow" | "waiting"]: number | null }
   & {
     readonly id: string;
     readonly spec: string;
@@ -37,11 +37,13 @@ export function batchOf(row: BatchRow): Batch {
     ...(name !== undefined && { name }),
     tags,
     ...(row.parent !== null && { parent: row.parent }),
+    ...(row.flow !== null && { flow: true as const }),
     state: stateOf(row),
     createdAt: row.created,
     ...(row.closed !== null && { closedAt: row.closed }),
     ...(row.complete_at !== null && { completedAt: row.complete_at }),
     ...{ total, pending, dead, succeeded, failed, cancelled, expired, deleted },
+    ...(row.flow !== null && { waiting: row.waiting ?? 0 }),
     callbacks: BATCH_EVENTS.flatMap((event) => {
       const callback = callbacks[event];
       const pushedAt = row[`${event}_at`];
@@ -53,10 +55,10 @@ export function batchOf(row: BatchRow): Batch {
   };
 }
 
-function stateOf({ closed_as: closedAs, pending, dead, succeeded, total }: BatchRow): BatchState {
+function stateOf({ closed_as: closedAs, pending, waiting, dead, succeeded, total }: BatchRow): BatchState {
   if (closedAs === null) return "open";
   if (closedAs !== "closed") return closedAs;
-  if (pending > 0) return "running";
+  if (pending > (dead > 0 ? waiting ?? 0 : 0)) return "running";
   return dead > 0 ? "stuck" : succeeded === total ? "succeeded" : "failed";
 }
 
@@ -64,5 +66,6 @@ function stateOf({ closed_as: closedAs, pending, dead, succeeded, total }: Batch
 export const COLUMNS: ReadonlySet<string> = new Set([
   ...["id", "spec", "parent", "counted", "created", "close_within", "keep", "closed", "closed_as"],
   ...["success_at", "complete_at", "death_at", "abandoned_at", "due", "version"],
+  ...["flow", "waiting"],
   ...["total", "pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"],
 ]);

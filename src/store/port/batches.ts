@@ -41,6 +41,8 @@ export interface NewBatch {
   readonly closeWithinMs: number;
   /** A finished batch is kept for this long. */
   readonly keepMs: number;
+  /** It is a flow: see `flows.ts`. */
+  readonly flow?: true;
 }
 
 /** The batch of a new job. */
@@ -62,12 +64,16 @@ export interface MemberChange {
   readonly from: Counted;
   /** Its new state. */
   readonly to: Counted | MemberEnd;
+  /** The node that the member is, if the batch is a flow. */
+  readonly node?: string;
+  /** The result of a node, as JSON. */
+  readonly result?: string;
 }
 
 /**
  * - `open`: more members may come from outside.
  * - `running`: closed; some members are pending.
- * - `stuck`: closed, none is pending, and some are dead: retry them by hand, or delete them.
+ * - `stuck`: closed, some are dead, and no other is pending, except for nodes that wait: retry the dead, or delete them.
  * - `succeeded`: every member has succeeded.
  * - `failed`: finished, but not every member has succeeded.
  * - `cancelled`, `abandoned`: closed that way. Members may still be running.
@@ -84,6 +90,8 @@ export interface Batch {
   readonly tags: readonly string[];
   /** The batch that counts it as a member. */
   readonly parent?: string;
+  /** It is a flow: a batch whose members run after each other. */
+  readonly flow?: true;
   /** See {@linkcode BatchState}. */
   readonly state: BatchState;
   /** When it was created. */
@@ -96,6 +104,8 @@ export interface Batch {
   readonly total: number;
   /** Members that have not ended and aren't dead. */
   readonly pending: number;
+  /** Of the pending members of a flow: nodes that wait for others. */
+  readonly waiting?: number;
   /** Members in the dead set. */
   readonly dead: number;
   /** Members that have succeeded. */
@@ -129,6 +139,16 @@ export interface BatchPage {
   readonly next?: string;
 }
 
+/** Which page of batches to read. */
+export interface BatchPageRequest {
+  /** The `next` of the page before. */
+  readonly cursor?: string;
+  /** Maximum number of batches. */
+  readonly limit?: number;
+  /** `true`: flows only. Default: batches that aren't flows. */
+  readonly flows?: boolean;
+}
+
 /** The result of closing: whether this call closed the batch, and how it is closed now. Undefined: unknown batch. */
 export type CloseResult = { readonly done: boolean; readonly closedAs: ClosedAs } | undefined;
 
@@ -157,8 +177,8 @@ export interface BatchStore {
   /** Returns a batch; undefined if it doesn't exist. */
   get(id: string): Promise<Batch | undefined>;
 
-  /** Returns a page of the batches, latest first; at most `limit`, default 25. */
-  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<BatchPage>;
+  /** Returns a page of the batches, or of the flows, latest first; at most `limit`, default 25. */
+  page(request?: BatchPageRequest): Promise<BatchPage>;
 
   /** Closes a batch: it accepts no more members from outside, and its callbacks follow when its members have ended. */
   close(id: string, as: ClosedAs): Promise<CloseResult>;

@@ -20,6 +20,7 @@
 import type { BatchStore } from "./batches.ts";
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
+import type { FlowStore } from "./flows.ts";
 import type { JobStore } from "./jobs.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { ResultStore } from "./results.ts";
@@ -40,6 +41,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly steps: StepStore;
   /** Batches of jobs. */
   readonly batches: BatchStore;
+  /** The graphs of batches whose members run after each other. */
+  readonly flows: FlowStore;
   /** Records of ended jobs. */
   readonly results: ResultStore;
   /** Sums of performed jobs, by class and time. */

@@ -8,17 +8,17 @@ import type { BatchRefusal, BatchStore, ClosedAs, NewBatch } from "../port/batch
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { openEnded } from "./enqueue.ts";
-import { BATCHES, BATCHES_DUE, batchKey, leasesKey } from "./keys.ts";
+import { BATCHES, BATCHES_DUE, batchKey, flowKey, flowNodesKey, flowRootsKey, FLOWS, leasesKey } from "./keys.ts";
 
 /** Returns the part. */
 export function batchesPart({ client, offset, wire }: Context): BatchStore {
   const read = async (id: string): Promise<BatchRow | undefined> =>
     rowOf(await client.call(["HGETALL", batchKey(id)]) as Record<string, string>);
   return {
-    async create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+    async create({ id, parent, closeWithinMs, keepMs, flow, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
       const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
         ...[offset(), id, parent?.id ?? "", parent?.by ?? ""],
-        ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, JSON.stringify(spec)],
+        ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, flow ? "1" : "", JSON.stringify(spec)],
         ...packCallbacks(spec),
       ]) as BatchRefusal | "";
       return reply === "" ? undefined : reply;
@@ -29,8 +29,11 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       return row && batchOf(row);
     },
 
-    async page({ cursor = "", limit = 25 } = {}) {
-      const reply = await client.run(SCRIPTS.batchPage, [], [cursor, `${limit + 1}`]) as string[][];
+    async page({ cursor = "", limit = 25, flows = false } = {}) {
+      const reply = await client.run(SCRIPTS.batchPage, [flows ? FLOWS : BATCHES], [
+        cursor,
+        `${limit + 1}`,
+      ]) as string[][];
       const batches = reply.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
       const shown = batches.slice(0, limit);
       return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
@@ -71,15 +74,16 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
         args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
       }
       // First list the batch: the next sweep removes a listed batch that doesn't exist.
-      await client.call(["ZADD", BATCHES, "0", row.id]);
+      await client.call(["ZADD", row.flow === null ? BATCHES : FLOWS, "0", row.id]);
       await client.call(["HSET", batchKey(row.id), ...args]);
       if (row.due !== null) await client.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
     },
 
     async remove(id) {
       await client.call(["ZREM", BATCHES_DUE, id]);
-      await client.call(["UNLINK", batchKey(id)]);
+      await client.call(["UNLINK", batchKey(id), flowKey(id), flowNodesKey(id), flowRootsKey(id)]);
       await client.call(["ZREM", BATCHES, id]);
+      await client.call(["ZREM", FLOWS, id]);
     },
   };
 }

@@ -127,6 +127,26 @@ export const BATCHES = "jobs:batches";
 /** Ours: IDs of batches → when they are abandoned or removed, in epoch milliseconds (sorted set). */
 export const BATCHES_DUE = "jobs:batches:due";
 
+/** Ours: the nodes of a flow: `lua/flow.lua` has its fields (hash). */
+export function flowKey(id: string): string {
+  return `jobs:flow:${id}`;
+}
+
+/** Ours: the names of a flow's nodes, in order (list). */
+export function flowNodesKey(id: string): string {
+  return `jobs:flow:${id}:nodes`;
+}
+
+/** Ours: the names of a flow's nodes that wait for none (list). */
+export function flowRootsKey(id: string): string {
+  return `jobs:flow:${id}:roots`;
+}
+
+/** Ours: IDs of the flows, which sort by age (sorted set). */
+export const FLOWS = "jobs:flows";
+/** Ours: the ends of nodes whose followers are yet to be pushed or cancelled (list). */
+export const FLOWS_TODO = "jobs:flows:todo";
+
 /** Ours: the reply to a signal, kept while the signal may be sent again (string). */
 export function signalledKey(id: string): string {
   return `jobs:signalled:${id}`;
@@ -149,6 +169,8 @@ export const TYPES: Readonly<Record<string, string>> = {
   [ENDED]: "zset",
   [BATCHES]: "zset",
   [BATCHES_DUE]: "zset",
+  [FLOWS]: "zset",
+  [FLOWS_TODO]: "list",
   [AUDIT]: "stream",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",

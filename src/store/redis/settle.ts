@@ -5,6 +5,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import { MAX_RECORDS } from "../port/results.ts";
+import type { MemberChange } from "../port/batches.ts";
 import type { Outcome, SettleResult } from "../port/jobs.ts";
 import { type Context, insist } from "./context.ts";
 import type { LeaseBook } from "./lease_book.ts";
@@ -74,8 +75,13 @@ function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[
   if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
   if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
-  if (batch !== undefined) packed.push(token, batch.id, batch.from, "member", batch.to);
+  if (batch !== undefined) packed.push(token, batch.id, batch.from, "member", packEnd(batch));
   return packed;
+}
+
+function packEnd({ to, node, result }: MemberChange): string {
+  if (node === undefined) return to;
+  return result === undefined ? `${to} ${node}` : `${to} ${node} ${result}`;
 }
 
 /** Packs consecutive outcomes of one kind. */

@@ -11,6 +11,7 @@ import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
 import { Cron } from "./cron.ts";
+import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
 import { LeaseBook } from "./lease_book.ts";
 import { metricsPart } from "./metrics.ts";
@@ -40,6 +41,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     cron,
     steps: stepsPart(context),
     batches: batchesPart(context),
+    flows: flowsPart(context),
     results,
     metrics: metricsPart(context),
     queueSamples: queueSamplesPart(context),

@@ -5,10 +5,12 @@
  *
  * @module
  */
-import { type BatchEvent, countedIn, type MemberEnd } from "../../job/batch.ts";
+import { type BatchEvent, type Counted, countedIn, type MemberEnd } from "../../job/batch.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
-import type { BatchMember, BatchRefusal } from "../port/batches.ts";
+import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts";
+import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { Context } from "./context.ts";
+import * as flowRows from "./flow_rows.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** Returns the row of a batch. */
@@ -29,7 +31,8 @@ export function refusal(context: Context, { id, by }: BatchMember): BatchRefusal
 export class BatchChanges {
   readonly #context: Context;
   /** Changes of counters, by batch. Undefined until the first one: most jobs have no batch. */
-  #noted: Map<string, Map<Counter | "total", number>> | undefined;
+  #noted: Map<string, Map<Counter | "total" | "waiting", number>> | undefined;
+  #nodes: flowRows.NodeChange[] = [];
 
   constructor(context: Context) {
     this.#context = context;
@@ -38,9 +41,7 @@ export class BatchChanges {
   /** Notes the change of a member. `from` undefined: it is new. */
   note(id: string, from: Counter | undefined, to: Counter): void {
     if (from === to) return;
-    this.#noted ??= new Map();
-    let changes = this.#noted.get(id);
-    if (changes === undefined) this.#noted.set(id, changes = new Map());
+    const changes = this.#changesOf(id);
     const first = from ?? "total";
     changes.set(first, (changes.get(first) ?? 0) + (from === undefined ? 1 : -1));
     changes.set(to, (changes.get(to) ?? 0) + 1);
@@ -48,12 +49,53 @@ export class BatchChanges {
 
   /** Notes that a job leaves the store, if it is a member of a batch. */
   noteEnd(payload: string, to: MemberEnd): void {
-    const counted = countedIn(payload);
-    if (counted !== undefined) this.note(counted.id, counted.counted, to);
+    this.notePayload(payload, to);
+  }
+
+  /** Notes what becomes of the job with this payload, if it is a member of a batch. */
+  notePayload(payload: string, to: Counted | MemberEnd): void {
+    const member = countedIn(payload);
+    if (member !== undefined) this.noteMember({ ...member, from: member.counted, to });
+  }
+
+  /** Notes how a member changes, and the node that it is, if its batch is a flow. */
+  noteMember({ id, from, to, node, result }: MemberChange): void {
+    this.note(id, from, to);
+    if (node === undefined) return;
+    this.#nodes.push({ flow: id, node, to, ...(result !== undefined && { result }) });
+  }
+
+  /** Notes that nodes of a flow begin to wait, or no longer wait. */
+  noteWaiting(id: string, by: number): void {
+    const changes = this.#changesOf(id);
+    changes.set("waiting", (changes.get("waiting") ?? 0) + by);
   }
 
   /** Applies the noted changes, and pushes the callbacks that follow, also those of parent batches. */
   apply(now: number): void {
+    const nodes = this.#nodes;
+    this.#nodes = [];
+    for (const node of nodes) flowRows.change(this.#context, node, now);
+    this.#applyCounts(now);
+    // Each end may have one node after it without delaying the others.
+    if (nodes.length > 0) this.spread(SPREAD_LIMIT + nodes.length, now);
+  }
+
+  /** Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left. */
+  spread(limit: number, now: number): boolean {
+    const hasMore = flowRows.spread(this.#context, limit, { now, changes: this });
+    this.#applyCounts(now);
+    return hasMore;
+  }
+
+  #changesOf(id: string): Map<Counter | "total" | "waiting", number> {
+    this.#noted ??= new Map();
+    let changes = this.#noted.get(id);
+    if (changes === undefined) this.#noted.set(id, changes = new Map());
+    return changes;
+  }
+
+  #applyCounts(now: number): void {
     while (this.#noted !== undefined) {
       const all = this.#noted;
       this.#noted = undefined;
@@ -99,7 +141,7 @@ export class BatchChanges {
     this.note(batch.parent, batch.counted, counted);
   }
 
-  #add(id: string, changes: ReadonlyMap<Counter | "total", number>): void {
+  #add(id: string, changes: ReadonlyMap<Counter | "total" | "waiting", number>): void {
     const sets = [...changes].filter(([, by]) => by !== 0).sort();
     // A batch that was removed counts nothing.
     this.#context.sql(

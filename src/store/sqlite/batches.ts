@@ -8,6 +8,7 @@ import { getField, setFields } from "../../job/raw.ts";
 import type {
   Batch,
   BatchPage,
+  BatchPageRequest,
   BatchRefusal,
   BatchStore,
   BatchSweep,
@@ -15,25 +16,30 @@ import type {
   CloseResult,
   NewBatch,
 } from "../port/batches.ts";
+import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow, COLUMNS } from "../ops/batch_record.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
+import * as flowRows from "./flow_rows.ts";
 import * as jobRows from "./job_rows.ts";
+
+/** A step removes this many nodes of a flow at most. */
+const MAX_REMOVED_NODES = 1_000;
 
 /** Returns the part. */
 export function batchesPart(context: Context): BatchStore {
   return {
-    create({ id, parent, closeWithinMs, keepMs, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+    create({ id, parent, closeWithinMs, keepMs, flow, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
       return context.commit.run(() => {
         if (counters.row(context, id) !== undefined) return undefined;
         const refusal = parent && counters.refusal(context, parent);
         if (refusal !== undefined) return refusal;
         const now = context.now();
         context.sql(
-          `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+          `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(
           id,
           JSON.stringify(spec),
@@ -43,6 +49,7 @@ export function batchesPart(context: Context): BatchStore {
           Math.round(closeWithinMs),
           Math.round(keepMs),
           Math.round(now + closeWithinMs),
+          flow ? 1 : null,
         );
         if (parent !== undefined) change(context, (changes) => changes.note(parent.id, undefined, "pending"), now);
         return undefined;
@@ -56,11 +63,11 @@ export function batchesPart(context: Context): BatchStore {
       });
     },
 
-    page({ cursor, limit = 25 }: { readonly cursor?: string; readonly limit?: number } = {}): Promise<BatchPage> {
+    page({ cursor, limit = 25, flows = false }: BatchPageRequest = {}): Promise<BatchPage> {
       return context.read(() => {
         const rows = context.sql(
-          "SELECT * FROM batch WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
-        ).all(cursor ?? null, limit + 1) as unknown as BatchRow[];
+          "SELECT * FROM batch WHERE flow IS ?3 AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT ?2",
+        ).all(cursor ?? null, limit + 1, flows ? 1 : null) as unknown as BatchRow[];
         const batches = rows.slice(0, limit).map(batchOf);
         return { batches, ...(rows.length > limit && { next: batches.at(-1)!.id }) };
       });
@@ -110,13 +117,15 @@ export function batchesPart(context: Context): BatchStore {
       if (next === null || Number(next) > context.now()) return { abandoned: 0, removed: 0, more: false };
       return await context.commit.run(() => {
         const now = context.now();
-        const due = sql("SELECT id, closed FROM batch WHERE due <= ? ORDER BY due LIMIT ?").all(now, limit + 1);
+        const due = sql("SELECT id, closed, flow FROM batch WHERE due <= ? ORDER BY due LIMIT ?").all(now, limit + 1);
         let abandoned = 0;
         let removed = 0;
-        for (const { id, closed } of due.slice(0, limit)) {
+        for (const { id, closed, flow } of due.slice(0, limit)) {
           if (closed === null) {
             closeBatch(context, id as string, "abandoned", now);
             abandoned++;
+          } else if (flow !== null && flowRows.remove(context, id as string, MAX_REMOVED_NODES)) {
+            return { abandoned, removed, more: true };
           } else {
             sql("DELETE FROM batch WHERE id = ?").run(id as string);
             removed++;
@@ -143,8 +152,10 @@ export function batchesPart(context: Context): BatchStore {
       });
     },
 
-    remove(id: string): Promise<void> {
-      return context.commit.run(() => void context.sql("DELETE FROM batch WHERE id = ?").run(id));
+    async remove(id: string): Promise<void> {
+      const { commit, sql } = context;
+      while (await commit.run(() => flowRows.remove(context, id, MAX_REMOVED_NODES)));
+      await commit.run(() => void sql("DELETE FROM batch WHERE id = ?").run(id));
     },
   };
 }
@@ -163,6 +174,12 @@ function closeBatch(context: Context, id: string, as: ClosedAs, now: number): Cl
   if (!canClose) return { done: false, closedAs: row.closed_as! };
   context.sql("UPDATE batch SET closed = coalesce(closed, ?), closed_as = ?, due = NULL WHERE id = ?")
     .run(now, as, id);
-  new BatchChanges(context).advance(id, now);
+  const changes = new BatchChanges(context);
+  changes.advance(id, now);
+  if (row.flow !== null) {
+    if (as === "closed") flowRows.start(context, id);
+    else flowRows.cancel(context, id);
+    changes.spread(SPREAD_LIMIT, now);
+  }
   return { done: true, closedAs: as };
 }

@@ -129,7 +129,7 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }:
       };
       if (!toBack(context, row, changes, now)) return false;
       takeOut(context, row);
-      if (batch !== undefined) batches.note(batch.id, batch.counted, "pending");
+      batches.notePayload(row.payload, "pending");
       return true;
     }
   }
@@ -147,7 +147,7 @@ function noteDeath(context: Context, { id, payload }: EntryRow, batches: BatchCh
   const batch = countedIn(payload);
   if (batch?.counted !== "pending") return;
   jobRows.rewrite(context, id, countedAs(payload, "dead"));
-  batches.note(batch.id, "pending", "dead");
+  batches.notePayload(payload, "dead");
 }
 
 function takeOut(context: Context, { queue, id }: EntryRow): void {

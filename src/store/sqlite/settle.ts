@@ -55,7 +55,7 @@ export function settle(context: Context, owner: string, outcomes: readonly Outco
       ended.push(token.job);
       if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
       else move(context, outcome, token.job, lease.queue, now);
-      if (outcome.batch !== undefined) batches.note(outcome.batch.id, outcome.batch.from, outcome.batch.to);
+      if (outcome.batch !== undefined) batches.noteMember(outcome.batch);
       if (outcome.parent !== undefined) answerStep(context, outcome.parent);
       if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
         forgetSteps(context, outcome.jid);

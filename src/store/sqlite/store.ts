@@ -15,6 +15,7 @@ import { Cron } from "./cron.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
+import { flowsPart } from "./flows.ts";
 import { health } from "./health.ts";
 import { metricsPart } from "./metrics.ts";
 import { migrationPart } from "./migration.ts";
@@ -78,6 +79,7 @@ export function sqliteStore(url: string, context: Context): Store {
     cron: new Cron(context),
     steps: stepsPart(context),
     batches: batchesPart(context),
+    flows: flowsPart(context),
     results: {
       wait: (jid, signal) => results.wait(context, jid, signal),
       get: (jid) => results.get(context, jid),

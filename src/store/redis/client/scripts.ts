@@ -33,6 +33,10 @@ import due from "../lua/due.lua" with { type: "text" };
 import endLive from "../lua/end_live.lua" with { type: "text" };
 import ended from "../lua/ended.lua" with { type: "text" };
 import enqueue from "../lua/enqueue.lua" with { type: "text" };
+import flow from "../lua/flow.lua" with { type: "text" };
+import flowAdd from "../lua/flow_add.lua" with { type: "text" };
+import flowImport from "../lua/flow_import.lua" with { type: "text" };
+import flowSpread from "../lua/flow_spread.lua" with { type: "text" };
 import forget from "../lua/forget.lua" with { type: "text" };
 import groupRows from "../lua/group_rows.lua" with { type: "text" };
 import groups from "../lua/groups.lua" with { type: "text" };
@@ -99,12 +103,12 @@ function script(source: string, included = ""): Script {
 
 export const SCRIPTS = {
   announce: script(announce),
-  batchAdmit: script(batchAdmit, batch),
-  batchCorrect: script(batchCorrect, batch),
-  batchCreate: script(batchCreate, batch),
-  batchEnd: script(batchEnd, batch + batchClose),
+  batchAdmit: script(batchAdmit, batch + flow),
+  batchCorrect: script(batchCorrect, batch + flow),
+  batchCreate: script(batchCreate, batch + flow),
+  batchEnd: script(batchEnd, batch + flow + batchClose),
   batchPage: script(batchPage),
-  batchSweep: script(batchSweep, batch + batchClose),
+  batchSweep: script(batchSweep, batch + flow + batchClose),
   blockedQueues: script(blockedQueues, paused + limits),
   claimName: script(claimName, offline),
   countLeases: script(countLeases),
@@ -115,7 +119,10 @@ export const SCRIPTS = {
   declare: script(declare),
   deregister: script(deregister, groups),
   due: script(due),
-  enqueue: script(enqueue, add + groups + batch + throttle + debounce),
+  enqueue: script(enqueue, add + groups + batch + flow + throttle + debounce),
+  flowAdd: script(flowAdd, batch + flow),
+  flowImport: script(flowImport),
+  flowSpread: script(flowSpread, batch + flow),
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
@@ -128,7 +135,7 @@ export const SCRIPTS = {
   migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
   move: script(
     move,
-    groups + steps + stepParent + takeOut + add + batch + trimDead + unlock + endLive + ended + keepRecord +
+    groups + steps + stepParent + takeOut + add + batch + flow + trimDead + unlock + endLive + ended + keepRecord +
       debounceEnd,
   ),
   nameHolder: script(nameHolder),
@@ -145,7 +152,7 @@ export const SCRIPTS = {
   rescue: script(rescue, offline + groups),
   sampleQueues: script(sampleQueues),
   send: script(send),
-  settle: script(settle, groups + steps + stepAsleep + add + batch + trimDead + count + endLive + keepRecord),
+  settle: script(settle, groups + steps + stepAsleep + add + batch + flow + trimDead + count + endLive + keepRecord),
   signal: script(signal, steps),
   stepRemember: script(stepRemember, stepMark),
   stepWait: script(stepWait, groups + steps + stepMark + add),

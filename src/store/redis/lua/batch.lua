@@ -1,27 +1,42 @@
 -- Included: the counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
 -- (src/job/batch.ts). A script notes the changes of members, and applies them once, at its end, with `countMembers`.
-local noted, notedIds
+local noted, notedIds, notedNodes
 
--- from: the state in which the batch counts the member, "" if it is new; to: its new state.
-local function noteMember(id, from, to)
-  if from == to then return end
+local function changesOf(id)
   if not noted then noted, notedIds = {}, {} end
-  local changes = noted[id]
-  if not changes then
-    changes = {}
-    noted[id] = changes
+  if not noted[id] then
+    noted[id] = {}
     notedIds[#notedIds + 1] = id
   end
+  return noted[id]
+end
+
+-- from: the state in which the batch counts the member, "" if it is new; to: its new state; node: its name, if the
+-- batch is a flow.
+local function noteMember(id, from, to, node, result)
+  if node then
+    notedNodes = notedNodes or {}
+    notedNodes[#notedNodes + 1] = { id, node, to, result or '' }
+  end
+  if from == to then return end
+  local changes = changesOf(id)
   if from == '' then changes.total = (changes.total or 0) + 1 else changes[from] = (changes[from] or 0) - 1 end
   changes[to] = (changes[to] or 0) + 1
 end
 
--- Returns the batch that counts a payload's job, and the state in which it does.
+-- Notes that nodes of a flow begin to wait, or no longer wait.
+local function noteWaiting(id, by)
+  local changes = changesOf(id)
+  changes.waiting = (changes.waiting or 0) + by
+end
+
+-- Returns the batch that counts a payload's job, the state in which it does, and the job's node if the batch is a flow.
 local function memberOf(payload)
   if not string.find(payload, '"batch_counted"', 1, true) then return end
   local ok, job = pcall(cjson.decode, payload)
   if not ok or type(job) ~= 'table' or type(job.batch) ~= 'string' then return end
-  if job.batch_counted == 'pending' or job.batch_counted == 'dead' then return job.batch, job.batch_counted end
+  if job.batch_counted ~= 'pending' and job.batch_counted ~= 'dead' then return end
+  return job.batch, job.batch_counted, type(job.flow_node) == 'string' and job.flow_node or nil
 end
 
 -- Returns why a batch accepts no member; nil if it does. by: the running member that adds it, or "".
@@ -34,15 +49,26 @@ local function refusalOf(id, by)
   return closedAs
 end
 
-local function pushCallback(now, key, event, parent)
+-- Pushes a job whose jid no other job has. job: queue, payload without its closing brace, at: ms, absent for now.
+local function pushOnce(now, wire, job)
   local call = redis.call
-  local queue, payload, wire = unpack(call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
-  if not queue then return end
+  if job.at and job.at > now then
+    call('ZADD', 'schedule', string.format('%.3f', job.at / 1000), job.payload .. '}')
+    -- It fails where the user may not publish; pollers then see it a second later.
+    redis.pcall('PUBLISH', 'jobs:wake', 'due')
+    return
+  end
   local at = wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)
-  call('SADD', 'queues', queue)
-  local pushed = redis.pcall('LPUSH', 'queue:' .. queue, payload .. ',"enqueued_at":' .. at .. '}')
+  call('SADD', 'queues', job.queue)
+  local pushed = redis.pcall('LPUSH', 'queue:' .. job.queue, job.payload .. ',"enqueued_at":' .. at .. '}')
   -- A queue whose key has another type must not prevent the end of a job: the poller reports it.
-  if type(pushed) == 'table' then call('ZADD', 'schedule', at, payload .. '}') end
+  if type(pushed) == 'table' then call('ZADD', 'schedule', string.format('%.3f', now / 1000), job.payload .. '}') end
+end
+
+local function pushCallback(now, key, event, parent)
+  local queue, payload, wire = unpack(redis.call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
+  if not queue then return end
+  pushOnce(now, wire, { queue = queue, payload = payload })
   -- The parent batch waits for the callbacks of this one.
   if parent then noteMember(parent, '', 'pending') end
 end
@@ -96,7 +122,7 @@ local function advanceBatch(now, id, grown)
 end
 
 -- Applies the noted changes, and pushes the callbacks that follow, also those of parent batches.
-local function countMembers(now)
+local function countNoted(now)
   while noted do
     local all, ids = noted, notedIds
     noted, notedIds = nil, nil

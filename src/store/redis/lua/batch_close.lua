@@ -12,5 +12,6 @@ local function closeBatch(now, id, as)
   call('ZREM', 'jobs:batches:due', id)
   advanceBatch(now, id)
   countMembers(now)
+  endFlow(now, id, as)
   return 1, as
 end

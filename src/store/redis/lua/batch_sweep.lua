@@ -18,7 +18,10 @@ for i = 1, math.min(limit, #due) do
     abandoned = abandoned + 1
   else
     call('UNLINK', key)
+    local flow = 'jobs:flow:' .. due[i]
+    call('UNLINK', flow, flow .. ':nodes', flow .. ':roots')
     call('ZREM', 'jobs:batches', due[i])
+    call('ZREM', 'jobs:flows', due[i])
     call('ZREM', 'jobs:batches:due', due[i])
     removed = removed + 1
   end

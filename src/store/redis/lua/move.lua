@@ -57,11 +57,11 @@ local function move()
         ended(jid, to == '')
         failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
-      local batch, counted = memberOf(old)
+      local batch, counted, node = memberOf(old)
       if batch then
         local _, new = memberOf(new)
         local how = to == '' and (recorded == '' and 'deleted' or 'cancelled') or new
-        if how then noteMember(batch, counted, how) end
+        if how then noteMember(batch, counted, how, node) end
       end
       if recorded ~= '' then keepRecord(now, recorded, ttl, body) end
     end

@@ -10,7 +10,7 @@
 --          per job that a step of another job waits for: token, jid of the other job, the step, "done" or "failed",
 --            JSON members;
 --          per member of a batch: token, ID of the batch, state in which the batch counted it until now, "member",
---            its new state;
+--            its new state (of a node of a flow: then a space, its name, and perhaps a space and its result as JSON);
 --          then groups, in the order of the outcomes:
 --            "ack", "drop" or "release", count, per job: token
 --            "held ack" or "held drop", count, per job: token that the worker holds, unless a rescue took it away
@@ -168,7 +168,9 @@ for k = firstStep, first - 1, 5 do
     if state == 'ended' then
       call('UNLINK', 'jobs:steps:' .. jid)
     elseif state == 'member' then
-      noteMember(jid, step, outcome)
+      -- A node of a flow: also its name and its result.
+      local to, node, result = string.match(outcome, '^(%S+) ?(%S*) ?(.*)$')
+      noteMember(jid, step, to, node ~= '' and node or nil, result)
       -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then

@@ -7,8 +7,8 @@ local function trimDead(now, most, ageMs)
   local drop = math.min(math.max(old, over), 1000)
   if drop <= 0 then return 0 end
   for _, member in ipairs(redis.call('ZRANGE', 'dead', 0, drop - 1)) do
-    local batch, counted = memberOf(member)
-    if batch then noteMember(batch, counted, 'deleted') end
+    local batch, counted, node = memberOf(member)
+    if batch then noteMember(batch, counted, 'deleted', node) end
     if string.find(member, '"has_steps":true', 1, true) then
       local ok, job = pcall(cjson.decode, member)
       if ok and type(job) == 'table' and type(job.jid) == 'string' then redis.call('UNLINK', 'jobs:steps:' .. job.jid) end

@@ -1,0 +1,109 @@
+/**
+ * The flows part of the store port: jobs that run after each other. A flow is a batch with a graph. Its nodes are members of
+ * the batch, which counts them, pushes its callbacks, and is closed, cancelled, kept and removed as every batch is.
+ *
+ *  1. A node is in one place: in the flow while it waits, then wherever jobs are.
+ *  2. A node is pushed once, in the step in which the last node before it is counted as done.
+ *  3. The end of a node is one small step, however many nodes come after it. The store remembers the rest beyond
+ *     {@linkcode SPREAD_LIMIT}, and `spread` completes it.
+ *
+ * `BatchStore.create` with `flow` opens a flow, `add` stores its nodes, `BatchStore.close` starts it. A flow that was not
+ * started in time is abandoned: none of its nodes runs.
+ *
+ * @module
+ */
+import type { NodeState, OnDead } from "../../job/flow.ts";
+import type { BatchRefusal } from "./batches.ts";
+
+/** A job that waits in a flow. */
+export interface NewNode {
+  /** Unique within the flow. */
+  readonly name: string;
+  /** Its place in the definition, from 0. */
+  readonly position: number;
+  /** The ID of its job: `nodeJid` of `job/flow.ts`. */
+  readonly jid: string;
+  /** The class of its job. */
+  readonly class: string;
+  /** The queue of its job. */
+  readonly queue: string;
+  /** The group of its job in the queue. */
+  readonly group?: string;
+  /** The payload of its job, without `enqueued_at`. */
+  readonly payload: string;
+  /** Milliseconds to wait when it could run. */
+  readonly delayMs?: number;
+  /** When it may run at the earliest, in epoch milliseconds. */
+  readonly at?: number;
+  /** The effect of its failure on the nodes after it. */
+  readonly onDead: OnDead;
+  /** The nodes it waits for. */
+  readonly after: readonly string[];
+  /** The nodes that wait for it. */
+  readonly followers: readonly string[];
+}
+
+/** A node as stored. */
+export interface FlowNode {
+  /** Unique within the flow. */
+  readonly name: string;
+  /** Its place in the definition, from 0. */
+  readonly position: number;
+  /** The ID of its job. */
+  readonly jid: string;
+  /** The class of its job. */
+  readonly class: string;
+  /** The queue of its job. */
+  readonly queue: string;
+  /** The effect of its failure on the nodes after it. */
+  readonly onDead: OnDead;
+  /** The nodes it waits for. */
+  readonly after: readonly string[];
+  /** See {@linkcode NodeState}. */
+  readonly state: NodeState;
+  /** How many nodes it still waits for. */
+  readonly waitsFor: number;
+  /** When its state changed last, in epoch milliseconds. */
+  readonly changedAt: number;
+  /** The payload, while it waits. */
+  readonly payload?: string;
+}
+
+/** A page of nodes, in the order of the definition. */
+export interface NodePage {
+  /** The nodes. */
+  readonly nodes: readonly FlowNode[];
+  /** Pass it to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** Keeps the graphs of flows. */
+export interface FlowStore {
+  /**
+   * Stores nodes of an open flow, which counts them. Nodes that are stored already stay as they are.
+   *
+   * @returns why the flow doesn't accept them; then nothing is stored
+   */
+  add(id: string, nodes: readonly NewNode[]): Promise<BatchRefusal | undefined>;
+
+  /** Returns a page of the nodes; at most `limit`, default 100. */
+  nodes(id: string, request?: { readonly cursor?: string; readonly limit?: number }): Promise<NodePage>;
+
+  /** Returns one node; undefined if there is none. */
+  node(id: string, name: string): Promise<FlowNode | undefined>;
+
+  /** Returns the results of nodes, as JSON; undefined for a node that has none. */
+  results(id: string, names: readonly string[]): Promise<(string | undefined)[]>;
+
+  /** Pushes or cancels up to `limit` nodes after those that have ended. Returns whether more are left. */
+  spread(limit: number): Promise<boolean>;
+
+  /** Returns nodes for {@linkcode FlowStore.importNodes} of another store, from `cursor` on; undefined after the last. */
+  exportNodes(id: string, cursor?: string): Promise<{ readonly text: string; readonly next?: string } | undefined>;
+
+  /** Takes nodes over, as they are. Does nothing for those that are there. */
+  importNodes(id: string, text: string): Promise<void>;
+}
+
+/** One step pushes or cancels this many nodes at most. */
+export const SPREAD_LIMIT = 100;

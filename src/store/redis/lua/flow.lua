@@ -1,0 +1,123 @@
+-- Included after batch.lua: the nodes of flows, in the hashes jobs:flow:ID. Per node NAME: s:NAME "STATE MS", n:NAME how many
+-- nodes it waits for, j:NAME its job and class (JSON), f:NAME the names after it (JSON), p:NAME its payload while it waits,
+-- r:NAME its result (JSON), x:NAME the effect of its end on the nodes after it ("run" or "cancel"), pos:NAME the progress
+-- of that.
+-- jobs:flow:ID:nodes lists the names in order, jobs:flow:ID:roots those that wait for none. jobs:flows:todo lists the
+-- effects that are yet to be applied, "ID NAME"; the name is "" for the start of a flow, and "*" for its end.
+local START, ALL, SPREAD_LIMIT = '', '*', 100
+
+-- Notes the effect of a node, or of the start or the end of a flow, on the nodes after it, once.
+local function affect(id, name, effect)
+  if redis.call('HSETNX', 'jobs:flow:' .. id, 'x:' .. name, effect) == 1 then
+    redis.call('RPUSH', 'jobs:flows:todo', id .. ' ' .. name)
+  end
+end
+
+local function affectAs(id, name, state)
+  local ok, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
+  if not ok or state == 'waiting' or state == 'pending' then return end
+  if state == 'succeeded' or spec.onDead == 'continue' then
+    affect(id, name, 'run')
+  elseif state ~= 'dead' or spec.onDead == 'cancel' then
+    affect(id, name, 'cancel')
+  end
+end
+
+local function setNode(now, id, name, state)
+  redis.call('HDEL', 'jobs:flow:' .. id, 'p:' .. name)
+  redis.call('HSET', 'jobs:flow:' .. id, 's:' .. name, string.format('%s %.0f', state, now))
+end
+
+local function release(now, id, name, payload)
+  local spec = cjson.decode(redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name))
+  local wire = redis.call('HGET', 'jobs:batch:' .. id, 'wire')
+  pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
+end
+
+-- Applies the effect of a node to one after it.
+local function reach(now, id, name, source, effect)
+  local call = redis.call
+  local key = 'jobs:flow:' .. id
+  local state, payload = unpack(call('HMGET', key, 's:' .. name, 'p:' .. name))
+  if not state or string.sub(state, 1, 7) ~= 'waiting' then return end
+  if effect == 'cancel' then
+    setNode(now, id, name, 'cancelled')
+    noteMember(id, 'pending', 'cancelled')
+    noteWaiting(id, -1)
+    -- The end of the flow reaches every node by itself.
+    if source ~= ALL then affectAs(id, name, 'cancelled') end
+    return
+  end
+  if source ~= START and call('HINCRBY', key, 'n:' .. name, -1) > 0 then return end
+  setNode(now, id, name, 'pending')
+  noteWaiting(id, -1)
+  release(now, id, name, payload)
+end
+
+-- The names after a node from a position on, at most `limit`, and whether there are more.
+local function followersOf(key, source, from, limit)
+  local call = redis.call
+  if source == START or source == ALL then
+    local list = key .. (source == START and ':roots' or ':nodes')
+    return call('LRANGE', list, from, from + limit - 1), from + limit < call('LLEN', list)
+  end
+  local all = cjson.decode(call('HGET', key, 'f:' .. source) or '[]')
+  local names = {}
+  for i = from + 1, math.min(from + limit, #all) do names[#names + 1] = all[i] end
+  return names, from + limit < #all
+end
+
+-- Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left.
+local function spread(now, limit)
+  local call = redis.call
+  while limit > 0 do
+    local item = call('LINDEX', 'jobs:flows:todo', 0)
+    if not item then return false end
+    local id, source = string.match(item, '^(%S+) (.*)$')
+    local key = 'jobs:flow:' .. id
+    local closedAs = call('HGET', 'jobs:batch:' .. id, 'closed_as')
+    local effect, from = unpack(call('HMGET', key, 'x:' .. source, 'pos:' .. source))
+    local names, hasMore = {}, false
+    if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from or 0), limit) end
+    -- Nothing of a flow that has been cancelled starts.
+    if closedAs ~= 'closed' then effect = 'cancel' end
+    for _, name in ipairs(names) do reach(now, id, name, source, effect) end
+    if hasMore then
+      call('HINCRBY', key, 'pos:' .. source, #names)
+    else
+      call('LPOP', 'jobs:flows:todo')
+      if from then call('HDEL', key, 'pos:' .. source) end
+    end
+    limit = limit - math.max(1, #names)
+  end
+  return call('EXISTS', 'jobs:flows:todo') == 1
+end
+
+-- Applies the noted changes, and pushes the callbacks that follow, and the nodes after those that have ended.
+local function countMembers(now)
+  local nodes = notedNodes
+  notedNodes = nil
+  for _, change in ipairs(nodes or {}) do
+    local id, name, state, result = unpack(change)
+    local key = 'jobs:flow:' .. id
+    if redis.call('HEXISTS', key, 's:' .. name) == 1 then
+      setNode(now, id, name, state)
+      if result ~= '' then redis.call('HSET', key, 'r:' .. name, result) end
+      affectAs(id, name, state)
+    end
+  end
+  countNoted(now)
+  if nodes then
+    -- Each end may have one node after it without delaying the others.
+    spread(now, SPREAD_LIMIT + #nodes)
+    countNoted(now)
+  end
+end
+
+-- Starts a flow that was closed, or cancels what waits in it.
+local function endFlow(now, id, as)
+  if redis.call('EXISTS', 'jobs:flow:' .. id) == 0 then return end
+  affect(id, as == 'closed' and START or ALL, as == 'closed' and 'run' or 'cancel')
+  spread(now, SPREAD_LIMIT)
+  countNoted(now)
+end

@@ -1,0 +1,356 @@
+/**
+ * Flows: jobs that run after each other.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { countedAs, countedIn, type MemberEnd } from "../../src/job/batch.ts";
+import { nodeJid, type OnDead } from "../../src/job/flow.ts";
+import { getField } from "../../src/job/raw.ts";
+import { endedText } from "../../src/job/result.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Batch } from "../../src/store/port/batches.ts";
+import { type NewNode, SPREAD_LIMIT } from "../../src/store/port/flows.ts";
+import type { Lease, Outcome } from "../../src/store/port/jobs.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
+import { entries, HOUR_MS, jid, register, takeUpTo } from "./jobs.ts";
+
+const DAY_MS = 24 * HOUR_MS;
+const ID = jid(0xf1);
+
+type Graph = Readonly<
+  Record<string, { readonly after?: readonly string[]; readonly onDead?: OnDead; readonly delayMs?: number }>
+>;
+
+/** The nodes of a graph. */
+export function nodesOf(graph: Graph, id = ID): NewNode[] {
+  return Object.entries(graph).map(([name, { after = [], onDead = "stop", delayMs }], position) => {
+    const jid = nodeJid(id, position + 1);
+    const payload = `{"class":"HardJob","args":["${name}"],"retry":true,"queue":"default","jid":"${jid}",` +
+      `"created_at":1700000000.125,"batch":"${id}","batch_counted":"pending","flow_node":"${name}"}`;
+    const followers = Object.keys(graph).filter((other) => graph[other]!.after?.includes(name));
+    const node = { name, position, jid, class: "HardJob", queue: "default", payload, onDead, after, followers };
+    return delayMs === undefined ? node : { ...node, delayMs };
+  });
+}
+
+/** Opens the flow, without its nodes. */
+async function create(store: Store): Promise<void> {
+  const payload = (event: string) => `{"class":"C","args":["${event}"],"jid":"${ID}-${event}","queue":"callbacks"}`;
+  const callback = (event: string) => ({
+    jid: `${ID}-${event}`,
+    class: "C",
+    queue: "callbacks",
+    payload: payload(event),
+  });
+  const callbacks = { success: callback("success"), complete: callback("complete"), death: callback("death") };
+  await store.batches.create({ id: ID, callbacks, closeWithinMs: HOUR_MS, keepMs: DAY_MS, flow: true });
+}
+
+/** Starts a flow with this graph. */
+async function start(store: Store, graph: Graph): Promise<string> {
+  const owner = await register(store);
+  await create(store);
+  assertEquals(await store.flows.add(ID, nodesOf(graph)), undefined);
+  await store.batches.close(ID, "closed");
+  return owner;
+}
+
+const nameOf = ({ payload }: { readonly payload: string }) => String(getField(payload, "flow_node"));
+
+/** Takes what can be taken: the leases, by node. */
+async function take(store: Store, owner: string): Promise<Record<string, Lease>> {
+  const leases = await takeUpTo(store, owner, 1_000);
+  return Object.fromEntries(leases.map((lease) => [nameOf(lease), lease]));
+}
+
+/** How a node ends. */
+export function ending(
+  { token, payload }: Lease,
+  how: "ack" | "discard" | "bury" = "ack",
+  more: { readonly result?: string; readonly acknowledged?: MemberEnd } = {},
+): Outcome {
+  const { id, counted: from, node } = countedIn(payload)!;
+  if (how === "bury") {
+    return { kind: how, token, payload: countedAs(payload, "dead"), batch: { id, from, to: "dead", node: node! } };
+  }
+  const to = how === "ack" ? more.acknowledged ?? "succeeded" : "failed";
+  return {
+    kind: how,
+    token,
+    batch: { id, from, to, node: node!, ...(more.result !== undefined && { result: more.result }) },
+  };
+}
+
+/** The states of the nodes. */
+async function states(store: Store): Promise<Record<string, string>> {
+  const { nodes } = await store.flows.nodes(ID, { limit: 1_000 });
+  return Object.fromEntries(nodes.map(({ name, state }) => [name, state]));
+}
+
+async function flow(store: Store): Promise<Partial<Batch>> {
+  const { state, total, pending, waiting, dead, succeeded, failed, cancelled } = (await store.batches.get(ID))!;
+  const counts = { total, pending, waiting, dead, succeeded, failed, cancelled };
+  return { state, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) };
+}
+
+/** The queue's jobs, by node. */
+async function queued(store: Store): Promise<string[]> {
+  return (await entries(store, { in: "queue", queue: "default" })).map(nameOf);
+}
+
+const DIAMOND = { a: {}, b: { after: ["a"] }, c: { after: ["a"] }, d: { after: ["b", "c"] } };
+
+export const flows: Cases = {
+  "nothing runs before the flow is started, then the nodes that wait for none": async (open) => {
+    await using t = await open();
+    await create(t.store);
+    await t.store.flows.add(ID, nodesOf(DIAMOND));
+    assertEquals([await queued(t.store), await flow(t.store)], [[], {
+      state: "open",
+      total: 4,
+      pending: 4,
+      waiting: 4,
+    }]);
+    await t.store.batches.close(ID, "closed");
+    assertEquals([await queued(t.store), await flow(t.store)], [["a"], {
+      ...{ state: "running", total: 4, pending: 4, waiting: 3 },
+    }]);
+    const [entry] = await entries(t.store, { in: "queue", queue: "default" });
+    assertEquals(typeof getField(entry!.payload, "enqueued_at"), "number");
+  },
+
+  "a node runs when all before it have succeeded, and the flow's callbacks follow the last": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!)]);
+    const { b, c } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(b!)]);
+    assertEquals(await queued(t.store), []);
+    await t.store.jobs.settle(owner, [ending(c!)]);
+    assertEquals(await queued(t.store), ["d"]);
+    const { d } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(d!)]);
+    assertEquals(await flow(t.store), { state: "succeeded", total: 4, succeeded: 4 });
+    const callbacks = await entries(t.store, { in: "queue", queue: "callbacks" });
+    assertEquals(callbacks.map(({ payload }) => getField(payload, "jid")), [`${ID}-complete`, `${ID}-success`]);
+  },
+
+  "stored twice, started twice: each node is there once": async (open) => {
+    await using t = await open();
+    await start(t.store, DIAMOND);
+    assertEquals(await t.store.flows.add(ID, nodesOf(DIAMOND)), "closed");
+    await t.store.batches.close(ID, "closed");
+    assertEquals([await queued(t.store), (await flow(t.store)).total], [["a"], 4]);
+    await using other = await open();
+    await create(other.store);
+    for (let i = 0; i < 2; i++) await other.store.flows.add(ID, nodesOf(DIAMOND));
+    assertEquals((await flow(other.store)).total, 4);
+    assertEquals(await other.store.flows.add("none", nodesOf(DIAMOND)), "missing");
+  },
+
+  "stop: what comes after a dead node waits, visibly, until it is retried by hand": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!)]);
+    const { b, c } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(b!, "bury"), ending(c!)]);
+    assertEquals([await queued(t.store), await flow(t.store)], [[], {
+      ...{ state: "stuck", total: 4, pending: 1, waiting: 1, dead: 1, succeeded: 2 },
+    }]);
+    assertEquals((await t.store.flows.node(ID, "d"))!.waitsFor, 1);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "requeue");
+    assertEquals([(await states(t.store)).b, (await flow(t.store)).state], ["pending", "running"]);
+    const again = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(again.b!)]);
+    assertEquals(await queued(t.store), ["d"]);
+  },
+
+  "stop: what comes after a node that has left the store is cancelled, and all that follows": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] }, other: {} });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "discard")]);
+    assertEquals(await states(t.store), { a: "failed", b: "cancelled", c: "cancelled", other: "pending" });
+    assertEquals(await flow(t.store), { state: "running", total: 4, pending: 1, failed: 1, cancelled: 2 });
+  },
+
+  "stop: deleting the dead node cancels what waits for it": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "delete");
+    assertEquals([await states(t.store), (await flow(t.store)).state], [{ a: "deleted", b: "cancelled" }, "failed"]);
+  },
+
+  "continue: what comes after a dead node runs, once, also when it is retried later": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: { onDead: "continue" }, b: { after: ["a"] } });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    assertEquals(await queued(t.store), ["b"]);
+    const [dead] = await entries(t.store, { in: "dead" });
+    await t.store.admin.edit([dead!.ref], "requeue");
+    const leases = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(leases.a!), ending(leases.b!)]);
+    assertEquals([await queued(t.store), await flow(t.store)], [[], { state: "succeeded", total: 2, succeeded: 2 }]);
+  },
+
+  "cancel: what comes after a dead node is cancelled at once, except after a node that continues": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, {
+      a: { onDead: "cancel" },
+      b: { after: ["a"], onDead: "continue" },
+      c: { after: ["b"] },
+      d: { after: ["a"] },
+    });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    assertEquals(await states(t.store), { a: "dead", b: "cancelled", c: "pending", d: "cancelled" });
+  },
+
+  "every way to leave the store counts as what it is": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, {
+      ...{ a: {}, b: { after: ["a"] }, c: {}, d: { after: ["c"] }, e: {}, f: { after: ["e"] } },
+    });
+    const [first, second] = await entries(t.store, { in: "queue", queue: "default" });
+    const one = getField(first!.payload, "jid") as string;
+    const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", ended_at: 1 });
+    assert(await t.store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, first!.ref));
+    await t.store.admin.edit([second!.ref], "kill");
+    const { e } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(e!, "ack", { acknowledged: "expired" })]);
+    assertEquals(await states(t.store), {
+      ...{ a: "cancelled", b: "cancelled", c: "dead", d: "waiting", e: "expired", f: "cancelled" },
+    });
+  },
+
+  "release, retry and snooze are no ends": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [{ kind: "release", token: a!.token }]);
+    const again = (await take(t.store, owner)).a!;
+    await t.store.jobs.settle(owner, [{ kind: "retry", token: again.token, delayMs: HOUR_MS, payload: again.payload }]);
+    assertEquals(await states(t.store), { a: "pending", b: "waiting" });
+  },
+
+  "a cancelled flow leaves no node that waits, and starts none": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, owner);
+    assertEquals(await t.store.batches.close(ID, "cancelled"), { done: true, closedAs: "cancelled" });
+    assertEquals(await states(t.store), { a: "pending", b: "cancelled", c: "cancelled", d: "cancelled" });
+    await t.store.jobs.settle(owner, [ending(a!)]);
+    assertEquals([await queued(t.store), await flow(t.store)], [[], {
+      ...{ state: "cancelled", total: 4, succeeded: 1, cancelled: 3 },
+    }]);
+  },
+
+  "a flow that isn't started in time is abandoned: nothing of it runs": async (open) => {
+    await using t = await open();
+    await create(t.store);
+    await t.store.flows.add(ID, nodesOf(DIAMOND));
+    t.advance(HOUR_MS + SLACK_MS);
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
+    assertEquals([await queued(t.store), await flow(t.store)], [[], { state: "abandoned", total: 4, cancelled: 4 }]);
+  },
+
+  "a delay counts from when the node could run": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"], delayMs: HOUR_MS } });
+    t.advance(2 * HOUR_MS);
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!)]);
+    const [entry] = await entries(t.store, { in: "scheduled" });
+    assertEquals([nameOf(entry!), await queued(t.store)], ["b", []]);
+    assert(entry!.at! >= t.now() + HOUR_MS - SLACK_MS);
+    t.advance(HOUR_MS + SLACK_MS);
+    await t.store.jobs.promote(10);
+    assertEquals(await queued(t.store), ["b"]);
+  },
+
+  "results are kept with the flow": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "ack", { result: `{"rows": [1, 2]}` })]);
+    assertEquals(await t.store.flows.results(ID, ["b", "a", "none"]), [undefined, `{"rows": [1, 2]}`, undefined]);
+    assertEquals(await t.store.flows.results(ID, []), []);
+  },
+
+  "one before many: its end pushes some at once, and the others in steps": async (open) => {
+    await using t = await open();
+    const many = Array.from({ length: 2 * SPREAD_LIMIT + 50 }, (_, i) => `n${i}`);
+    const graph: Graph = {
+      a: {},
+      ...Object.fromEntries(many.map((name) => [name, { after: ["a"] }])),
+      z: { after: many },
+    };
+    const owner = await start(t.store, graph);
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!)]);
+    assertEquals(await queued(t.store), many.slice(0, SPREAD_LIMIT + 1));
+    assertEquals(await t.store.flows.spread(SPREAD_LIMIT), true);
+    while (await t.store.flows.spread(SPREAD_LIMIT));
+    assertEquals(await t.store.flows.spread(SPREAD_LIMIT), false);
+    assertEquals(await queued(t.store), many);
+    const leases = Object.values(await take(t.store, owner));
+    await t.store.jobs.settle(owner, leases.map((lease) => ending(lease)));
+    assertEquals(await queued(t.store), ["z"]);
+  },
+
+  "pages: nodes in the order of the definition; flows apart from batches": async (open) => {
+    await using t = await open();
+    await start(t.store, DIAMOND);
+    const first = await t.store.flows.nodes(ID, { limit: 3 });
+    assertEquals(first.nodes.map(({ name, after, waitsFor }) => [name, after, waitsFor]), [
+      ["a", [], 0],
+      ["b", ["a"], 1],
+      ["c", ["a"], 1],
+    ]);
+    const rest = await t.store.flows.nodes(ID, { limit: 3, cursor: first.next! });
+    assertEquals([rest.nodes.map(({ name, position }) => [name, position]), rest.next], [[["d", 3]], undefined]);
+    assertEquals(getField(rest.nodes[0]!.payload!, "flow_node"), "d");
+    assertEquals((await t.store.batches.page()).batches, []);
+    assertEquals((await t.store.batches.page({ flows: true })).batches.map(({ id }) => id), [ID]);
+  },
+
+  "nothing of a flow is left after its retention": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
+    for (const name of ["a", "b"]) {
+      await t.store.jobs.settle(owner, [ending((await take(t.store, owner))[name]!, "ack", { result: "1" })]);
+    }
+    t.advance(DAY_MS + SLACK_MS);
+    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals((await t.store.flows.nodes(ID)).nodes, []);
+    assertEquals(await t.store.flows.results(ID, ["a"]), [undefined]);
+    assertEquals((await t.store.batches.page({ flows: true })).batches, []);
+  },
+
+  "another store takes a flow over, as it is": async (open) => {
+    await using t = await open();
+    const owner = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] } });
+    const { a } = await take(t.store, owner);
+    await t.store.jobs.settle(owner, [ending(a!, "ack", { result: "7" })]);
+    const { b } = await take(t.store, owner);
+    const before = await t.store.flows.nodes(ID);
+    const batch = (await t.store.batches.exportBatch(ID))!;
+    const { text } = (await t.store.flows.exportNodes(ID))!;
+    await t.store.batches.remove(ID);
+    assertEquals((await t.store.flows.nodes(ID)).nodes, []);
+    await t.store.batches.importBatch(batch);
+    for (let i = 0; i < 2; i++) await t.store.flows.importNodes(ID, text);
+    assertEquals(await t.store.flows.nodes(ID), before);
+    assertEquals(await t.store.flows.results(ID, ["a"]), ["7"]);
+    await t.store.jobs.settle(owner, [ending(b!)]);
+    assertEquals(await queued(t.store), ["c"]);
+  },
+};
