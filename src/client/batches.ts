@@ -46,25 +46,18 @@ export class Batches {
    * @throws {InvalidPayload} if an option or a callback is invalid; nothing is stored then
    * @throws {BatchError} if its parent rejects new members
    */
-  async open(options: BatchOptions, by?: string): Promise<Batch> {
-    checkBatchOptions(options);
-    const id = this.#ids.next(this.#services.clock.now());
-    const { name, tags, parent, closeWithin = DEFAULT_CLOSE_WITHIN, keepFor = DEFAULT_KEEP } = options;
-    const member: BatchMember | undefined = parent === undefined
-      ? undefined
-      : { id: parent, ...(by !== undefined && { by }) };
-    const batch: NewBatch = {
-      id,
-      ...(name !== undefined && { name }),
-      ...(tags !== undefined && { tags }),
-      ...(member !== undefined && { parent: member }),
-      callbacks: await this.#callbacks(id, options),
-      closeWithinMs: readSpan("closeWithin", closeWithin) * 1_000,
-      keepMs: readSpan("keepFor", keepFor) * 1_000,
-    };
-    const refusal = await this.#store().create(batch);
-    if (refusal !== undefined) throw batchRefusal(parent!, refusal, "open a batch in");
-    return new Batch(id, this.#services);
+  open(options: BatchOptions, by?: string): Promise<Batch> {
+    return this.#open(options, by, { id: this.newId() });
+  }
+
+  /** @internal Returns a new ID. It sorts by age. */
+  newId(): string {
+    return this.#ids.next(this.#services.clock.now());
+  }
+
+  /** @internal Opens a batch as a flow. */
+  openFlow(id: string, options: BatchOptions): Promise<Batch> {
+    return this.#open(options, undefined, { id, flow: true });
   }
 
   /** Returns a batch; undefined if it doesn't exist, or its retention has expired. */
@@ -83,17 +76,42 @@ export class Batches {
   }
 
   /**
-   * Waits until each member of a closed batch has ended or is dead.
+   * Waits until each member of a closed batch has ended or is dead, or waits in a flow for one that is dead.
    *
    * @returns the batch at that moment; undefined if `signal` aborts first, or the batch doesn't exist
    */
   async wait(id: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<BatchStatus | undefined> {
     for (let pauseMs = MIN_POLL_MS; !signal?.aborted; pauseMs = Math.min(2 * pauseMs, MAX_POLL_MS)) {
       const batch = await this.get(id);
-      if (batch === undefined || (batch.closedAt !== undefined && batch.pending === 0)) return batch;
+      if (batch === undefined || (batch.closedAt !== undefined && hasEnded(batch))) return batch;
       await this.#services.clock.sleep(pauseMs, signal);
     }
     return undefined;
+  }
+
+  async #open(
+    options: BatchOptions,
+    by: string | undefined,
+    identity: { readonly id: string; readonly flow?: true },
+  ): Promise<Batch> {
+    checkBatchOptions(options);
+    const { id } = identity;
+    const { name, tags, parent, closeWithin = DEFAULT_CLOSE_WITHIN, keepFor = DEFAULT_KEEP } = options;
+    const member: BatchMember | undefined = parent === undefined
+      ? undefined
+      : { id: parent, ...(by !== undefined && { by }) };
+    const batch: NewBatch = {
+      ...identity,
+      ...(name !== undefined && { name }),
+      ...(tags !== undefined && { tags }),
+      ...(member !== undefined && { parent: member }),
+      callbacks: await this.#callbacks(id, options),
+      closeWithinMs: readSpan("closeWithin", closeWithin) * 1_000,
+      keepMs: readSpan("keepFor", keepFor) * 1_000,
+    };
+    const refusal = await this.#store().create(batch);
+    if (refusal !== undefined) throw batchRefusal(parent!, refusal, "open a batch in");
+    return new Batch(id, this.#services);
   }
 
   #store(): BatchStore {
@@ -131,6 +149,11 @@ export class Batches {
     }
     return callbacks;
   }
+}
+
+/** Returns whether nothing more happens by itself. */
+function hasEnded({ state, pending }: BatchStatus): boolean {
+  return pending === 0 || state === "stuck";
 }
 
 /** Returns the jid of a callback. It begins with the time, as every jid does. One batch and event always get the same jid, so a second push is detected. */

@@ -14,11 +14,13 @@ import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { SignalResult } from "../store/port/steps.ts";
-import type { AddToBatch, Batch } from "./batch.ts";
+import type { AddToBatch, Batch, BatchServices } from "./batch.ts";
 import type { BatchOptions } from "./batch_options.ts";
 import { Batches } from "./batches.ts";
 import { JobBuilder } from "./builder.ts";
 import { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
+import type { FlowNodes } from "./flow_graph.ts";
+import { type FlowOptions, Flows, type PushedFlow } from "./flows.ts";
 import { KnownClasses } from "./class_options.ts";
 import type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob } from "./options.ts";
 import { Pusher } from "./pusher.ts";
@@ -51,6 +53,8 @@ export class Client {
   readonly #own = new Map<string, ClassOptions>();
   /** Opens batches, reads them and waits for them. */
   readonly batches: Batches;
+  /** Pushes flows, reads them and waits for them. */
+  readonly flows: Flows;
 
   /** Creates a client of one store. */
   constructor(options: ClientOptions) {
@@ -72,12 +76,14 @@ export class Client {
     });
     const { middleware = [], batchMiddleware = [] } = options;
     this.#pusher = new Pusher({ store, clock, builder, classes: this.#classes, middleware, batchMiddleware });
-    this.batches = new Batches({
+    const services: BatchServices = {
       store: store.batches,
       clock,
       pushMany: (jobs) => this.pushMany(jobs),
       build: (job) => this.build(this.#named(job)),
-    });
+    };
+    this.batches = new Batches(services);
+    this.flows = new Flows(services, store.flows, this.batches);
   }
 
   /**
@@ -114,6 +120,30 @@ export class Client {
       await batch.abandon().catch(() => {});
       throw error;
     }
+  }
+
+  /**
+   * Pushes a flow: jobs that run after each other. The graph and every job are checked before anything is stored.
+   *
+   * @example
+   * ```ts
+   * import { Client, openStore } from "@jobs/jobs";
+   *
+   * await using store = await openStore("sqlite::memory:");
+   * const client = new Client({ store, onUnregistered: () => {} });
+   * const { id } = await client.flow("nightly", {
+   *   extractA: { job: ["Extract", ["a"]] },
+   *   extractB: { job: ["Extract", ["b"]], onDead: "continue" },
+   *   load: { job: ["Load", []], after: ["extractA", "extractB"] },
+   *   report: { job: ["Report", []], after: "load", in: "10m" },
+   * });
+   * console.log((await client.flows.get(id))?.waiting); // 2
+   * ```
+   *
+   * @throws {InvalidPayload} if the graph, a job or an option is invalid; nothing is stored then
+   */
+  flow(name: string, nodes: FlowNodes, options: FlowOptions = {}): Promise<PushedFlow> {
+    return this.flows.push(name, nodes, options);
   }
 
   /**

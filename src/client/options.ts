@@ -8,6 +8,7 @@ import type { JobClass, JsonArgs } from "../job/definition.ts";
 import type { ClassOptions, JobOptions } from "../job/payload.ts";
 import type { BatchStore } from "../store/port/batches.ts";
 import type { ClassStore } from "../store/port/classes.ts";
+import type { FlowStore } from "../store/port/flows.ts";
 import type { JobStore } from "../store/port/jobs.ts";
 import type { ResultStore } from "../store/port/results.ts";
 import type { StepStore } from "../store/port/steps.ts";
@@ -24,6 +25,8 @@ export interface ClientStore {
   readonly steps?: Pick<StepStore, "signal">;
   /** Absent in an isolated process, which cannot open or read batches. */
   readonly batches?: BatchStore;
+  /** Absent in an isolated process, which cannot push or read flows. */
+  readonly flows?: FlowStore;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
 }

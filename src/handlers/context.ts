@@ -4,6 +4,7 @@
  * @module
  */
 import type { MemberBatch } from "../client/member_batch.ts";
+import type { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
 import type { Payload } from "../job/job.ts";
 import type { Occurrence } from "../job/occurrence.ts";
@@ -79,6 +80,8 @@ export interface JobContext extends StepContext {
   readonly occurrence: Occurrence | undefined;
   /** The batch that counts the job; undefined if it has none. The job may add members to it while it runs. */
   readonly batch: MemberBatch | undefined;
+  /** The flow that the job is a node of; undefined if it is of none. Has the results of earlier nodes. */
+  readonly flow: MemberFlow | undefined;
   /** Pushes more jobs. */
   readonly client: Client;
   /**

@@ -5,6 +5,7 @@
  * @module
  */
 import { MemberBatch } from "../client/member_batch.ts";
+import { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
 import { membershipOf } from "../job/batch.ts";
 import type { Job, Payload } from "../job/job.ts";
@@ -95,6 +96,12 @@ export class RunningJob {
     if (batch?.counted === undefined) return undefined;
     const { client } = this;
     return new MemberBatch(batch.id, this.jid, { push: (job) => client.push(job), batches: client.batches });
+  }
+
+  /** See {@linkcode JobContext.flow}. */
+  get flow(): MemberFlow | undefined {
+    const batch = membershipOf(this.job.payload);
+    return batch?.node === undefined ? undefined : new MemberFlow(batch.id, batch.node, this.client.flows);
   }
 
   /** The step runner; undefined until the handler uses a step. */
@@ -260,6 +267,10 @@ class Context extends StepMethods implements JobContext {
 
   get batch(): MemberBatch | undefined {
     return this.#running.batch;
+  }
+
+  get flow(): MemberFlow | undefined {
+    return this.#running.flow;
   }
 
   protected override steps(): StepRunner {

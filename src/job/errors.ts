@@ -45,6 +45,12 @@ export class InvalidPayload extends Error {
     this.value = shown;
     this.expected = expected;
   }
+
+  /** Returns the same error for a field of this path: `nodes.load` makes `args` to `nodes.load.args`. */
+  within(path: string): InvalidPayload {
+    const error = new InvalidPayload(`${path}.${this.field}`, this.value, this.expected);
+    return Object.assign(error, { value: this.value, message: `${path}.${this.message}` });
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ import { StopNotice } from "../handlers/stop_notice.ts";
 import { logger } from "../log/log.ts";
 import { AutoStop } from "./control/auto_stop.ts";
 import { Cancellations } from "./control/cancellations.ts";
+import { FlowSpreader } from "./schedule/flow_spreader.ts";
 import { BatchSweeper } from "./schedule/batch_sweeper.ts";
 import { Burial } from "./work/burial.ts";
 import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
@@ -108,6 +109,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     log: log("unhandled-errors"),
     catchAll: options.catchAllErrors ?? false,
   });
+  const flowSpreader = new FlowSpreader({ store, clock });
   const settler = new Settler({
     store,
     owner,
@@ -117,6 +119,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     fail,
     outage,
     onLost: () => void lostLeases.suspect(),
+    onNodes: flowSpreader.wake,
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const leaseGuard: LeaseGuard = new LeaseGuard({
@@ -155,7 +158,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     registry,
     classCounters,
     stopNotice,
-    results: new ResultRecorder({ clock, settings, registry, owner }),
+    results: new ResultRecorder({ clock, settings, registry, owner, log: log("processor") }),
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
@@ -264,6 +267,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ...Deno.pid === 1 ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
     loop(new BatchSweeper({ store, clock, log: log("batch-sweeper") })),
+    loop(flowSpreader),
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
     work,
   ];

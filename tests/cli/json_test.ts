@@ -150,6 +150,14 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs batch check ID", ["batch", "check", batch.id]);
     await check(bench, "jobs batch retry ID", ["batch", "retry", batch.id]);
     await check(bench, "jobs batch cancel ID", ["batch", "cancel", batch.id]);
+    const flow = `{"name": "nightly", "nodes": {"a": {"class": "Wait", "args": [], "queue": "later"},
+      "b": {"class": "Wait", "args": [], "after": "a"}}}`;
+    await Deno.writeTextFile(`${bench.folder}/flow.json`, flow);
+    const { id } = await check(bench, "jobs flow push FILE", ["flow", "push", "flow.json"]) as { id: string };
+    await check(bench, "jobs flow list", ["flow", "list"]);
+    await check(bench, "jobs flow show ID", ["flow", "show", id]);
+    await check(bench, "jobs flow retry ID", ["flow", "retry", id]);
+    await check(bench, "jobs flow cancel ID", ["flow", "cancel", id]);
     await check(bench, "jobs steps JID", ["steps", waiting]);
     await check(bench, "jobs show JID", ["show", waiting]);
     await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge"]);

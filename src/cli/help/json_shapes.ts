@@ -8,6 +8,7 @@ import type { Shape } from "./json_shape.ts";
 import { BATCH_SHAPES } from "./json_shapes_batches.ts";
 import { CHANGE_SHAPES } from "./json_shapes_changes.ts";
 import { CRON_SHAPES } from "./json_shapes_cron.ts";
+import { FLOW_SHAPES } from "./json_shapes_flows.ts";
 import { JOB_SHAPES } from "./json_shapes_jobs.ts";
 import { STATE_SHAPES } from "./json_shapes_state.ts";
 import { STEP_SHAPES } from "./json_shapes_steps.ts";
@@ -20,6 +21,7 @@ export const SHAPES: readonly Shape[] = [
   ...STATE_SHAPES,
   ...CHANGE_SHAPES,
   ...BATCH_SHAPES,
+  ...FLOW_SHAPES,
   ...STEP_SHAPES,
   ...UPKEEP_SHAPES,
 ];

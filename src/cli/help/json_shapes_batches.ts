@@ -5,7 +5,8 @@
  */
 import type { Fields, Shape } from "./json_shape.ts";
 
-const BATCH: Fields = {
+/** The fields of a batch. */
+export const BATCH: Fields = {
   "id": ["text", "the batch's ID"],
   "name?": ["text", "its name"],
   "tags": ["list of texts", "its tags"],

@@ -12,12 +12,22 @@ import type { Outcome } from "../../store/port/jobs.ts";
  * that runs again: release, retry and snooze don't end it.
  *
  * @param acknowledged how a job ends that is acknowledged
+ * @param result returns the result of a flow's node, as JSON
  */
-export function withBatch<Any extends Outcome>(outcome: Any, { payload }: Job, acknowledged: MemberEnd): Any {
+export function withBatch<Any extends Outcome>(
+  outcome: Any,
+  { payload }: Job,
+  acknowledged: MemberEnd,
+  result?: () => string | undefined,
+): Any {
   if (payload["batch_counted"] === undefined) return outcome;
   const batch = membershipOf(payload);
   if (batch?.counted === undefined) return outcome;
-  const change = (to: MemberEnd | "dead") => ({ batch: { id: batch.id, from: batch.counted!, to } });
+  const { id, counted: from, node } = batch;
+  const text = node === undefined ? undefined : result?.();
+  const change = (to: MemberEnd | "dead") => ({
+    batch: { id, from, to, ...(node !== undefined && { node }), ...(text !== undefined && { result: text }) },
+  });
   switch (outcome.kind) {
     case "ack":
       return { ...outcome, ...change(acknowledged) };

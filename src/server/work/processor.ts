@@ -176,7 +176,12 @@ export class Processor implements Component {
       running.steps?.throwIfEnding();
       const record = this.#services.results.succeeded(running, result, attempt.since);
       const ack = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
-      outcome = withBatch(withSteps(ack, running, { result }), running.job, "succeeded");
+      outcome = withBatch(
+        withSteps(ack, running, { result }),
+        running.job,
+        "succeeded",
+        () => this.#services.results.ofNode(running, result),
+      );
     } catch (error) {
       outcome = await this.#thrown(attempt, error);
     }

@@ -11,6 +11,7 @@ import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
+import type { Log } from "../../log/log.ts";
 import { endedText, type EndState } from "../../job/result.ts";
 import { describeError } from "../../job/describe_error.ts";
 import type { Job } from "../../job/job.ts";
@@ -33,6 +34,7 @@ export interface ResultRecorderOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly registry: Registry;
+  readonly log: Log;
   /** The ID of this worker. */
   readonly owner: string;
 }
@@ -59,6 +61,20 @@ export class ResultRecorder {
     const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
     if (!(ttlMs > 0)) return undefined;
     return this.#record(job, ttlMs, { state: "done", since, ...this.#storable(result) });
+  }
+
+  /** Returns the result that the nodes after this one can read, as JSON; undefined if there is none, or it can't be stored. */
+  ofNode(job: RunningJob, result: unknown): string | undefined {
+    const { result: storable, result_dropped: reason } = this.#storable(result);
+    if (reason !== undefined) {
+      const { jid, class: name } = job;
+      this.#options.log.warn("Result of a flow's node isn't kept: later nodes can't read it", {
+        class: name,
+        jid,
+        reason,
+      });
+    }
+    return storable === undefined ? undefined : stringifyLossless(storable);
   }
 
   /** Adds a record to the outcome of a job that has failed or was cancelled, if it ends the job. */

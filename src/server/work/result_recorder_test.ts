@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { runningJob } from "../../../tests/support/job.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaultSettings } from "../../config/settings.ts";
+import { logger } from "../../log/log.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { ResultRecorder } from "./result_recorder.ts";
 
@@ -11,7 +12,13 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
   const registry = new Registry().add("HasTtl", () => {}, { result_ttl: "1h" });
   const settings = defaultSettings();
   const recorder = (more = {}) =>
-    new ResultRecorder({ clock, settings: { ...settings, ...more }, registry, owner: "web1:7:abc" });
+    new ResultRecorder({
+      clock,
+      settings: { ...settings, ...more },
+      registry,
+      owner: "web1:7:abc",
+      log: logger("processor", clock),
+    });
   const kept = (results: ResultRecorder, times: number, name?: string, result?: unknown) =>
     Array.from(
       { length: times },

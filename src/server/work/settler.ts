@@ -46,6 +46,8 @@ export interface SettlerOptions {
   /** Called when the store is gone, and the leases with it. */
   readonly fail?: (error: StoreError) => void;
   readonly outage?: OutageLog;
+  /** Called when nodes of flows have ended. */
+  readonly onNodes?: () => void;
 }
 
 /** Collects outcomes and stores them. */
@@ -181,6 +183,7 @@ export class Settler {
         const level = this.#outage.over("settler");
         if (level !== undefined) this.#options.log[level]("Outcomes are stored again");
         this.#report(outcomes, result);
+        if (outcomes.some(({ batch }) => batch?.node !== undefined)) this.#options.onNodes?.();
         return "stored";
       } catch (error) {
         // `abandon` and `fail` are logged by their callers.

@@ -74,7 +74,8 @@ export async function checkBatch(store: BatchOpsStore, id: string): Promise<Batc
   for (let attempts = 1;; attempts++) {
     const before = await store.batches.get(id);
     if (before === undefined) return undefined;
-    const found = { pending: 0, dead: 0 };
+    // Nodes that wait are in no place of jobs.
+    const found = { pending: before.waiting ?? 0, dead: 0 };
     for await (const entries of membersOf(store, id)) {
       for (const { payload } of entries) {
         const counted = countedIn(payload)?.counted;

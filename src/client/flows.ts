@@ -1,0 +1,129 @@
+/**
+ * Flows: jobs that run after each other. Pushes them, reads them and waits for them.
+ *
+ * @module
+ */
+import { NODE_FIELD, nodeJid } from "../job/flow.ts";
+import { InvalidPayload } from "../job/errors.ts";
+import { parseLossless } from "../job/json.ts";
+import { setFields } from "../job/raw.ts";
+import { type FlowStore, type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
+import { BatchError, batchRefusal } from "./batch_errors.ts";
+import type { BatchOptions } from "./batch_options.ts";
+import type { BatchServices } from "./batch.ts";
+import type { Batches, BatchStatus } from "./batches.ts";
+import { nodeParts } from "./flow_parts.ts";
+import { checkGraph, type FlowNodes, type GraphNode } from "./flow_graph.ts";
+
+/** Options of a flow: its callbacks are those of a batch. */
+export type FlowOptions = Omit<BatchOptions, "name" | "closeWithin" | "abandoned">;
+
+/** A flow that was pushed. */
+export interface PushedFlow {
+  /** Its ID. */
+  readonly id: string;
+  /** The jids of its nodes, by name. */
+  readonly jids: Readonly<Record<string, string>>;
+}
+
+/** The nodes of a flow are stored within this time, or none of it runs. */
+const STORE_WITHIN = "10m";
+
+/** Pushes flows, reads them and waits for them. */
+export class Flows {
+  readonly #services: BatchServices;
+  readonly #store: FlowStore | undefined;
+  readonly #batches: Batches;
+
+  /** @internal */
+  constructor(services: BatchServices, store: FlowStore | undefined, batches: Batches) {
+    this.#services = services;
+    this.#store = store;
+    this.#batches = batches;
+  }
+
+  /**
+   * Pushes a flow. Its jobs run when the nodes before them are done.
+   *
+   * The graph and every job are checked first. The nodes are stored next, in parts, and the flow starts last: if the
+   * program dies in between, nothing of the flow ever runs.
+   *
+   * @throws {InvalidPayload} if the graph, a job or an option is invalid; nothing is stored then
+   */
+  async push(name: string, nodes: FlowNodes, options: FlowOptions = {}): Promise<PushedFlow> {
+    const store = this.#flowStore();
+    if (typeof name !== "string" || name === "") throw new InvalidPayload("name", name, "the name of the flow");
+    const graph = checkGraph(nodes);
+    const id = this.#batches.newId();
+    const built: NewNode[] = [];
+    for (const [position, node] of graph.entries()) built.push(await this.#build(id, node, position));
+    await this.#batches.openFlow(id, { ...options, name, closeWithin: STORE_WITHIN });
+    for (const part of nodeParts(built)) {
+      const refusal = await store.add(id, part);
+      if (refusal !== undefined) throw batchRefusal(id, refusal, "store the nodes of");
+    }
+    await this.#batches.close(id);
+    while (await store.spread(SPREAD_LIMIT));
+    return { id, jids: Object.fromEntries(built.map(({ name, jid }) => [name, jid])) };
+  }
+
+  /** Returns a flow with its counters; undefined if it doesn't exist, or its retention has expired. */
+  async get(id: string): Promise<BatchStatus | undefined> {
+    const batch = await this.#batches.get(id);
+    return batch?.flow ? batch : undefined;
+  }
+
+  /** Returns a page of the nodes of a flow, in the order of its definition. Default limit: 100. */
+  nodes(id: string, request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<NodePage> {
+    return this.#flowStore().nodes(id, request);
+  }
+
+  /** Returns the results of nodes, by name. A node without a result is missing. */
+  async results(id: string, names: readonly string[]): Promise<Record<string, unknown>> {
+    const results: Record<string, unknown> = Object.create(null);
+    const texts = await this.#flowStore().results(id, names);
+    for (const [i, text] of texts.entries()) {
+      if (text !== undefined) results[names[i]!] = parseLossless(text);
+    }
+    return results;
+  }
+
+  /** @internal Returns the names of the nodes directly before a node. */
+  async before(id: string, name: string): Promise<readonly string[]> {
+    return (await this.#flowStore().node(id, name))?.after ?? [];
+  }
+
+  /**
+   * Waits until each node of a flow has ended, or until the flow is stuck: a node is dead, and others wait for it.
+   *
+   * @returns the flow at that moment; undefined if `signal` aborts first, or the flow doesn't exist
+   */
+  async wait(id: string, options: { readonly signal?: AbortSignal } = {}): Promise<BatchStatus | undefined> {
+    return await this.#batches.wait(id, options);
+  }
+
+  #flowStore(): FlowStore {
+    if (this.#store === undefined) {
+      throw new BatchError("Flows cannot be pushed or read here: an isolated job has no store");
+    }
+    return this.#store;
+  }
+
+  async #build(flow: string, { name, job, after, followers, onDead }: GraphNode, position: number): Promise<NewNode> {
+    const jid = nodeJid(flow, position + 1);
+    const built = await this.#services.build({ ...job, jid, batch: flow, unique_for: false })
+      .catch((error) => {
+        throw error instanceof InvalidPayload ? error.within(`nodes.${name}`) : error;
+      });
+    if (built === undefined) throw new BatchError(`Cannot push the flow: middleware stopped its node "${name}"`);
+    return {
+      ...{ name, position, jid, onDead, after, followers },
+      class: typeof job.class === "string" ? job.class : job.class.class,
+      queue: built.queue,
+      ...(built.group !== undefined && { group: built.group }),
+      payload: setFields(built.payload, { [NODE_FIELD]: JSON.stringify(name) }),
+      ...(built.delayMs !== undefined && { delayMs: built.delayMs }),
+      ...(built.at !== undefined && { at: built.at }),
+    };
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Flows, as the command line and the dashboard show them.
+ *
+ * @module
+ */
+import type { ShownState } from "../store/ops/flows.ts";
+import type { Batch } from "../store/port/batches.ts";
+import type { FlowNode } from "../store/port/flows.ts";
+import { batchJson } from "./batches.ts";
+
+/** Returns the number of nodes that a node waits for, in words; undefined if it waits for none. */
+export function waitText({ state, waitsFor, after }: FlowNode): string | undefined {
+  if (state !== "waiting") return undefined;
+  return waitsFor === after.length ? `all of ${waitsFor} before it` : `${waitsFor} of ${after.length} before it`;
+}
+
+/** Returns a flow as `--json` and the HTTP API have it. */
+export function flowJson(flow: Batch): Record<string, unknown> {
+  const { parent, ...rest } = batchJson(flow);
+  return { ...rest, ...(parent !== undefined && { batch: parent }) };
+}
+
+/** Returns a node as `--json` and the HTTP API have it. */
+export function nodeJson(node: FlowNode, state: ShownState): Record<string, unknown> {
+  const { name, jid, class: className, queue, after, onDead, waitsFor, changedAt } = node;
+  return {
+    name,
+    jid,
+    class: className,
+    queue,
+    state,
+    after,
+    onDead,
+    waitsFor,
+    changedAt: new Date(changedAt).toISOString(),
+  };
+}

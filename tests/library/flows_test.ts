@@ -1,0 +1,107 @@
+/** Flows as a program pushes them: checked before anything is stored, then performed in order by a worker, with results. */
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Client, defineJob, InvalidPayload, startServer } from "../../src/mod.ts";
+import { MAX_NODES } from "../../src/client/flow_graph.ts";
+import { parseFlow } from "../../src/client/flow_text.ts";
+import { Bench } from "../support/bench.ts";
+import { startRedis } from "../support/redis.ts";
+import { sqliteFolder } from "../support/stores.ts";
+
+const job = ["Extract", []] as const;
+
+Deno.test("an invalid flow is refused by one clear line, and nothing of it is stored", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const client = new Client({ store, onUnregistered: () => {} });
+  const many = Object.fromEntries(Array.from({ length: MAX_NODES + 1 }, (_, i) => [`n${i}`, { job }]));
+  const cases: [nodes: Record<string, unknown>, message: string | RegExp][] = [
+    [{}, 'nodes is "0 nodes"; expected 1 to 10000 nodes'],
+    [many, 'nodes is "10001 nodes"; expected 1 to 10000 nodes'],
+    [{ "a b": { job } }, 'nodes is "a b"; expected names of 1 to 100 letters, digits and _ . : / -'],
+    [{ a: { job, after: ["b"] } }, 'nodes.a.after is "b"; expected the name of another node'],
+    [{ a: { job, after: "a" } }, 'nodes.a.after is "a → a"; expected no cycle'],
+    [
+      { a: { job, after: "c" }, b: { job, after: "a" }, c: { job, after: "b" }, d: { job } },
+      /"[abc] → .* → .*no cycle$/,
+    ],
+    [{ a: { job }, b: { job, after: ["a", "a"] } }, 'nodes.b.after is "a"; expected each name once'],
+    [{ a: { job, onDead: "ignore" } }, 'nodes.a.onDead is "ignore"; expected stop, continue, cancel'],
+    [{ a: { job, afer: "b" } }, 'nodes.a.afer is "b"; expected one of job, after, onDead, in, at'],
+    [{ a: { job: ["Extract", [], { unique_for: "1h" }] } }, /^nodes\.a\.job\.unique_for is "1h"; expected no such/],
+    [{ a: { job: ["", []] } }, /^nodes\.a\.class is ""/],
+    [{ a: { job }, b: { job: ["Load"] } }, /^nodes\.b\.args is undefined; expected an array/],
+    [{ a: { job, in: "soon" } }, /^nodes\.a\.in is "soon"/],
+  ];
+  for (const [nodes, expected] of cases) {
+    const error = await assertRejects(() => client.flow("nightly", nodes as never), InvalidPayload);
+    if (typeof expected === "string") assertEquals(error.message, expected);
+    else assertMatch(error.message, expected);
+  }
+  await assertRejects(() => client.flow("", { a: { job } }), InvalidPayload, "name");
+  await assertRejects(() => client.flow("x", { a: { job } }, { sucess: {} } as never), InvalidPayload, "sucess");
+  assertEquals((await store.batches.page({ flows: true })).batches, []);
+  assertEquals((await store.admin.stats()).enqueued, 0);
+});
+
+Deno.test("a flow's text is checked: JSON, an object, no name twice", () => {
+  const flow = parseFlow(
+    `{"name": "n", "tags": ["x"], "nodes": {"a": {"class": "A", "args": [9007199254740993], "in": 5}}}`,
+  );
+  assertEquals(flow, {
+    name: "n",
+    nodes: Object.assign(Object.create(null), { a: { job: { class: "A", args: [9007199254740993n], in: 5 } } }),
+    options: { tags: ["x"] },
+  });
+  const refused = (text: string) => {
+    try {
+      parseFlow(text);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  assertMatch(refused("{")!, /^flow is ".*"; expected JSON$/);
+  assertEquals(refused("[]"), "flow is []; expected an object with name and nodes");
+  assertEquals(refused(`{"name": "n"}`), "nodes is undefined; expected an object");
+  assertEquals(
+    refused(`{"nodes": {"a": {"class": "A"}, "a": {"class": "B"}}}`),
+    'nodes.a is "two nodes"; expected one node of each name',
+  );
+});
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a worker performs the nodes in order, and each reads the results of those before it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const order: string[] = [];
+    const Extract = defineJob("Extract", (ctx, name: string) => {
+      order.push(ctx.flow!.node);
+      return { rows: name.length };
+    });
+    const Load = defineJob("Load", async (ctx) => {
+      order.push(ctx.flow!.node);
+      return await ctx.flow!.results();
+    });
+    const ended = Promise.withResolvers<unknown>();
+    const Report = defineJob("Report", async (ctx, id: string) => {
+      ended.resolve(await ctx.client.flows.results(id, ["load", "a"]));
+    });
+    const client = new Client({ store: bench.store, jobs: [Extract, Load, Report] });
+    await using _server = await startServer({ store: bench.url, jobs: [Extract, Load, Report] });
+    const { id, jids } = await client.flow("nightly", {
+      load: { job: [Load, []], after: ["a", "b"] },
+      a: { job: [Extract, ["abc"]] },
+      b: { job: { class: Extract, args: ["de"] }, after: "a" },
+    });
+    assertEquals(Object.keys(jids), ["load", "a", "b"]);
+    const flow = await client.flows.wait(id, { signal: AbortSignal.timeout(30_000) });
+    assertEquals([flow?.state, flow?.succeeded, order], ["succeeded", 3, ["a", "b", "load"]]);
+    await client.push(Report, [id]);
+    assertEquals(
+      await ended.promise,
+      Object.assign(Object.create(null), {
+        load: { a: { rows: 3 }, b: { rows: 2 } },
+        a: { rows: 3 },
+      }),
+    );
+  });
+}
