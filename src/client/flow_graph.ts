@@ -46,7 +46,7 @@ export const MAX_EDGES = 100_000;
 const NODE_NAME = /^[A-Za-z0-9_.:/-]{1,100}$/;
 const FIELDS: ReadonlySet<string> = new Set(["job", "after", "onDead", "in", "at"]);
 /** Options of a job that its flow sets, or that mean nothing for a job that isn't pushed by itself. */
-const NOT_OF_NODES = ["id", "within", "jid", "batch", "unique_for", "flow_node"] as const;
+const NOT_OF_NODES = ["id", "within", "jid", "batch", "unique_for", "debounce", "throttle", "flow_node"] as const;
 
 /**
  * Checks the graph and returns its nodes in the order of the definition.

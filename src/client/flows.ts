@@ -111,7 +111,9 @@ export class Flows {
 
   async #build(flow: string, { name, job, after, followers, onDead }: GraphNode, position: number): Promise<NewNode> {
     const jid = nodeJid(flow, position + 1);
-    const built = await this.#services.build({ ...job, jid, batch: flow, unique_for: false })
+    // The class may have these: a node is pushed when its time has come, whatever else there is.
+    const off = { unique_for: false, debounce: false, throttle: false } as const;
+    const built = await this.#services.build({ ...job, jid, batch: flow, ...off })
       .catch((error) => {
         throw error instanceof InvalidPayload ? error.within(`nodes.${name}`) : error;
       });

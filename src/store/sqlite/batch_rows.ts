@@ -52,7 +52,7 @@ export class BatchChanges {
     this.notePayload(payload, to);
   }
 
-  /** Notes what becomes of the job with this payload, if it is a member of a batch. */
+  /** Notes the new state of the job with this payload, if it is a member of a batch. */
   notePayload(payload: string, to: Counted | MemberEnd): void {
     const member = countedIn(payload);
     if (member !== undefined) this.noteMember({ ...member, from: member.counted, to });
