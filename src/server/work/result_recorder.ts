@@ -68,7 +68,7 @@ export class ResultRecorder {
     const { result: storable, result_dropped: reason } = this.#storable(result);
     if (reason !== undefined) {
       const { jid, class: name } = job;
-      this.#options.log.warn("Result of a flow's node isn't kept: later nodes can't read it", {
+      this.#options.log.warn("Result not kept: later nodes of the flow can't read it", {
         class: name,
         jid,
         reason,
