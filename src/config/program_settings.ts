@@ -113,6 +113,8 @@ export interface ServerSettings {
     readonly tokenRate?: number;
     /** Hides the values of fields with these names, in addition to password, token, secret and similar ones. */
     readonly mask?: string | readonly string[];
+    /** Link from a job to its trace, for example `https://jaeger.example.com/trace/{traceId}`. */
+    readonly traceUrl?: string;
   };
 }
 

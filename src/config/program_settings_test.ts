@@ -39,6 +39,7 @@ const ALL: Required<ServerSettings> = {
     proxies: ["127.0.0.1"],
     tokenRate: 1,
     mask: ["pin"],
+    traceUrl: "https://jaeger.example.com/trace/{traceId}",
   },
 };
 
