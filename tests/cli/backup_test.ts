@@ -60,7 +60,7 @@ Deno.test("restores where there is no store yet", async () => {
   assertEquals(JSON.parse((await on(bench, "stats", "--json", "--store", store)).stdout).queued, 1);
 });
 
-Deno.test("rejects a target that exists, a file that is no backup, and Redis", async () => {
+Deno.test("rejects a target that exists, a file that isn't a backup, and Redis", async () => {
   await using bench = await Bench.open();
   await bench.push("A", [1]);
   await Deno.writeTextFile(`${bench.folder}/text`, "not a database, but long enough to be read as one".repeat(20));

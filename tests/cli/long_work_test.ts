@@ -1,4 +1,4 @@
-/** Commands that work through many jobs: what they leave alone, what they say, and Ctrl-C in the middle. */
+/** Commands that act on many jobs: their selection, their output, and Ctrl-C. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { runBulk } from "../../src/cli/shared/bulk_edit.ts";
@@ -22,7 +22,7 @@ function on(bench: Bench, args: readonly string[], stdin?: string) {
   return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
 }
 
-/** Runs a command in a terminal so wide, and presses keys when it asks. */
+/** Runs a command in a terminal of this width, and presses keys when it asks. */
 async function inTerminal(bench: Bench, args: readonly string[], keys = "", columns = 80): Promise<string> {
   requireTool("script");
   const command = [...jobsCommand(), ...args].map((word) => `'${word}'`).join(" ");
@@ -49,7 +49,7 @@ async function inTerminal(bench: Bench, args: readonly string[], keys = "", colu
 
 const DELETING = { name: "delete", doing: "Deleting", done: "Deleted", target: "queue default" };
 
-/** Returns how many jobs changed, and why others did not. */
+/** Returns the number of changed jobs, and the errors of others. */
 function summaryOf({ error: _first, errors = [], ...changed }: Record<string, unknown>): string {
   const failed = (errors as { jid: string; code: string }[]).map(({ jid, code }) => `${jid} ${code}`);
   return [...Object.entries(changed).map(([name, count]) => `${name} ${count}`), ...failed].join(", ");
@@ -60,7 +60,7 @@ async function sizes(store: Store): Promise<Record<string, number>> {
 }
 
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
-  Deno.test(`clear deletes the jobs of one queue, and nothing else (${name})`, async () => {
+  Deno.test(`clear deletes the queued jobs of one queue only (${name})`, async () => {
     await using redis = await openRedis?.();
     benchOn(() => redis?.url ?? "");
     if (!redis) benchOn(sqlite);
@@ -86,7 +86,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals((await bench.store.admin.stats()).scheduled, 1);
   });
 
-  Deno.test(`find looks everywhere, at jobs that have ended too (${name})`, async () => {
+  Deno.test(`find searches every state, finished jobs included (${name})`, async () => {
     await using redis = await openRedis?.();
     benchOn(redis ? () => redis.url : sqlite);
     await using bench = await Bench.open();
@@ -115,7 +115,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
   });
 }
 
-Deno.test("clear asks on a terminal; anything but yes leaves all as it is", async () => {
+Deno.test("clear asks on a terminal, and changes nothing unless the answer is yes", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.push("A", [], { queue: "low" });
@@ -125,7 +125,7 @@ Deno.test("clear asks on a terminal; anything but yes leaves all as it is", asyn
   assertEquals(await sizes(bench.store), {});
 });
 
-Deno.test("delete, kill and cancel --all ask with the count; where nobody can be asked, they want --yes", async () => {
+Deno.test("delete, kill and cancel --all ask with the count; without a terminal, they require --yes", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
@@ -150,7 +150,7 @@ Deno.test("delete, kill and cancel --all ask with the count; where nobody can be
   );
 });
 
-Deno.test("kill --all says how many dead keeps, before and after", async () => {
+Deno.test("kill --all shows the limit of the dead set, before and after", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 50 }, (_, i) => [i]) });
@@ -167,7 +167,7 @@ Deno.test("kill --all says how many dead keeps, before and after", async () => {
   assertEquals((await bench.store.admin.stats()).dead, 20);
 });
 
-Deno.test("--all does it to those that are there when it begins, not to those that come meanwhile", async () => {
+Deno.test("--all acts on the jobs that exist at its start, not on later ones", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
@@ -186,7 +186,7 @@ Deno.test("--all does it to those that are there when it begins, not to those th
   assertEquals([edited, entries.map(({ payload }) => JSON.parse(payload).class)], [3, ["Late", "Late"]]);
 });
 
-Deno.test("cancel --all removes what waits in one place, and aborts what runs", async () => {
+Deno.test("cancel --all removes waiting jobs, and aborts running ones", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
@@ -200,7 +200,7 @@ Deno.test("cancel --all removes what waits in one place, and aborts what runs", 
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
 });
 
-Deno.test("cancel --all leaves a record of each job, and reads the queue once, not once a job", async () => {
+Deno.test("cancel --all leaves a record of each job, and reads the queue once", async () => {
   await using redis = await startRedis();
   benchOn(() => redis.url);
   await using bench = await Bench.open();
@@ -219,7 +219,7 @@ Deno.test("cancel --all leaves a record of each job, and reads the queue once, n
   assertEquals(JSON.parse((await on(bench, ["show", last, "--json"])).stdout).state, "cancelled");
 });
 
-Deno.test("cancel --all finds a job that moves while it is at it", async () => {
+Deno.test("cancel --all finds a job that moves meanwhile", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const [moved] = [await bench.push("A", []), await bench.push("A", [])];
@@ -236,7 +236,7 @@ Deno.test("cancel --all finds a job that moves while it is at it", async () => {
   assertEquals(await sizes(bench.store), { default: 0, other: 0 });
 });
 
-Deno.test("several jids are looked for at once, not one after the other, whatever they are called", async () => {
+Deno.test("looks for several jids at once, with any characters", async () => {
   await using redis = await startRedis();
   benchOn(() => redis.url);
   await using bench = await Bench.open();
@@ -263,7 +263,7 @@ Deno.test("several jids are looked for at once, not one after the other, whateve
   assertEquals(await scans(["delete", "a", "b", "c", "d"]), ["deleted 4", 0, "1"]);
 });
 
-Deno.test("when the store fails on the way, it is written down how far it came", async () => {
+Deno.test("records the progress in the audit log if the store fails on the way", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
@@ -279,7 +279,7 @@ Deno.test("when the store fails on the way, it is written down how far it came",
   assertEquals(acts.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
 
-Deno.test("in bulk, refused lines are named, the others are stored, and it is said", async () => {
+Deno.test("a bulk push names rejected lines and stores the others", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const lines = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `[${i}]` : `{ "class": "A", "args": ${i} }`);
@@ -291,7 +291,7 @@ Deno.test("in bulk, refused lines are named, the others are stored, and it is sa
   assertEquals((await bench.store.admin.stats()).enqueued, 30);
 });
 
-Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which line on nothing is", async () => {
+Deno.test("Ctrl-C in a bulk push: printed jids are stored, and the message names the first line that isn't", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const [program, ...first] = jobsCommand();
@@ -304,7 +304,7 @@ Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which
   }).spawn();
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(Array.from({ length: 1_500 }, (_, i) => `[${i}]\n`).join("")));
-  // The first batch is stored; the rest waits for more lines that never come.
+  // The first batch is stored. The others wait for lines that never come.
   await bench.until(async () => (await bench.store.admin.stats()).enqueued >= 1_000);
   child.kill("SIGINT");
   const [{ code }, stdout, stderr] = await Promise.all([
@@ -320,12 +320,12 @@ Deno.test("Ctrl-C in a bulk push: what is told is stored, and it says from which
   assertEquals((await bench.store.admin.stats()).enqueued, told);
 });
 
-Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are left", async () => {
+Deno.test("Ctrl-C in a deletion: the message has the number of deleted jobs", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const total = 60_000;
   await bench.client.pushBulk({ class: "A", args: Array.from({ length: total }, (_, i) => [i]) });
-  // Each batch takes a tenth of a second, so that all of them cannot be through before the signal is there.
+  // Each batch takes a tenth of a second, so that the signal arrives before the last one.
   using database = new DatabaseSync(`${bench.folder}/jobs.db`, { timeout: 10_000 });
   database.exec(`CREATE TRIGGER slow AFTER DELETE ON job WHEN OLD.id % 1000 = 0 BEGIN
     SELECT sum(n) FROM (WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count LIMIT 400000) SELECT n FROM count);
@@ -349,7 +349,7 @@ Deno.test("Ctrl-C in a deletion: it says how many are deleted and how many are l
   assertEquals((await bench.store.admin.stats()).enqueued, count);
 });
 
-Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", async () => {
+Deno.test("long work draws its progress on a terminal, and nothing elsewhere", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const args = Array.from({ length: 60_000 }, (_, i) => [i]);
@@ -360,7 +360,7 @@ Deno.test("on a terminal long work is drawn with a rate; elsewhere nothing is", 
   assertEquals((await on(bench, ["delete", "--all", "queued", "-q", "default", "--yes"])).stderr, "");
 });
 
-Deno.test("tables fit the terminal, and have colours only there", async () => {
+Deno.test("tables fit the terminal, and have colors only there", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
@@ -377,7 +377,7 @@ Deno.test("tables fit the terminal, and have colours only there", async () => {
   assert(!stdout.includes("\x1b"));
 });
 
-Deno.test("bench leaves the store as it was, and what others put beside it, also when it is stopped (SQLite, Redis)", async () => {
+Deno.test("bench leaves the store and other files unchanged, also when it is stopped (SQLite, Redis)", async () => {
   await using redis = await startRedis();
   for (const url of [sqlite, () => redis.url]) {
     benchOn(url);

@@ -159,7 +159,7 @@ Deno.test("succeeds if the user may push but not list workers", async () => {
   assertEquals(await redis.cli("LLEN", "queue:default"), "2");
 });
 
-Deno.test("a class that no worker has registered is named once; --strict refuses it", async () => {
+Deno.test("warns once of a class that no worker has registered; --strict rejects it", async () => {
   await using bench = await Bench.open();
   const lines = "[1]\n[2]\n[3]\n";
   const file = `${bench.folder}/jobs.ndjson`;

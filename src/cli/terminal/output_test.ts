@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { blankControls, escapeJson } from "./output.ts";
 
-Deno.test("nothing that a terminal obeys, or that turns text around, is printed", () => {
+Deno.test("control characters and text direction marks aren't printed", () => {
   for (const character of ["\x1b", "\x07", "\u009b", "\u061c", "\u200e", "\u200f", "\u202e", "\u2066"]) {
     assertEquals(blankControls(`a${character}b`), "a b");
     const value = { a: `x${character}y` };

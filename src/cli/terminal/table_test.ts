@@ -23,7 +23,7 @@ const ROWS = [
   [JID, "in 2h5m", "low", `Long("${"x".repeat(200)}")`, "retry", "naïve é 👨‍👩‍👧"],
 ];
 
-Deno.test("a table is never wider than the terminal, and the jid in it is whole", () => {
+Deno.test("a table is never wider than the terminal, and its jids are whole", () => {
   for (const width of [60, 80, 120, 200]) {
     const lines = tableLines(COLUMNS, ROWS, { width, painted: false });
     for (const line of lines) assert(textWidth(line) <= width, `${width}: ${line}`);
@@ -32,7 +32,7 @@ Deno.test("a table is never wider than the terminal, and the jid in it is whole"
   }
 });
 
-Deno.test("columns are aligned by what a terminal shows, not by characters", () => {
+Deno.test("columns are aligned by width on the terminal, not by characters", () => {
   const rows = [["日本", 1, "x"], ["a", 22, "y"], ["é", 3, "z"], ["👍🏽", 4, "w"]];
   assertEquals(tableLines(["name", "n", "last"], rows, { width: 80, painted: false }), [
     "name   n  last",
@@ -43,13 +43,13 @@ Deno.test("columns are aligned by what a terminal shows, not by characters", () 
   ]);
 });
 
-Deno.test("what is not for a terminal has everything, without colours", () => {
+Deno.test("other output has all columns, without colors", () => {
   const lines = tableLines(COLUMNS, ROWS, { width: Infinity, painted: false });
   for (const cell of ROWS.flat()) assert(lines.some((line) => line.includes(cell)), cell);
   assertEquals(lines.join("").includes("\x1b"), false);
 });
 
-Deno.test("a cell of a million characters is cut at 1,000, and pads no other row beyond that", () => {
+Deno.test("a cell of a million characters is cut at 1,000, and so is the padding of other rows", () => {
   const long = "x".repeat(1_000_000);
   const mark = "e" + "\u0301".repeat(1_000_000);
   for (const width of [Infinity, 80]) {
@@ -67,18 +67,18 @@ Deno.test("a jid that is wider than the terminal is cut", () => {
   for (const line of tableLines(COLUMNS, rows, { width: 120, painted: false })) assert(textWidth(line) <= 120, line);
 });
 
-Deno.test("a column that a reader can do without goes before others are cut to nothing", () => {
+Deno.test("optional columns are left out before others become too narrow", () => {
   const [narrow] = tableLines(COLUMNS, ROWS, { width: 70, painted: false });
   const [wide] = tableLines(COLUMNS, ROWS, { width: 200, painted: false });
   assertEquals([narrow!.includes("queue"), wide!.includes("queue")], [false, true]);
 });
 
-Deno.test("a payload cannot speak to the terminal", () => {
+Deno.test("payloads can't send control sequences to the terminal", () => {
   const lines = tableLines(["a"], [["\x1b[2J\u202ehidden\n"]], { width: 80, painted: true });
   assertEquals(lines[1], "[2J hidden".padStart(11));
 });
 
-Deno.test("what is cut says so, and is never too wide", () => {
+Deno.test("cut text ends with an ellipsis, and is never too wide", () => {
   assertEquals([cutText("abcdef", 6), cutText("abcdef", 5)], ["abcdef", "abcd…"]);
   assertEquals([cutText("日本語", 6), cutText("日本語", 5), cutText("日本語", 4)], ["日本語", "日本…", "日…"]);
   assertEquals([textWidth("👨‍👩‍👧"), textWidth("e\u0301"), textWidth("ﾊﾛｰ"), textWidth("한글")], [2, 1, 3, 4]);
