@@ -36,7 +36,7 @@ function recorderOn(measure: (measurements: readonly ClassMetrics[]) => Promise<
     counters,
     log,
     recorder: new MetricsRecorder({
-      store: { metrics: { record: measure, read: () => Promise.resolve([]) } },
+      store: { metrics: { record: measure, read: () => Promise.resolve([]), histograms: () => Promise.resolve([]) } },
       classCounters: counters,
       clock,
       log,

@@ -99,6 +99,24 @@ export const measures: Cases = {
     assertEquals(await seen(), "0 0 0 0");
   },
 
+  "the histograms of a class are those of its steps": async (open) => {
+    await using t = await open();
+    await t.store.metrics.record([measurement("Hard", [5, 25], 1), measurement("h|A::B|p-1-2:3 é", [120])]);
+    t.advance(HOUR_MS / 6);
+    await t.store.metrics.record([measurement("Hard", [400_000, 400_000])]);
+    for (const window of ALL) {
+      const found = await t.store.metrics.histograms("Hard", window);
+      assertEquals(found.length, WINDOWS[window].steps);
+      const counts = found.map((histogram) => histogram.flatMap((count, i) => count > 0 ? [[i, count]] : []));
+      assertEquals(counts.filter((one) => one.length > 0), [[[0, 1], [1, 1]], [[25, 2]]], window);
+      assertEquals(counts.at(-1), [[25, 2]], window);
+      const never = await t.store.metrics.histograms("Never", window);
+      assertEquals(never.flat().every((count) => count === 0), true);
+      const [odd] = (await t.store.metrics.histograms("h|A::B|p-1-2:3 é", window)).filter((one) => one[5] === 1);
+      assertEquals(odd?.length, RUN_BOUNDS_MS.length + 1);
+    }
+  },
+
   "a histogram's number has no end": async (open) => {
     await using t = await open();
     const many = { ...measurement("Hard", [1]), processed: 100_000, histogram: [100_000, ...new Array(25).fill(0)] };

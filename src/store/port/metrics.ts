@@ -68,6 +68,9 @@ export interface MetricsStore {
 
   /** Returns the sums over a window, the class with the most jobs first. */
   read(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
+
+  /** Returns the histogram of a class in each step of a window, the earliest first. */
+  histograms(className: string, window: MetricsWindow): Promise<number[][]>;
 }
 
 /** Returns the bucket of a run time: that of the first greater bound. */

@@ -13,6 +13,7 @@ import {
   MeasuredSums,
   type MetricsStore,
   type MetricsWindow,
+  RUN_BOUNDS_MS,
   stepsOf,
   WINDOWS,
 } from "../port/metrics.ts";
@@ -31,6 +32,7 @@ export function metricsPart(context: Context): MetricsStore {
   return {
     record: (measurements) => record(context, measurements),
     read: (window) => read(context, window),
+    histograms: (className, window) => histograms(context, className, window),
   };
 }
 
@@ -102,14 +104,39 @@ async function readFine({ client }: Context, sums: MeasuredSums, steps: readonly
     const some = wanted.slice(at, at + MAX_KEYS_PER_READ);
     const found = await client.call(["MGET", ...some.map(({ key }) => key)], { bytes: true }) as (Buffer | null)[];
     some.forEach(({ name }, i) => {
-      const { histogram } = sums.of(name);
-      const bytes = found[i];
-      // It ends with its last number that isn't zero.
-      for (let n = 0; bytes && n < histogram.length && n * 2 + 1 < bytes.length; n++) {
-        histogram[n]! += bytes.readUInt16BE(n * 2);
-      }
+      addFine(sums.of(name).histogram, found[i]);
     });
   }
+}
+
+/** Adds one of Sidekiq's histograms. It ends with its last number that isn't zero. */
+function addFine(histogram: number[], bytes: Buffer | null | undefined): void {
+  for (let n = 0; bytes && n < histogram.length && n * 2 + 1 < bytes.length; n++) {
+    histogram[n]! += bytes.readUInt16BE(n * 2);
+  }
+}
+
+/** Reads the histograms of a class, a few steps at a time. */
+async function histograms(context: Context, className: string, window: MetricsWindow): Promise<number[][]> {
+  const { client } = context;
+  const steps = stepsOf(window, await serverTime(context));
+  const buckets = Array.from({ length: RUN_BOUNDS_MS.length + 1 }, (_, i) => i);
+  if (WINDOWS[window].stepMs === FINE.stepMs) {
+    const keys = steps.map((at) => histogramKey(className, at));
+    const found = await client.call(["MGET", ...keys], { bytes: true }) as (Buffer | null)[];
+    return found.map((bytes) => {
+      const histogram = buckets.map(() => 0);
+      addFine(histogram, bytes);
+      return histogram;
+    });
+  }
+  const all: number[][] = [];
+  for (let from = 0; from < steps.length; from += MAX_STEPS_IN_FLIGHT) {
+    const read = (at: number) => client.call(["HMGET", ownKey(at), ...buckets.map((i) => `${i}|${className}`)]);
+    const found = await Promise.all(steps.slice(from, from + MAX_STEPS_IN_FLIGHT).map(read)) as (string | null)[][];
+    all.push(...found.map((counts) => counts.map(Number)));
+  }
+  return all;
 }
 
 /** Sidekiq 8: `j|YYMMDD|H:MM`. */

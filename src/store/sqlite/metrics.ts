@@ -30,11 +30,16 @@ const READ = `SELECT class, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join
   group_concat(at || ' ' || processed || ' ' || failed, ' ') AS series
   FROM measure WHERE step = ? AND at >= ? AND at <= ? GROUP BY class`;
 
+const HISTOGRAM = `SELECT ${COUNTS.join(", ")} FROM measure WHERE step = ? AND at = ? AND class = ?`;
+
 /** Returns the step of the row at an offset. */
 const STEP_AT = "SELECT at FROM measure WHERE step = ? AND at >= ? AND at <= ? ORDER BY at, class LIMIT 1 OFFSET ?";
 
 /** Approximate number of rows per read: some milliseconds. */
 const SLICE_ROWS = 2_000;
+
+/** Steps whose histograms are read at once: below a millisecond. */
+const SLICE_STEPS = 150;
 
 /** Returns the part. */
 export function metricsPart(context: Context): MetricsStore {
@@ -66,6 +71,25 @@ export function metricsPart(context: Context): MetricsStore {
         await turn();
       }
       return sums.list();
+    },
+
+    async histograms(className: string, window: MetricsWindow): Promise<number[][]> {
+      const { sql, read, now, turn } = context;
+      const steps = stepsOf(window, now());
+      const histograms: number[][] = [];
+      for (let from = 0; from < steps.length; from += SLICE_STEPS) {
+        const some = steps.slice(from, from + SLICE_STEPS);
+        histograms.push(
+          ...await read(() =>
+            some.map((at) => {
+              const row = sql(HISTOGRAM).get(WINDOWS[window].stepMs, at, className);
+              return COUNTS.map((name) => Number(row?.[name] ?? 0));
+            })
+          ),
+        );
+        await turn();
+      }
+      return histograms;
     },
   };
 }

@@ -56,9 +56,10 @@
         ...chart.series.map((one) => ({
           label: one.label,
           stroke: color(one.color),
-          fill: chart.bars ? color(one.color) : `${color(one.color)}22`,
+          fill: chart.bars ? color(one.color) : chart.series.length > 1 ? undefined : `${color(one.color)}22`,
           width: chart.bars ? 0 : 1.5,
           points: { show: false },
+          spanGaps: chart.joined === true,
           value: (_u, value) => value === null || value === undefined ? "–" : format(value),
           ...(chart.bars && { paths: bars }),
         })),

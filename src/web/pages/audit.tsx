@@ -68,7 +68,7 @@ function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly
               <Time at={at} now={view.now} /> <span class="note">{isoTime(at)?.slice(0, 16).replace("T", " ")}</span>
             </td>
             <td class="short" data-label="User" title={user}>{user}</td>
-            <td class="short" data-label="From">
+            <td class="name" data-label="From">
               <span class="mono">{from}</span> <span class="note">{by}</span>
             </td>
             <td class="short" data-label="Action">{action}</td>

@@ -225,7 +225,7 @@ function Histogram({ one: { histogram } }: { readonly one: ClassMeasures }) {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   return (
     <section aria-labelledby="histogram-title">
-      <h2 id="histogram-title">Duration of successful runs</h2>
+      <h2 id="histogram-title">Histogram of durations</h2>
       <table class="list histogram">
         <thead>
           <tr>

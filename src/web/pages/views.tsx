@@ -8,7 +8,7 @@ import type { SetName, Stats } from "../../store/admin/admin.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
-import { classChart, rangeOf, readCharts } from "../read/charts.ts";
+import { classChart, durationChart, rangeOf, readCharts } from "../read/charts.ts";
 import { groupErrors } from "../read/error_groups.ts";
 import { parseFilter } from "../read/filter.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
@@ -126,14 +126,16 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/classes/:name", async (c) => {
     const name = c.req.param("name").slice(0, MAX_CLASS_CHARS);
     const window = windowOf(c.req.query("over"));
-    const [view, all, { rows }] = await Promise.all([
+    const [view, all, { rows }, histograms] = await Promise.all([
       viewOf(services, c),
       services.measures.read(window),
       recentEnded(services),
+      store.metrics.histograms(name, window),
     ]);
     const one = measuredClasses(window, all.filter((other) => other.class === name)).classes[0];
     const recent = classStats(rows.filter((row) => row.class === name))[0];
-    const charts = one === undefined ? [] : [classChart(one, window, services.clock.now())];
+    const now = services.clock.now();
+    const charts = one === undefined ? [] : [classChart(one, window, now), durationChart(histograms, window, now)];
     return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts }} />);
   });
 

@@ -7,6 +7,7 @@ import { DAY_MS } from "../../store/admin/history.ts";
 import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/admin/queue_samples.ts";
 import { type ClassMetricsSeries, type MetricsWindow, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
 import type { Services } from "../services.ts";
+import { quantile } from "./class_metrics.ts";
 import { lastDays } from "./history.ts";
 
 /** The ranges, by their names in addresses. */
@@ -42,6 +43,8 @@ export interface Chart {
   /** The unit of the values. */
   readonly unit: "jobs" | "ms";
   readonly bars: boolean;
+  /** Whether lines continue over steps without a value. Default: they have gaps. */
+  readonly joined?: boolean;
   /** The beginnings of the steps, in epoch seconds. */
   readonly times: readonly number[];
   /** The length of a step in seconds. */
@@ -98,6 +101,33 @@ export function classChart(one: ClassMetricsSeries, window: MetricsWindow, now: 
     times: stepsOf(window, now).map((at) => at / 1_000),
     stepS: stepMs / 1_000,
     series: twoSeries(one.series, one.failedSeries),
+  };
+}
+
+/** Returns the chart of a class's durations: percentiles of its successful runs in each step. */
+export function durationChart(
+  histograms: readonly (readonly number[])[],
+  window: MetricsWindow,
+  now: number,
+): Chart {
+  const { stepMs } = WINDOWS[window];
+  const series = (label: string, share: number, color: Series["color"]): Series => ({
+    label,
+    color,
+    values: histograms.map((histogram) => {
+      const ms = quantile(histogram, share);
+      return ms === undefined ? null : Math.round(ms);
+    }),
+  });
+  return {
+    id: "durations",
+    title: "Duration of successful runs",
+    unit: "ms",
+    bars: false,
+    joined: true,
+    times: stepsOf(window, now).map((at) => at / 1_000),
+    stepS: stepMs / 1_000,
+    series: [series("p50", 0.5, "ok"), series("p95", 0.95, "retrying"), series("p99", 0.99, "scheduled")],
   };
 }
 

@@ -10,6 +10,7 @@ function readings() {
   let ended: PromiseWithResolvers<ClassMetricsSeries[]>;
   const metrics = {
     record: () => Promise.resolve(),
+    histograms: () => Promise.resolve([]),
     read(window: MetricsWindow) {
       read.push(window);
       ended = Promise.withResolvers<ClassMetricsSeries[]>();
