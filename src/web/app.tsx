@@ -23,6 +23,7 @@ import { formRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { pushRoutes } from "./pages/push.tsx";
+import { groupRoutes } from "./pages/groups.tsx";
 import { queueRoutes } from "./pages/queue.tsx";
 import { ErrorPage } from "./pages/misc.tsx";
 import { viewOf } from "./pages/responses.tsx";
@@ -98,6 +99,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   apiRoutes(app, services);
   viewRoutes(app, services);
   queueRoutes(app, services);
+  groupRoutes(app, services);
   pushRoutes(app, services);
   formRoutes(app, services);
   cronRoutes(app, services);

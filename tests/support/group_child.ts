@@ -2,6 +2,7 @@
  * A worker in a separate process that runs jobs of groups, for tests that kill and freeze it. Arguments: the address of the store,
  * its ID, the heartbeat timeout in milliseconds. For each job it appends a line to standard output when the job starts and
  * when the job ends, before it is acknowledged: `start JID GROUP TIME`, by the clock of the machine, which the store uses, too.
+ * For each heartbeat: `beat - - TIME`.
  *
  * @module
  */
@@ -20,13 +21,18 @@ const note = (what: string, lease: Lease) =>
   );
 
 await using store = await openStore(url);
-const beat = () => store.workers.heartbeat(processRecord(owner), Number(ttl));
+async function beat(): Promise<boolean> {
+  const sent = systemClock.now();
+  const { lapsed } = await store.workers.heartbeat(processRecord(owner), Number(ttl));
+  if (!lapsed) Deno.stdout.writeSync(encoder.encode(`beat - - ${sent}\n`));
+  return lapsed;
+}
 await beat();
 void (async () => {
   for (;;) {
     await systemClock.sleep(Number(ttl) / 5);
     // A worker whose heartbeat has lapsed stops, because its jobs may have been rescued.
-    if ((await beat()).lapsed) Deno.exit(3);
+    if (await beat()) Deno.exit(3);
     await store.jobs.rescue({ owner, limit: 100, maxRescues: 1_000 });
   }
 })();

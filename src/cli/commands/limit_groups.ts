@@ -2,7 +2,7 @@
 import { parseDuration } from "../../job/duration.ts";
 import { GROUP_EXPECTED, isGroup } from "../../job/group.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
-import { type GroupLimit, MAX_WEIGHT } from "../../store/port/groups.ts";
+import { type GroupLimit, parseWeight } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts } from "../../store/port/limits.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { recordAudit } from "../shared/audit.ts";
@@ -80,11 +80,4 @@ async function limitOf(
     ...(info.weight !== 1 && { weight: info.weight }),
     ...(info.endsInMs !== undefined && { forMs: info.endsInMs }),
   };
-}
-
-/** @throws {RangeError} if it isn't a weight */
-function parseWeight(text: string): number {
-  const weight = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (weight >= 1 && weight <= MAX_WEIGHT) return weight;
-  throw new RangeError(`expected a weight from 1 to ${MAX_WEIGHT}`);
 }

@@ -6,6 +6,7 @@
  */
 import type { AdminStore, Edit, Place } from "../admin/admin.ts";
 import type { AuditEvent } from "../admin/audit.ts";
+import { queuePlaces } from "./queue_places.ts";
 
 /** Most jobs that one step of the store changes. */
 const BATCH = 1_000;
@@ -62,17 +63,21 @@ export async function changeAll({ total, steps, record, progress, signal }: Chan
 }
 
 /**
- * Edits the jobs of a place in steps, earliest first; at most as many jobs as at the start. Jobs that arrive meanwhile stay, and
+ * Edits the jobs of a place in steps, earliest first; those of a queue group by group. At most as many jobs as at the start. Jobs that arrive meanwhile stay, and
  * jobs that fail again and return to the place don't make the change endless.
  */
 export async function* editSteps(
-  store: { readonly admin: Pick<AdminStore, "editSome"> },
+  store: { readonly admin: Pick<AdminStore, "editSome" | "groups"> },
   { place, edit, total }: { readonly place: Place; readonly edit: Edit; readonly total: number },
 ): AsyncGenerator<number> {
-  for (let left = total; left > 0;) {
-    const changed = await store.admin.editSome(place, edit, Math.min(BATCH, left));
-    if (changed === 0) return;
-    left -= changed;
-    yield changed;
+  let left = total;
+  const isWholeQueue = place.in === "queue" && place.group === undefined;
+  for (const one of isWholeQueue ? await queuePlaces(store.admin, place.queue) : [place]) {
+    while (left > 0) {
+      const changed = await store.admin.editSome(one, edit, Math.min(BATCH, left));
+      if (changed === 0) break;
+      left -= changed;
+      yield changed;
+    }
   }
 }

@@ -71,6 +71,17 @@ export interface GroupRequest {
   readonly limit?: number;
 }
 
+/**
+ * Parses a weight.
+ *
+ * @throws {RangeError} if it isn't a weight
+ */
+export function parseWeight(text: string): number {
+  const weight = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
+  if (weight >= 1 && weight <= MAX_WEIGHT) return weight;
+  throw new RangeError(`Invalid weight "${text.slice(0, 40)}": expected 1 to ${MAX_WEIGHT}`);
+}
+
 const SEPARATOR = "|";
 
 /** Returns the name under which adapters store the jobs of a group: `QUEUE|GROUP`. Names of queues have no `|`. */

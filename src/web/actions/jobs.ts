@@ -11,7 +11,7 @@ import type { JobRequest } from "../../job/payload.ts";
 import type { Edit, Entry, Place } from "../../store/admin/admin.ts";
 import { cancelEntries, cancelSteps } from "../../store/ops/cancel.ts";
 import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
-import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
+import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
 import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -71,7 +71,7 @@ export async function actOnJobs(
   if (!actionsIn(place).includes(action)) {
     throw new HttpError(422, `Action "${action}" isn't available for jobs in ${placeName(place)}`);
   }
-  const total = sizeOf(place, await services.store.admin.stats());
+  const total = await readSize(services.store.admin, place);
   const details = [
     isEmpty(filter) ? "" : `with ${describeFilter(filter)}`,
     to === undefined ? "" : `to queue ${to}`,

@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { formatDuration } from "../../job/duration.ts";
+import { formatDuration, parseDuration } from "../../job/duration.ts";
+import { type GroupLimit, parseWeight } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
+import { groupLimitText } from "../../text/groups.ts";
 import { limitText } from "../../text/limits.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
-import { checkQueue } from "../read/job_sets.ts";
+import { checkGroup, checkQueue } from "../read/job_sets.ts";
 import type { Services } from "../services.ts";
 import { recordAudit } from "./audit.ts";
 
@@ -49,6 +51,50 @@ export async function setLimit(
   const details = limitText(limit) || "off";
   await recordAudit(services, visitor, { action: "limit", queue, limit: details }, {
     target: pauseTarget(queue),
+    details,
+  });
+  return limit;
+}
+
+/** Texts of a form or request: `weight` such as `3`, `for` such as `30d`. Empty ones set nothing. */
+export interface GroupLimitTexts {
+  readonly running: string;
+  readonly starts: string;
+  readonly weight: string;
+  readonly for: string;
+}
+
+/**
+ * Sets the limit of a group of a queue, or without a name that of each group without a separate one. Empty texts remove it.
+ *
+ * @throws {HttpError} if a text is invalid
+ */
+export async function setGroupLimit(
+  services: Services,
+  visitor: Visitor,
+  { queue, group }: { readonly queue: string; readonly group: string | undefined },
+  texts: GroupLimitTexts,
+): Promise<GroupLimit> {
+  checkQueue(queue);
+  if (group !== undefined) checkGroup(group);
+  const running = parseField("running", texts.running, parseRunning);
+  const starts = parseField("starts", texts.starts, parseStarts);
+  const weight = parseField("weight", texts.weight, parseWeight);
+  const forMs = parseField("for", texts.for, parseDuration);
+  if (group === undefined && (weight ?? forMs) !== undefined) {
+    throw new HttpError(422, "A weight or an end belongs to one group", weight === undefined ? "for" : "weight");
+  }
+  const limit: GroupLimit = {
+    ...(running !== undefined && { running }),
+    ...(starts !== undefined && { starts }),
+    ...(weight !== undefined && { weight }),
+    ...(forMs !== undefined && { forMs }),
+  };
+  await services.store.admin.limitGroup(queue, group, limit);
+  const details = groupLimitText(limit) || "off";
+  const target = `queue:${queue} ${group === undefined ? "each group" : `group ${group}`}`;
+  await recordAudit(services, visitor, { action: "limit", queue, group: group ?? "each", limit: details }, {
+    target,
     details,
   });
   return limit;

@@ -13,6 +13,7 @@ import { jobRoutes } from "./jobs.ts";
 import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
 import { pushRoutes } from "./push.ts";
+import { groupRoutes } from "./groups.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
 
@@ -44,7 +45,15 @@ const API_PATH = "/api/v1";
 
 /** Adds the API's routes and its OpenAPI document. */
 export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
-  const routes = [...jobRoutes, ...pushRoutes, ...jobActionRoutes, ...stateRoutes, ...stepRoutes, ...cronRoutes];
+  const routes = [
+    ...jobRoutes,
+    ...pushRoutes,
+    ...jobActionRoutes,
+    ...stateRoutes,
+    ...groupRoutes,
+    ...stepRoutes,
+    ...cronRoutes,
+  ];
   for (const { method, path, query = {}, body, run } of routes) {
     app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       allowParameters(c, Object.keys(query));

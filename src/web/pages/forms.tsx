@@ -16,7 +16,7 @@ import { cookieOptions, logOut } from "../auth/login.tsx";
 import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
 import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../actions/workers.ts";
 import type { Place } from "../../store/admin/admin.ts";
-import { placeName, sizeOf } from "../../store/ops/job_sets.ts";
+import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { localPath } from "../read/paging.ts";
 import { countMatching } from "../read/scan.ts";
@@ -210,7 +210,7 @@ function labelOf({ action, place, queue }: Question, count: string): string {
 
 /** Counts the jobs of an action on all; with a filter, as many as it can count in {@linkcode COUNT_MS}. */
 async function countAll(services: Services, { place, filter }: Question): Promise<string> {
-  if (isEmpty(filter)) return jobs(sizeOf(place, await services.store.admin.stats()));
+  if (isEmpty(filter)) return jobs(await readSize(services.store.admin, place));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
   return whole ? jobs(count) : `at least ${jobs(count)}`;
 }

@@ -8,15 +8,17 @@ import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { GroupPage } from "../../store/port/groups.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { limitText } from "../../text/limits.ts";
 import { setLimit } from "../actions/queues.ts";
 import { formOf } from "../http/forms.ts";
-import { checkQueue } from "../read/job_sets.ts";
+import { checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { Groups } from "./groups.tsx";
 import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { LimitBadge, pausedFor, QueueActions } from "./queues.tsx";
@@ -51,26 +53,25 @@ export function queueRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/queues/:name/limit", (c) => c.redirect(services.prefix + queuePath(checkQueue(c.req.param("name"))), 303));
 }
 
-function queuePath(name: string): string {
-  return `/queues/${encodeURIComponent(name)}`;
-}
-
 async function show(services: Services, c: Context<WebEnv>, name: string, texts?: LimitTexts): Promise<Response> {
-  const [shared, list, workers] = await Promise.all([
+  const cursor = c.req.query("groups");
+  const [shared, list, workers, groups] = await Promise.all([
     viewOf(services, c),
     listOf(services, c, { in: "queue", queue: name }),
     services.store.workers.list(),
+    services.store.admin.groups(name, cursor ? { cursor } : {}),
   ]);
   const view = texts === undefined ? shared : { ...shared, here: queuePath(name) };
   const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
   const fetching = workers.filter((worker) => worker.alive && worker.queues.includes(name));
   const status = texts === undefined && list.errors === undefined ? 200 : 422;
-  return html(services, c, <QueuePage {...{ view, queue, fetching, list, texts }} />, status);
+  return html(services, c, <QueuePage {...{ view, queue, groups, fetching, list, texts }} />, status);
 }
 
-function QueuePage({ view, queue, fetching, list, texts }: {
+function QueuePage({ view, queue, groups, fetching, list, texts }: {
   readonly view: View;
   readonly queue: QueueInfo;
+  readonly groups: GroupPage;
   /** The online workers that fetch from the queue. */
   readonly fetching: readonly WorkerInfo[];
   readonly list: JobList;
@@ -97,6 +98,7 @@ function QueuePage({ view, queue, fetching, list, texts }: {
         {view.canAct && <QueueActions view={view} queue={queue} />}
       </div>
       {view.canAct && <LimitForm view={view} queue={queue} texts={texts} />}
+      <Groups view={view} queue={queue.name} page={groups} />
       <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
     </Layout>
   );

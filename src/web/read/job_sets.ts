@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isGroup, MAX_GROUP_BYTES } from "../../job/group.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
@@ -18,11 +19,14 @@ export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
  */
 export function parsePlace(name: string): Place {
   const place = readPlace(name);
-  if (place?.in === "queue") checkQueue(place.queue);
+  if (place?.in === "queue") {
+    checkQueue(place.queue);
+    if (place.group !== undefined) checkGroup(place.group);
+  }
   if (place !== undefined) return place;
   throw new HttpError(
     400,
-    `Unknown place "${name.slice(0, 80)}"; expected scheduled, retry, dead, running or queue:NAME`,
+    `Unknown place "${name.slice(0, 80)}"; expected scheduled, retry, dead, running, queue:NAME or queue:NAME|GROUP`,
   );
 }
 
@@ -36,11 +40,28 @@ export function checkQueue(name: string): string {
   throw new HttpError(400, `Invalid queue name "${name.slice(0, 80)}"; expected letters, digits and _ : . -`);
 }
 
+/**
+ * Returns the name of a group.
+ *
+ * @throws {HttpError} if it is invalid
+ */
+export function checkGroup(name: string): string {
+  if (isGroup(name as unknown)) return name;
+  const shown = name.slice(0, 80);
+  throw new HttpError(400, `Invalid group "${shown}"; expected a text of 1 to ${MAX_GROUP_BYTES} bytes`, "group");
+}
+
+/** Returns the path of the page of a queue, or of a group in it. */
+export function queuePath(queue: string, group?: string): string {
+  const path = `/queues/${encodeURIComponent(queue)}`;
+  return group === undefined ? path : `${path}/groups/${encodeURIComponent(group)}`;
+}
+
 /** Returns the path of the page that lists a place. */
 export function placePath(place: Place): string {
   switch (place.in) {
     case "queue":
-      return `/queues/${encodeURIComponent(place.queue)}`;
+      return queuePath(place.queue, place.group);
     case "leased":
       return "/running";
     case "retry":

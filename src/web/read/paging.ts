@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { sizeOf } from "../../store/ops/job_sets.ts";
+import { readSize } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Place } from "../../store/admin/admin.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -82,12 +82,12 @@ export async function listOf(
     if (!(error instanceof HttpError) || error.field === undefined) throw error;
     const errors = { [error.field]: error.message };
     const shown = { place, path, filter: filterTexts(params), ...orderOf(params, place), errors };
-    const size = sizeOf(place, await services.store.admin.stats());
+    const size = await readSize(services.store.admin, place);
     return { ...shown, rows: [], size, cursor: undefined, next: undefined, looked: 0 };
   }
-  const [found, stats] = await Promise.all([
+  const [found, size] = await Promise.all([
     scan(services, { place, ...request, budgetMs: BUDGET_MS }),
-    services.store.admin.stats(),
+    readSize(services.store.admin, place),
   ]);
   return {
     ...request,
@@ -97,7 +97,7 @@ export async function listOf(
       weigh: payloadLength,
       map: (entry) => viewEntry(entry, services.mask),
     }),
-    size: sizeOf(place, stats),
+    size,
     next: found.next,
     looked: found.looked,
   };

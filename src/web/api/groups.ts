@@ -1,0 +1,71 @@
+/**
+ * The API's routes about groups of queues.
+ *
+ * @module
+ */
+import { setGroupLimit } from "../actions/queues.ts";
+import { checkQueue } from "../read/job_sets.ts";
+import { pageOf } from "../read/paging.ts";
+import { allowFields, objectOf, textIn } from "./json.ts";
+import type { ApiRoute } from "./routes.ts";
+
+/** The routes. */
+export const groupRoutes: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "/queues/{name}/groups",
+    about: "Lists the groups of a queue by name, with their queued and running jobs, limit and weight",
+    query: { cursor: "next of the page before", limit: "1 to 1000; default 50" },
+    answer: {
+      type: "object",
+      properties: {
+        groups: { type: "array", items: { type: "object" } },
+        each: { type: "object", description: "the limit of each group without a separate one; absent without one" },
+        ungrouped: { type: "integer", description: "queued jobs without a group" },
+        next: { type: "string", description: "cursor of the next page; absent on the last" },
+      },
+    },
+    run: async (c, services) => {
+      const value = await services.store.admin.groups(checkQueue(c.req.param("name") ?? ""), pageOf(c));
+      return { value: { ...value } };
+    },
+  },
+  {
+    method: "POST",
+    path: "/queues/{name}/groups/limit",
+    about: "Sets the limit of a group of a queue, or of each group; without any limit, removes it",
+    body: {
+      type: "object",
+      properties: {
+        group: { type: "string", description: "default: each group without a separate limit" },
+        running: { type: "integer", description: "the most jobs of a group that run at the same time" },
+        starts: { type: "string", description: "the most jobs of a group that start per period, such as 100/1m" },
+        weight: { type: "integer", description: "share in relation to other groups; only for one group" },
+        for: { type: "string", description: "30s, 10m, 2h, 30d; default: until it is changed; only for one group" },
+      },
+    },
+    answer: {
+      type: "object",
+      properties: {
+        queue: { type: "string" },
+        group: { type: "string" },
+        running: { type: "integer" },
+        starts: { type: "object" },
+      },
+    },
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
+      allowFields(body, ["group", "running", "starts", "weight", "for"]);
+      const queue = checkQueue(c.req.param("name") ?? "");
+      const group = textIn(body, "group");
+      const numberIn = (name: string) => body[name] === undefined ? "" : JSON.stringify(body[name]);
+      const texts = {
+        running: numberIn("running"),
+        starts: textIn(body, "starts") ?? "",
+        weight: numberIn("weight"),
+        for: textIn(body, "for") ?? "",
+      };
+      return { value: { queue, group, ...await setGroupLimit(services, c.get("visitor"), { queue, group }, texts) } };
+    },
+  },
+];

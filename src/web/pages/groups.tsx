@@ -1,0 +1,207 @@
+/**
+ * The groups of a queue on its page, and `/queues/NAME/groups/GROUP`: a group, its limit, and its jobs.
+ *
+ * @module
+ */
+import type { Context, Hono } from "hono";
+import { formatDuration } from "../../job/duration.ts";
+import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
+import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
+import { number } from "../../text/format.ts";
+import { groupHeldText, groupLimitText } from "../../text/groups.ts";
+import { type GroupLimitTexts, setGroupLimit } from "../actions/queues.ts";
+import { formOf } from "../http/forms.ts";
+import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
+import { type JobList, listOf } from "../read/paging.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { JobListView } from "./job_table.tsx";
+import { Layout } from "./layout.tsx";
+import { back, html, viewOf } from "./responses.tsx";
+import { num, TableHead } from "./table.tsx";
+import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
+
+/** A refused form: its texts and errors. */
+type Refused = GroupLimitTexts & { readonly errors: FieldErrors };
+
+/** Adds the page of a group, and the forms for the limit of a group and of each group. */
+export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
+  const page = "/queues/:name/groups/:group";
+  app.get(page, (c) => show(services, c));
+  app.post(`${page}/limit`, async (c) => {
+    const [queue, group] = namesOf(c);
+    const form = await formOf(c, services);
+    const text = (name: string) => form.get(name) ?? "";
+    const texts = { running: text("running"), starts: text("starts"), weight: text("weight"), for: text("for") };
+    try {
+      const limit = groupLimitText(await setGroupLimit(services, c.get("visitor"), { queue, group }, texts));
+      const told = limit ? `Group ${group} is limited: ${limit}.` : `Group ${group} has no separate limit.`;
+      return await back(services, c, { kind: "ok", text: told }, queuePath(queue, group));
+    } catch (error) {
+      const names = { running: "running", starts: "starts", weight: "weight", for: "for" };
+      return await show(services, c, { ...texts, errors: fieldErrors(error, names) });
+    }
+  });
+  // The address of a refused form: a reload shows the page with the form open.
+  app.get(`${page}/limit`, (c) => c.redirect(services.prefix + queuePath(...namesOf(c)), 303));
+}
+
+function namesOf(c: Context<WebEnv>): [queue: string, group: string] {
+  return [checkQueue(c.req.param("name") ?? ""), checkGroup(c.req.param("group") ?? "")];
+}
+
+async function show(services: Services, c: Context<WebEnv>, refused?: Refused): Promise<Response> {
+  const [queue, name] = namesOf(c);
+  const [shared, list, { groups: [group] }] = await Promise.all([
+    viewOf(services, c),
+    listOf(services, c, { in: "queue", queue, group: name }),
+    services.store.admin.groups(queue, { group: name }),
+  ]);
+  const view = refused === undefined ? shared : { ...shared, here: queuePath(queue, name) };
+  const status = refused === undefined && list.errors === undefined ? 200 : 422;
+  return html(services, c, <GroupPageView {...{ view, queue, group: group!, list, refused }} />, status);
+}
+
+function GroupPageView({ view, queue, group, list, refused }: {
+  readonly view: View;
+  readonly queue: string;
+  readonly group: GroupInfo;
+  readonly list: JobList;
+  readonly refused: Refused | undefined;
+}) {
+  const held = groupHeldText(group);
+  return (
+    <Layout view={view} title={`Group ${group.name} of queue ${queue}`}>
+      <div class="heading">
+        <a class="crumb" href={link(view, "/queues")}>Queues</a>
+        <a class="crumb" href={link(view, queuePath(queue))}>{queue}</a>
+        <h1>{group.name}</h1>
+        {held !== "" && <span class="badge warn">{held}</span>}
+        <span class="note">
+          {jobs(group.size)}, {number(group.running)} running
+        </span>
+        <span class="grow"></span>
+        {view.canAct && group.size > 0 && (
+          <ActionButton
+            view={view}
+            path="/jobs/act"
+            fields={{ in: `queue:${queue}|${group.name}`, do: "delete", scope: "all" }}
+            label="Clear"
+            title={`Clear group ${group.name}`}
+            kind="danger"
+          />
+        )}
+      </div>
+      {view.canAct && <LimitForm {...{ view, queue, group, refused }} />}
+      <JobListView view={view} list={list} nothing={<Empty title="No queued jobs in this group." />} />
+    </Layout>
+  );
+}
+
+/** The form for the separate limit of a group; open after an error, with the texts that were typed. */
+function LimitForm({ view, queue, group, refused }: {
+  readonly view: View;
+  readonly queue: string;
+  readonly group: GroupInfo;
+  readonly refused: Refused | undefined;
+}) {
+  const { isOwn, limit, weight, endsInMs } = group;
+  const own = isOwn ? limit : undefined;
+  const current = limitOf(group);
+  const texts = refused ?? {
+    running: own?.running === undefined ? "" : String(own.running),
+    starts: own?.starts === undefined ? "" : formatStarts(own.starts),
+    weight: isOwn && weight !== 1 ? String(weight) : "",
+    for: isOwn && endsInMs !== undefined ? formatDuration(endsInMs) : "",
+    errors: {},
+  };
+  const { errors } = texts;
+  return (
+    <details class="limit" open={refused !== undefined}>
+      <summary>{current === "" ? "Set a limit" : `Limit: ${current}${isOwn ? "" : ", as of each group"}`}</summary>
+      <FormProblem errors={errors} />
+      <form method="post" action={link(view, `${queuePath(queue, group.name)}/limit`)}>
+        <Hidden view={view} />
+        <Field
+          label="Max concurrent"
+          name="running"
+          value={texts.running}
+          help="Running at the same time, across all workers."
+          errors={errors}
+          attributes={{ type: "number", min: "1", max: String(MAX_RUNNING), placeholder: "no limit" }}
+        />
+        <Field
+          label="Rate limit"
+          name="starts"
+          value={texts.starts}
+          help="Starts per period, such as 100/1m."
+          errors={errors}
+          attributes={{ placeholder: "no limit" }}
+        />
+        <Field
+          label="Weight"
+          name="weight"
+          value={texts.weight}
+          help="Share of the queue in relation to other groups."
+          errors={errors}
+          attributes={{ type: "number", min: "1", max: String(MAX_WEIGHT), placeholder: "1" }}
+        />
+        <Field
+          label="Ends after"
+          name="for"
+          value={texts.for}
+          help="Such as 2h or 30d. Empty: until it is changed. Without any limit, that of each group applies."
+          errors={errors}
+          attributes={{ placeholder: "never" }}
+        />
+        <button type="submit">Save limit</button>
+      </form>
+    </details>
+  );
+}
+
+function limitOf({ limit, weight, endsInMs }: GroupInfo): string {
+  return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
+}
+
+/** The groups of a queue; nothing if it has none. */
+export function Groups(
+  { view, queue, page }: { readonly view: View; readonly queue: string; readonly page: GroupPage },
+) {
+  if (page.groups.length === 0) return null;
+  const each = page.each === undefined ? "" : groupLimitText(page.each);
+  return (
+    <section class="groups">
+      <h2>Groups</h2>
+      {each !== "" && <p class="note">Limit of each group: {each}.</p>}
+      <div id="groups" data-live>
+        <table class="list">
+          <TableHead columns={["Group", num("Jobs"), num("Running"), num("Weight"), "Limit"]} />
+          <tbody>
+            {page.groups.map((group) => (
+              <tr>
+                <td data-label="Group">
+                  <a class="class" href={link(view, queuePath(queue, group.name))}>{group.name}</a>
+                </td>
+                <td class="num" data-label="Jobs">{number(group.size)}</td>
+                <td class="num" data-label="Running">{number(group.running)}</td>
+                <td class="num" data-label="Weight">{group.weight}</td>
+                <td data-label="Limit">
+                  {groupHeldText(group) === ""
+                    ? limitOf({ ...group, weight: 1 })
+                    : <span class="badge warn">{groupHeldText(group)}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {page.next !== undefined && (
+        <p>
+          <a href={link(view, queuePath(queue), { groups: page.next })}>More groups</a>
+        </p>
+      )}
+      <h2>Jobs without a group</h2>
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+/** Groups of a queue on pages and in the API. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { onBothStores } from "./site.ts";
+
+/** Pushes five jobs of the group `a/b`, one of `other` and one without a group. */
+async function fill(store: Store): Promise<void> {
+  const client = new Client({ store, onUnregistered: () => {} });
+  for (let n = 0; n < 5; n++) await client.push("Export", [n], { group: "a/b" });
+  await client.push("Export", [5], { group: "other" });
+  await client.push("Export", [6]);
+}
+
+onBothStores("a queue's page lists its groups, and a group's page its jobs", async ({ store, visitor }) => {
+  await fill(store);
+  await store.admin.limitGroup("default", undefined, { running: 2 });
+  const someone = visitor();
+  const page = (await someone.visit("/queues/default")).text;
+  assertStringIncludes(page, "Limit of each group: 2 at once.");
+  assertMatch(page, /href="\/queues\/default\/groups\/a%2Fb[^"]*">a\/b</);
+  const group = (await someone.visit("/queues/default/groups/a%2Fb")).text;
+  assertStringIncludes(group, "5 jobs, 0 running");
+  assertStringIncludes(group, "Limit: 2 at once, as of each group");
+  assertEquals((await someone.visit(`/queues/default/groups/${"x".repeat(300)}`)).status, 400);
+});
+
+onBothStores("a group is limited by its page's form and over the API", async ({ store, visitor }) => {
+  await fill(store);
+  const someone = visitor();
+  const path = "/queues/default/groups/a%2Fb";
+  const empty = { running: "", starts: "", weight: "", for: "" };
+  const set = await someone.submit(`${path}/limit`, { ...empty, running: "3", weight: "2", for: "2h" }, path);
+  assertStringIncludes(set.text, "Group a/b is limited: 3 at once, weight 2, for 2h.");
+  assertEquals((await someone.submit(`${path}/limit`, { ...empty, weight: "0" }, path)).status, 422);
+  const { groups: [group] } = await store.admin.groups("default", { group: "a/b" });
+  assertEquals([group!.isOwn, group!.weight, group!.limit?.running], [true, 2, 3]);
+  assertStringIncludes((await someone.submit(`${path}/limit`, empty, path)).text, "has no separate limit");
+
+  const limit = "/queues/default/groups/limit";
+  const answer = await someone.api("POST", limit, { running: 2, starts: "10/1m" });
+  assertEquals(answer.value, { queue: "default", running: 2, starts: { count: 10, perMs: 60_000 } });
+  for (
+    const wrong of [{ weight: 2 }, { group: "" }, { group: "a", weight: 0 }, { group: "a", for: "soon" }, { x: 1 }]
+  ) {
+    const { status } = await someone.api("POST", limit, wrong);
+    assertEquals(status >= 400 && status < 500, true, JSON.stringify(wrong));
+  }
+  const { value } = await someone.api("GET", "/queues/default/groups");
+  const { groups, ungrouped, each } = value as {
+    groups: { name: string; size: number }[];
+    ungrouped: number;
+    each: unknown;
+  };
+  assertEquals(groups.map(({ name, size }) => [name, size]), [["a/b", 5], ["other", 1]]);
+  assertEquals([ungrouped, each], [1, { running: 2, starts: { count: 10, perMs: 60_000 } }]);
+});
+
+onBothStores("a group is cleared without the others, and a queue with its groups", async ({ store, visitor }) => {
+  await fill(store);
+  const someone = visitor();
+  const act = { in: "queue:default|a/b", do: "delete", scope: "all" };
+  const asked = await someone.submit("/jobs/act", act, "/queues/default/groups/a%2Fb");
+  assertStringIncludes(asked.text, "Delete 5 jobs in queue:default|a/b?");
+  await someone.submit("/jobs/act", { ...act, confirmed: "yes" }, "/queues/default/groups/a%2Fb");
+  assertEquals((await store.admin.stats()).enqueued, 2);
+  await someone.submit("/jobs/act", { ...act, in: "queue:default", confirmed: "yes" }, "/queues");
+  assertEquals((await store.admin.stats()).enqueued, 0);
+});
