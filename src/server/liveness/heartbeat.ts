@@ -103,7 +103,7 @@ export class Heartbeat implements Component {
     // Stopped during the first heartbeat: another one would register the worker again.
     if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
-    if (this.#options.storeUrl === "sqlite::memory:") {
+    if (this.#options.storeUrl.startsWith("sqlite::memory:")) {
       this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
     } else {
       await this.#startThread();

@@ -10,11 +10,15 @@ export interface SqliteAddress {
   /** A file, or `:memory:`. */
   readonly path: string;
   readonly durability?: "full" | "normal";
+  /** The name of a store in memory that all of this process share. */
+  readonly memory?: string;
 }
+
+const MEMORY = ":memory:";
 
 /**
  * `sqlite:jobs.db` (relative), `sqlite:/var/lib/jobs.db`, `sqlite:///var/lib/jobs.db`, `sqlite:~/jobs.db`,
- * `sqlite::memory:`; each optionally followed by `?durability=normal`.
+ * `sqlite::memory:`, `sqlite::memory:NAME`; each optionally followed by `?durability=normal`.
  *
  * @param home the folder that `~/` stands for
  * @throws {StoreError} `wrong`, with the invalid part
@@ -33,6 +37,8 @@ export function parseAddress(url: string, home: string | undefined): SqliteAddre
   if (durability !== null && durability !== "full" && durability !== "normal") {
     throw new StoreError("wrong", `Invalid store "${url}": durability "${durability}", expected full or normal`);
   }
+  const memory = path.startsWith(MEMORY) ? path.slice(MEMORY.length) : "";
+  if (memory !== "") return { path: MEMORY, memory, ...(durability !== null && { durability }) };
   return { path, ...(durability !== null && { durability }) };
 }
 

@@ -16,6 +16,10 @@ Deno.test("parseAddress reads each form of an address", () => {
   ) assertEquals(parseAddress(url, "/home/me"), { path }, url);
 });
 
+Deno.test("parseAddress reads the name of a store in memory", () => {
+  assertEquals(parseAddress("sqlite::memory:orders", undefined), { path: ":memory:", memory: "orders" });
+});
+
 Deno.test("parseAddress reads the durability", () => {
   assertEquals(parseAddress("sqlite:a.db?durability=normal", undefined), { path: "a.db", durability: "normal" });
   assertEquals(parseAddress("sqlite:///a.db?durability=full", undefined), { path: "/a.db", durability: "full" });

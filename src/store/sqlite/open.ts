@@ -7,11 +7,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../admin/store.ts";
 import type { StoreOptions } from "../open.ts";
-import { parseAddress } from "./address.ts";
+import { parseAddress, type SqliteAddress } from "./address.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
+import { joinMemory } from "./named_memory.ts";
 import { watchWal } from "./wal_watcher.ts";
 import { BusyRetry } from "./busy_retry.ts";
 import { FileGuard } from "./file_guard.ts";
@@ -28,7 +29,12 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
  * @throws {StoreError} if the file can't be opened or isn't a store
  */
 export async function openSqlite(url: string, options: StoreOptions): Promise<Store> {
-  const { path, durability } = parseAddress(url, Deno.env.get("HOME"));
+  const address = parseAddress(url, Deno.env.get("HOME"));
+  if (address.memory === undefined) return await openAt(url, address, options);
+  return await joinMemory(address.memory, () => openAt(url, address, options));
+}
+
+async function openAt(url: string, { path, durability }: SqliteAddress, options: StoreOptions): Promise<Store> {
   const busyRetry = new BusyRetry({
     path,
     clock: systemClock,
