@@ -204,6 +204,17 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
   assertEquals([api.jobs, api.finished.state], [[], "failed"]);
   assertEquals((await someone.api("GET", "/classes")).value.classes[0].run.p50, 1_234);
   assertEquals((await someone.api("GET", "/finished?limit=2")).value.jobs.length, 2);
+  await record("e4", { class: "Reports", state: "done", ended_at: 1, payload: { class: "Reports", tags: ["night"] } });
+  const found = async (query: string) =>
+    (await someone.api("GET", `/finished?${query}`)).value.jobs.map(({ jid }: { jid: string }) => jid);
+  assertEquals(await found("class=Reports"), ["e4"]);
+  assertEquals(await found("error=typeerror"), ["e2"]);
+  assertEquals(await found("error=typeerror*luck&class=Report&newer=1h"), ["e2"]);
+  assertEquals(await found("tag=night"), ["e4"]);
+  assertEquals(await found("older=1d"), ["e4"]);
+  assertEquals(await found("newer=1d&class=Report&state=succeeded"), ["e1"]);
+  const refused = await someone.api("GET", "/finished?older=soon");
+  assertEquals([refused.status, refused.value.error.field], [422, "older"]);
 });
 
 onBothStores("A cursor that no list gave is refused in one line; an empty one is none", async ({ store, visitor }) => {

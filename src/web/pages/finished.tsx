@@ -24,7 +24,7 @@ import { num, TableHead } from "./table.tsx";
 
 /** The final states of jobs. */
 const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
-const FIELDS = (["class", "queue"] as const).map((name) => ({
+const FIELDS = (["class", "queue", "error", "tag", "older", "newer"] as const).map((name) => ({
   ...FINISHED_FILTERS[name],
   name,
   list: name === "queue" ? "queue-names" : undefined,

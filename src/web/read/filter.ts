@@ -79,7 +79,15 @@ export function filterTexts(params: URLSearchParams): Filter {
   );
 }
 
-function ageMs(filter: Filter, name: "older" | "newer"): number | undefined {
+/**
+ * Returns the milliseconds of an age; undefined if it is not set.
+ *
+ * @throws {HttpError} if it is invalid
+ */
+export function ageMs(
+  filter: { readonly older?: string | undefined; readonly newer?: string | undefined },
+  name: "older" | "newer",
+): number | undefined {
   const text = filter[name];
   if (text === undefined) return undefined;
   try {
@@ -128,7 +136,8 @@ export function matcher(filter: Filter, mask: Mask, now: number): (entry: Entry)
   };
 }
 
-function matchesError(shown: string, error: string): boolean {
+/** Returns whether an error's text contains a pattern. Both are in lower case. */
+export function matchesError(shown: string, error: string): boolean {
   return matchesPattern(shown, `*${error}*`);
 }
 

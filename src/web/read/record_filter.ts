@@ -6,13 +6,13 @@
  */
 import type { Context } from "hono";
 import type { Services } from "../services.ts";
-import { matchesPattern } from "./filter.ts";
+import { ageMs, FILTERS, matchesPattern } from "./filter.ts";
 import { pageOf } from "./paging.ts";
 
 /** A filter, as pages and the API describe it. */
 export interface RecordFilterText {
   readonly label: string;
-  readonly example: string;
+  readonly example?: string;
   /** The API's description. */
   readonly about: string;
 }
@@ -22,6 +22,10 @@ export const FINISHED_FILTERS = {
   state: { label: "Status", example: "failed", about: "succeeded, failed, dead, cancelled or expired" },
   class: { label: "Class", example: "ImportFile, or Import*", about: "the class, exactly; * stands for any text" },
   queue: { label: "Queue", example: "default", about: "the queue, exactly; * stands for any text" },
+  error: FILTERS.error,
+  tag: FILTERS.tag,
+  older: { ...FILTERS.older, about: "at least this long since it ended: 30s, 10m, 2h, 1d" },
+  newer: { ...FILTERS.newer, about: "at most this long since it ended: 30s, 10m, 2h, 1d" },
 } as const satisfies Record<string, RecordFilterText>;
 
 /** The filters of audit entries, by their names in URLs. */

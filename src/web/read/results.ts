@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { ageMs, matchesError } from "./filter.ts";
 import { pageOf } from "./paging.ts";
 import { FINISHED_FILTERS, matchesRecord, readRecords, type RecordFilter, recordFilterOf } from "./record_filter.ts";
 import { lastLines, MAX_PARSED_CHARS } from "./job_view.ts";
@@ -27,7 +28,7 @@ export interface FinishedList {
 export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
   const text = (c.req.query("q") ?? "").trim().slice(0, 500);
   const filter = recordFilterOf(c, FINISHED_FILTERS);
-  const matches = (row: EndedJob) => matchesRecord(filter, (name) => valueOf(row, name));
+  const matches = recordMatcher(filter, services.clock.now());
   if (text !== "") {
     const found = await showAll(await services.store.results.search(text, pageOf(c).limit), services);
     // The store searches unmasked text. Without this, a search could reveal a masked value.
@@ -44,8 +45,29 @@ export async function endedOf(services: Services, c: Context<WebEnv>): Promise<F
   return { rows, text, filter, cursor: pageOf(c).cursor, next, looked };
 }
 
-function valueOf(row: EndedJob, name: keyof typeof FINISHED_FILTERS): string {
-  return name === "state" ? endedState(String(row.state)) : String(row[name]);
+/** Returns a test for results at the time `now`. */
+function recordMatcher(
+  { error, tag, older, newer, ...exact }: RecordFilter<keyof typeof FINISHED_FILTERS>,
+  now: number,
+): (row: EndedJob) => boolean {
+  const olderMs = ageMs({ older }, "older");
+  const newerMs = ageMs({ newer }, "newer");
+  return (row) => {
+    if (!matchesRecord(exact, (name) => name === "state" ? endedState(String(row.state)) : String(row[name]))) {
+      return false;
+    }
+    if (error !== undefined && (row.error === undefined || !matchesError(errorOf(row.error), error.toLowerCase()))) {
+      return false;
+    }
+    const tags: unknown = row.payload?.["tags"];
+    if (tag !== undefined && !(Array.isArray(tags) && tags.includes(tag))) return false;
+    const age = now - row.ended_at;
+    return (olderMs === undefined || age >= olderMs) && (newerMs === undefined || age <= newerMs);
+  };
+}
+
+function errorOf({ class: name, message }: NonNullable<EndedJob["error"]>): string {
+  return `${name}: ${message}`.toLowerCase();
 }
 
 /** The latest results, for statistics. */
