@@ -1,5 +1,5 @@
 /**
- * A web shop: a worker with its dashboard in one program. Run it with `deno run -A examples/shop/main.ts`, and open the
+ * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with `deno run -A examples/shop/main.ts`, and open the
  * address that it prints. Arguments: the store (default: one in memory), and how many newsletters to send.
  */
 import { startServer } from "@jobs/jobs";
@@ -36,6 +36,13 @@ const results = await client.pushBulk(
 );
 console.log(`Stored ${results.filter(({ jid }) => jid !== undefined).length} newsletters`);
 console.log("Stock:", (await client.result(stock!))?.result);
+
+// Other programs push over HTTP.
+for (const [command, file] of [["node", "producer.mjs"], ["python3", "producer.py"]] as const) {
+  const args = [new URL(file, import.meta.url).pathname, server.url!];
+  await new Deno.Command(command, { args, stdout: "inherit", stderr: "inherit" }).output()
+    .catch((error) => console.log(`${file} not run: ${error.message}`));
+}
 
 // A program that only works would wait for `server.finished`; the demo ends when everything is done.
 if (Deno.args.length > 1) {
