@@ -27,6 +27,8 @@ Deno.test("an order is charged despite outages, and its receipt is sent once", a
 
 for (const kind of ["sqlite", "redis"] as const) {
   Deno.test(`the example shop runs by one command, on ${kind}`, async () => {
+    requireTool("node");
+    requireTool("python3");
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const root = new URL("../../", import.meta.url).pathname;
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

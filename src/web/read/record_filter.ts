@@ -6,7 +6,7 @@
  */
 import type { Context } from "hono";
 import type { Services } from "../services.ts";
-import { ageMs, FILTERS, matchesPattern } from "./filter.ts";
+import { FILTERS, matchesPattern } from "./filter.ts";
 import { pageOf } from "./paging.ts";
 
 /** A filter, as pages and the API describe it. */
