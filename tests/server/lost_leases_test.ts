@@ -25,7 +25,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   // The other worker is still performing it, so that its outcome does not reveal the loss.
   await bench.noted(`LeaseLost ${jid}`);
   await frozen.logged(LOST, { count: 1, jids: jid });
-  await frozen.logged("Finished after losing its lease: result ignored, it runs again elsewhere", { jid });
+  await frozen.logged("Finished after losing its lease: result ignored, the job runs again", { jid });
 
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   await other.logged("Done", { jid });

@@ -1,17 +1,45 @@
 /**
- * Adds the end of an attempt to the counts of its batch.
+ * Counts members of batches: at the start of a job that no counter counts yet, and at the end of an attempt.
  *
  * @module
  */
 import { countedAs, type MemberEnd, membershipOf } from "../../job/batch.ts";
-import type { Job } from "../../job/job.ts";
-import type { Outcome } from "../../store/port/jobs.ts";
+import { type Job, parsePayload } from "../../job/job.ts";
+import type { Log } from "../../log/log.ts";
+import type { BatchStore } from "../../store/port/batches.ts";
+import type { Lease, Outcome } from "../../store/port/jobs.ts";
+
+/** The services that counting a member needs. */
+export interface MemberServices {
+  readonly batches: Pick<BatchStore, "admit">;
+  /** The ID of the worker. */
+  readonly owner: string;
+  readonly log: Log;
+}
 
 /**
- * Adds to an outcome how the job's batch counts it from then on. A job without a batch keeps its outcome, and so does one
- * that runs again: release, retry and snooze don't end it.
+ * Counts a member that another producer pushed without counting it. Returns the job as the store has it then; the given
+ * job if nothing was counted.
+ */
+export function countMember(lease: Lease, job: Job, { batches, owner, log }: MemberServices): Job | Promise<Job> {
+  const batch = membershipOf(job.payload);
+  if (batch === undefined || batch.counted !== undefined) return job;
+  const fields = { jid: job.jid, batch: batch.id };
+  return batches.admit({ owner, token: lease.token, jid: job.jid }, batch.id).then((payload) => {
+    if (payload !== undefined) return parsePayload(payload)!;
+    log.warn("Not counted: its batch is closed, or doesn't exist", fields);
+    return job;
+  }, (error) => {
+    log.warn("Not counted: its batch could not be reached", { ...fields, error: error.message });
+    return job;
+  });
+}
+
+/**
+ * Adds to an outcome the counter of its batch that counts the job from then on. A job without a batch keeps its outcome, and
+ * so does a job that runs again: release, retry and snooze don't end it.
  *
- * @param acknowledged how a job ends that is acknowledged
+ * @param acknowledged the counter for an acknowledged job
  * @param result returns the result of a flow's node, as JSON
  */
 export function withBatch<Any extends Outcome>(

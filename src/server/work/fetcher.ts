@@ -1,12 +1,12 @@
 /**
- * The fetcher: takes leases from the store in batches, and fills the buffer that processors are served from
+ * The fetcher: takes leases from the store in batches, and adds them to the buffer from which processors take jobs
  * (`lease_buffer.ts`).
  *
  *  1. It takes a job for every idle processor, and a little ahead of need (`take_ahead.ts`).
- *  2. Jobs that wait too long (quick jobs have turned slow) are given back to the front of their queue. While a handler blocks
- *     the event loop, the heartbeat's thread does that (`unstarted.ts`).
- *  3. If this worker may have been offline, it first confirms which leases are left (`lease_guard.ts`).
- *  4. When quiet it takes nothing, and gives back jobs that have not started.
+ *  2. Jobs that wait too long, because running jobs take longer than expected, return to the front of their queue. While a
+ *     handler blocks the event loop, the heartbeat's thread returns them (`unstarted.ts`).
+ *  3. If this worker may have been offline, the fetcher first confirms which leases it still has (`lease_guard.ts`).
+ *  4. A quiet fetcher takes no jobs, and returns those that have not started.
  *
  * If the process dies here, every job that it took is a lease in the store, and is rescued.
  *
@@ -27,7 +27,7 @@ import { TakeAhead } from "./take_ahead.ts";
 import type { UnstartedJobs } from "./unstarted.ts";
 import { Wakeup } from "./wakeup.ts";
 
-/** Pause between attempts to give back jobs that a lost reply may have leased, before jitter. */
+/** Pause between attempts to release jobs that a take with a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
 
 /** Options of {@linkcode Fetcher}. */
@@ -39,18 +39,18 @@ export interface FetcherOptions {
   readonly settler: Settler;
   readonly order: QueueOrder;
   readonly leaseGuard: Pick<LeaseGuard, "isSure" | "confirm">;
-  /** Decides when a job may start; default: at once. */
+  /** Decides when a job may start. Default: at once. */
   readonly suspects?: Suspects;
-  /** Holds jobs that have not started; default: not shared with the heartbeat's thread. */
+  /** Holds jobs that have not started. Default: not shared with the heartbeat's thread. */
   readonly unstarted?: UnstartedJobs;
-  /** How many jobs to take in total; default: any number. */
+  /** The number of jobs to take in total. Default: unlimited. */
   readonly maxJobs?: number | undefined;
 }
 
 /** Takes leases. Its loop's task is `fetcher`. */
 export class Fetcher implements LoopBody<boolean> {
   readonly name = "fetcher";
-  /** Serves the processors. */
+  /** Hands jobs to the processors. */
   readonly buffer: LeaseBuffer;
   readonly #options: FetcherOptions;
   #order: QueueOrder;
@@ -58,9 +58,9 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #ahead: TakeAhead;
   /** Rung when more jobs are needed, or the queues have changed. */
   readonly #wake = new Wakeup();
-  /** The queues are empty, and the store will report new jobs: an idle processor need not ring. */
+  /** Whether the queues are empty, and the store reports new jobs. Then an idle processor need not ring. */
   #queuesEmpty = false;
-  /** How many jobs it may still take. */
+  /** The number of jobs that it may still take. */
   #left: number;
 
   constructor(options: FetcherOptions) {
@@ -88,12 +88,12 @@ export class Fetcher implements LoopBody<boolean> {
     return this.buffer.total;
   }
 
-  /** Whether the queues were empty at the last taking, and the store has not reported jobs since. */
+  /** Whether the queues were empty at the last take, and the store has not reported jobs since. */
   get queuesEmpty(): boolean {
     return this.#queuesEmpty;
   }
 
-  /** Whether it has taken as many jobs as it may. */
+  /** Whether it has taken the maximum number of jobs. */
   get exhausted(): boolean {
     return this.#left === 0;
   }
@@ -102,7 +102,7 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#isQuiet;
   }
 
-  /** Returns whether its queues have jobs that it can take now, or as soon as a limit allows. */
+  /** Returns whether its queues have jobs that it can take now, or when a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
     return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs(this.#order());
   }
@@ -120,24 +120,24 @@ export class Fetcher implements LoopBody<boolean> {
     return lost.map(({ payload }) => parsePayload(payload)?.jid || "(unreadable)");
   }
 
-  /** Notes that the heartbeat's thread has given jobs back, because the event loop was blocked. */
+  /** Records that the heartbeat's thread has returned jobs, because the event loop was blocked. */
   returned(tokens: readonly string[]): void {
     const { store, owner } = this.#options;
     this.buffer.returned(tokens);
     this.#left += tokens.length;
     this.#ahead.stop();
     this.#wake.ring();
-    // This connection counts them as leased until it has asked.
+    // This connection counts them as leased until it has read its leases again.
     store.jobs.stillLeased(owner, tokens).catch(() => {});
   }
 
-  /** Gives back jobs that are not in the buffer. */
+  /** Releases jobs that are not in the buffer. */
   release(tokens: readonly string[]): void {
     this.#left += tokens.length;
     for (const token of tokens) this.#options.settler.add({ kind: "release", token });
   }
 
-  /** Stops taking jobs, and gives back those that have not started. */
+  /** Stops taking jobs, and releases those that have not started. */
   goQuiet(): void {
     this.#isQuiet = true;
     this.#giveBack();
@@ -145,8 +145,8 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   /**
-   * Gives back jobs that a lost reply of the store may have leased: no processor would perform them. Retries until the store
-   * has replied, or `signal` aborts. Called when the fetcher is quiet and its loop has ended.
+   * Releases jobs that a take with a lost reply may have leased, because no processor would perform them. Retries until the
+   * store has replied, or `signal` aborts. Called when the fetcher is quiet and its loop has ended.
    */
   async returnUnanswered(signal: AbortSignal): Promise<void> {
     const { store, owner, clock } = this.#options;
@@ -211,7 +211,7 @@ export class Fetcher implements LoopBody<boolean> {
     if (!this.#queuesEmpty) this.#wake.ring();
   }
 
-  /** Whether half of the jobs taken ahead are used up: more are taken while processors work on the other half. */
+  /** Whether half of the jobs taken ahead have started. More are taken while processors perform the other half. */
   #isLow(): boolean {
     return this.buffer.size * 2 <= this.#ahead.jobs;
   }
@@ -222,7 +222,7 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #deliver(leases: readonly Lease[]): void {
-    // It went quiet while the store replied.
+    // The worker became quiet while the store replied.
     if (this.#isQuiet) return this.release(leases.map(({ token }) => token));
     this.buffer.add(leases);
   }

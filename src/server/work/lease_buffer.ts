@@ -4,7 +4,7 @@
  *
  *  1. A processor without a job waits in line: the one that has waited longest is served first.
  *  2. Nothing is handed out while this worker may have been offline (`lease_guard.ts`), while a suspect must run alone
- *     (`suspects.ts`), or for the moment in which a request to the store is being sent.
+ *     (`suspects.ts`), or while a request to the store is being sent.
  *
  * If the process dies, every job in here is a lease in the store, and is rescued.
  *
@@ -26,9 +26,9 @@ export interface LeaseBufferOptions {
   readonly clock: Clock;
   readonly settler: Pick<Settler, "add">;
   readonly leaseGuard: Pick<LeaseGuard, "isSure">;
-  /** Decides when a job may start; default: at once. */
+  /** Decides when a job may start. Default: at once. */
   readonly suspects?: Suspects | undefined;
-  /** Holds the jobs; default: not shared with the heartbeat's thread. */
+  /** Holds the jobs. Default: not shared with the heartbeat's thread. */
   readonly unstarted?: UnstartedJobs | undefined;
   /** Called when a processor has finished a job. */
   readonly onFinished: () => void;
@@ -38,7 +38,7 @@ export interface LeaseBufferOptions {
   readonly onIdle: () => void;
   /** Called when leases may have been lost: {@linkcode LeaseBuffer.confirm} must follow. */
   readonly onUnsure: () => void;
-  /** Called when a job was given back instead of handed out. */
+  /** Called when a job was released instead of handed out. */
   readonly onGivenBack: () => void;
 }
 
@@ -50,9 +50,9 @@ export class LeaseBuffer {
   #idle: ((job: Unstarted | undefined) => void)[] = [];
   /** When jobs were last added, on the monotonic clock. */
   #filledAt = 0;
-  /** A request is being sent: nothing is handed out. */
+  /** Whether a request is being sent. Then nothing is handed out. */
   #isHolding = false;
-  /** Leases may have been lost: nothing is handed out. */
+  /** Whether leases may have been lost. Then nothing is handed out. */
   #isUnsure = false;
 
   constructor(options: LeaseBufferOptions) {
@@ -66,7 +66,7 @@ export class LeaseBuffer {
     return this.#jobs.size;
   }
 
-  /** Number of jobs that have not started: those that wait, are about to start, or are being given back by the thread. */
+  /** Number of jobs that have not started: those that wait, are about to start, or are being returned by the heartbeat's thread. */
   get total(): number {
     return this.#jobs.total;
   }
@@ -86,7 +86,7 @@ export class LeaseBuffer {
     return this.#isUnsure && this.size > 0;
   }
 
-  /** Whether jobs have waited too long, and may be given back. */
+  /** Whether jobs have waited too long, and may be released. */
   get isStale(): boolean {
     const { clock, suspects } = this.#options;
     return this.size > 0 && !suspects?.admitting && clock.monotonic() - this.#filledAt >= STALE_MS;
@@ -112,8 +112,8 @@ export class LeaseBuffer {
   }
 
   /**
-   * Returns whether a job from {@linkcode next} or {@linkcode wait} may start. If so it has started: neither the fetcher nor
-   * the heartbeat's thread gives it back any more. If not, the processor no longer has it.
+   * Returns whether a job from {@linkcode next} or {@linkcode wait} may start. If it may, it counts as started, and neither the
+   * fetcher nor the heartbeat's thread releases it any longer. If it may not, the processor no longer has it.
    */
   begin(job: Unstarted): boolean {
     const { leaseGuard, onUnsure } = this.#options;
@@ -124,7 +124,7 @@ export class LeaseBuffer {
     return false;
   }
 
-  /** Notes that a job that was handed out has ended, or has not begun. */
+  /** Records that a job that was handed out has ended, or has not started. */
   ended(lease: Lease): void {
     this.#options.suspects?.ended(lease);
   }
@@ -151,12 +151,12 @@ export class LeaseBuffer {
     return this.#jobs.drop(tokens);
   }
 
-  /** Removes jobs that the heartbeat's thread has given back. */
+  /** Removes jobs that the heartbeat's thread has returned. */
   returned(tokens: readonly string[]): void {
     this.#jobs.returned(tokens);
   }
 
-  /** Hands jobs out again: those that were lost have been dropped. */
+  /** Hands jobs out again, after the lost ones were dropped. */
   confirm(): void {
     if (!this.#isUnsure) return;
     this.#isUnsure = false;
@@ -164,13 +164,13 @@ export class LeaseBuffer {
   }
 
   /**
-   * Hands nothing out until a request to the store is on its way. Quick jobs never leave a turn of the event loop: the request
-   * would be sent when all jobs here are done, and all processors would then wait for the reply.
+   * Hands nothing out until a request to the store has been sent. Processors can perform many short jobs in one turn of the
+   * event loop: the request would be sent when all jobs here are done, and all processors would then wait for the reply.
    */
   async holdUntilSent(): Promise<void> {
     if (this.size === 0) return;
     this.#isHolding = true;
-    // Requests of one turn are written in the next. When that has passed, too, they are on their way.
+    // Requests of one turn are written in the next turn. After that turn they have been sent.
     await this.#options.clock.turn();
     await this.#options.clock.turn();
     this.#isHolding = false;
@@ -218,7 +218,7 @@ export class LeaseBuffer {
   }
 }
 
-/** The outcome of a job that runs later, as it is. */
+/** Returns the outcome of a job that runs later, with its payload unchanged. */
 function snoozed({ token, payload }: Lease, delayMs: number): Outcome {
   return { kind: "snooze", token, delayMs, payload: setFields(payload, { enqueued_at: undefined }) };
 }

@@ -2,9 +2,9 @@
  * The manager: owns the processors, and ends them.
  *
  *  1. `resize` keeps as many processors as the concurrency. A surplus processor ends after its job.
- *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones, and what their handlers return
- *     or throw within 3 s counts: a job that has pushed its continuation and returned must not run again. Only then does
- *     it give the rest back to the front of their queues. If the process is killed meanwhile, their leases are rescued.
+ *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones. An end of their handlers within
+ *     3 s counts, because a job that has pushed its continuation and returned must not run again. After that, the other
+ *     jobs return to the front of their queues. If the process is killed during the stop, their leases are rescued.
  *
  * @module
  */
@@ -53,7 +53,7 @@ export class Manager {
     return this.#all().reduce((count, processor) => count + (processor.attempt ? 1 : 0), 0);
   }
 
-  /** Describes the running jobs, for other processes. */
+  /** Describes the running jobs for the heartbeat, which other processes read. */
   running(): RunningJobRecord[] {
     const now = this.#clock.now();
     const monotonic = this.#clock.monotonic();
@@ -132,9 +132,9 @@ export class Manager {
   /**
    * Ends all processors. The fetcher must be quiet before.
    *
-   * @param timeoutMs how long to wait for running jobs
-   * @param cold aborts to end at once
-   * @param budget how long to wait for the store
+   * @param timeoutMs the time that running jobs have to end
+   * @param cold ends the wait when it aborts
+   * @param budget the time that the store has to reply
    */
   async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
@@ -158,7 +158,7 @@ export class Manager {
 
   async #release(budget: ShutdownBudget): Promise<void> {
     const releasing = this.#all().map((processor) => processor.release());
-    // A job whose hook hangs is left to the rescuer.
+    // A job whose hook hangs stays leased, and is rescued.
     await budget.within(Promise.all(releasing), OUTCOMES_SHARE);
     await this.#flush(budget);
   }

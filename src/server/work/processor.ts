@@ -4,13 +4,7 @@
  * Where the job is at each await: until its outcome is stored, it is a lease of this worker. If the process dies, the
  * lease is rescued and the job runs again.
  *
- * An attempt is `ours` until one of four things happens to its lease, and only an attempt that is ours can be settled:
- *
- *  - its handler ends, and the outcome is settled: `settled`;
- *  - the worker stops and gives it back to its queue: `released`. Until then an end of the handler counts, also after its
- *    signal has aborted;
- *  - the worker stops, but the job was cancelled or has timed out: its outcome is settled without waiting: `settled`;
- *  - another worker has it now: `lost`.
+ * `attempt.ts` defines when the outcome of an attempt counts.
  *
  * @module
  */
@@ -18,14 +12,13 @@ import type { Client } from "../../client/client.ts";
 import type { Clock } from "../../clock.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
-import { RunningJob, traceFields } from "../../handlers/running_job.ts";
+import { RunningJob } from "../../handlers/running_job.ts";
 import type { StopNotice } from "../../handlers/stop_notice.ts";
-import { Cancelled, HandlerMissing, LeaseLost, Shutdown, Timeout, verdictOf } from "../../job/errors.ts";
+import { HandlerMissing, LeaseLost, verdictOf } from "../../job/errors.ts";
 import { isExpired } from "../../job/time.ts";
-import { type Job, parsePayload, releasesOf } from "../../job/job.ts";
+import { parsePayload, releasesOf } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Log, LogFields } from "../../log/log.ts";
-import { membershipOf } from "../../job/batch.ts";
+import type { Log } from "../../log/log.ts";
 import { Expired, isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import type { StepRunner } from "../../steps/runner.ts";
@@ -33,10 +26,11 @@ import type { StepJob } from "../../steps/services.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { BatchStore } from "../../store/port/batches.ts";
-import { withBatch } from "./batch_member.ts";
+import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
+import { countMember, withBatch } from "./batch_member.ts";
 import type { Timeouts } from "./timeouts.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
-import { logJob } from "./job_log.ts";
+import { jobFields, logJob } from "./job_log.ts";
 import type { UnhandledErrors } from "./unhandled_errors.ts";
 import type { ResultRecorder } from "./result_recorder.ts";
 import type { AttemptOutcome, Retrier } from "./retrier.ts";
@@ -55,7 +49,7 @@ export interface ProcessorServices {
   readonly registry: Registry;
   readonly timeouts: Timeouts;
   readonly classCounters: ClassCounters;
-  /** The worker's notice to its jobs that it goes quiet or stops. */
+  /** Notifies running jobs that the worker becomes quiet or stops. */
   readonly stopNotice: StopNotice;
   readonly results: ResultRecorder;
   readonly unhandledErrors: UnhandledErrors;
@@ -66,18 +60,6 @@ export interface ProcessorServices {
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
-}
-
-/** State of an attempt's lease: see the head of this file. */
-export type Disposition = "ours" | "released" | "lost" | "settled";
-
-/** One attempt to perform a job. */
-export interface Attempt {
-  readonly lease: Lease;
-  readonly job: RunningJob;
-  /** When it started, on the monotonic clock. */
-  readonly since: number;
-  disposition: Disposition;
 }
 
 /** Performs jobs until stopped. Its task is `processor-N`. */
@@ -100,7 +82,7 @@ export class Processor implements Component {
     this.#perform = chain ? (running) => chain(running.context, () => Promise.resolve(call(running))) : call;
   }
 
-  /** The current attempt, also one whose lease is no longer ours. */
+  /** The current attempt, also after its lease was released or lost. */
   get attempt(): Attempt | undefined {
     return this.#attempt;
   }
@@ -114,42 +96,42 @@ export class Processor implements Component {
     this.#loop ??= this.#run();
   }
 
-  /** Ends after the current job; resolves when it has ended. */
+  /** Ends the processor after the current job. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
   }
 
   /**
-   * Gives the unfinished job back to the front of its queue. Whatever its handler does afterwards doesn't count.
+   * Returns the unfinished job to the front of its queue. A later end of its handler is ignored.
    *
-   * A job that was cancelled or has timed out is settled as such instead: its handler doesn't listen to its signal, and
-   * would hang again after every start without ever counting as a failure.
+   * A job that was cancelled or has timed out is settled as such instead. Its handler ignores its signal, and would
+   * otherwise hang again after every start without ever counting as a failure.
    */
   async release(): Promise<void> {
     const attempt = this.#attempt;
     if (attempt?.disposition !== "ours") return;
     const { lease, job, since } = attempt;
-    if (!wasToldToEnd(job)) {
+    if (!mustEnd(job)) {
       attempt.disposition = "released";
       this.#services.settler.add({ kind: "release", token: lease.token });
       return;
     }
-    // From here on the end of the handler doesn't count, also while hooks run.
+    // From here on, the end of the handler is ignored, also while hooks run.
     attempt.disposition = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
     const outcome = await this.#failed(attempt, job.abortedBy);
     this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
   }
 
-  /** Aborts the job because another worker has it now. Whatever its handler does afterwards doesn't count. */
+  /** Aborts the job because another worker has it now. A later end of its handler is ignored. */
   lose(reason: Error): void {
     if (this.#attempt?.disposition !== "ours") return;
     this.#attempt.disposition = "lost";
     this.abort(reason);
   }
 
-  /** Aborts the job; the reason becomes its outcome. */
+  /** Aborts the job. The reason becomes its outcome. */
   abort(reason: Error): void {
     if (!this.#attempt) return;
     this.#ended ??= new AbortController();
@@ -164,9 +146,14 @@ export class Processor implements Component {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return;
     }
-    const made = this.#running(lease, job);
-    // Without a turn of the event loop for jobs that need none.
-    const running = made instanceof RunningJob ? made : await made;
+    const counted = countMember(lease, job, this.#services);
+    // An await would cost a turn of the event loop, which most jobs don't need.
+    const running = new RunningJob(
+      counted instanceof Promise ? await counted : counted,
+      lease.queue,
+      this.#services,
+      lease.token,
+    );
     if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
     const attempt = this.#begin(lease, running);
     let outcome: AttemptOutcome | undefined;
@@ -188,35 +175,18 @@ export class Processor implements Component {
     this.#end(attempt, outcome);
   }
 
-  /** Returns the job to perform. A member of a batch that was pushed without being counted is counted first. */
-  #running(lease: Lease, job: Job): RunningJob | Promise<RunningJob> {
-    const running = (read: Job) => new RunningJob(read, lease.queue, this.#services, lease.token);
-    const batch = membershipOf(job.payload);
-    if (batch === undefined || batch.counted !== undefined) return running(job);
-    const { batches, owner, log } = this.#services;
-    const admitted = batches.admit({ owner, token: lease.token, jid: job.jid }, batch.id);
-    return admitted.then((payload) => {
-      if (payload !== undefined) return running(parsePayload(payload)!);
-      log.warn("Not counted: its batch is closed, or doesn't exist", { jid: job.jid, batch: batch.id });
-      return running(job);
-    }, (error) => {
-      log.warn("Not counted: its batch could not be reached", { jid: job.jid, batch: batch.id, error: error.message });
-      return running(job);
-    });
-  }
-
-  /** Returns the outcome of an attempt that threw; undefined if it doesn't count, or the job was given back. */
+  /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     if (attempt.disposition !== "ours") return undefined;
     const { job } = attempt;
     const isInterrupted = isShutDown(job);
     const reason = (isInterrupted ? undefined : job.abortedBy) ?? job.steps?.ending ?? error;
     if (reason instanceof LeaseLost) {
-      // A step was refused, because another worker has the job.
+      // The store rejected a step, because another worker has the job.
       attempt.disposition = "lost";
       return undefined;
     }
-    // An error after the worker's shutdown timeout isn't a failure of the job, but a decision of the handler counts.
+    // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
     if (isReleased(reason) || (isInterrupted && verdictOf(reason) === undefined)) {
       await this.release();
       return undefined;
@@ -271,11 +241,11 @@ export class Processor implements Component {
     const attempt: Attempt = this.#attempt = { lease, job, since, disposition: "ours" };
     const enqueuedAt = readWireTime(job.job.payload.enqueued_at);
     if (enqueuedAt !== undefined) classCounters.addWait(job.class, clock.now() - enqueuedAt);
-    logJob(job, log, "debug", "Start", () => this.#fields(job));
+    logJob(job, log, "debug", "Start", () => jobFields(this.name, job));
     return attempt;
   }
 
-  /** Ends an attempt; its outcome counts if the lease is still ours. */
+  /** Ends an attempt. Its outcome counts if the lease is still ours. */
   #end(attempt: Attempt, outcome: AttemptOutcome | undefined): void {
     const { log, clock } = this.#services;
     const { job, since } = attempt;
@@ -284,12 +254,12 @@ export class Processor implements Component {
     this.#ended?.abort();
     this.#ended = undefined;
     if (attempt.disposition === "settled") return;
-    const fields = () => this.#fields(job, elapsed);
+    const fields = () => jobFields(this.name, job, elapsed);
     if (attempt.disposition !== "ours" || outcome === undefined) {
       const isLost = attempt.disposition === "lost";
       const message = isLost
-        ? "Finished after losing its lease: result ignored, it runs again elsewhere"
-        : "Finished after it was given back: result ignored, it runs again";
+        ? "Finished after losing its lease: result ignored, the job runs again"
+        : "Finished after it was released: result ignored, the job runs again";
       return logJob(job, log, "info", message, fields);
     }
     attempt.disposition = "settled";
@@ -303,15 +273,6 @@ export class Processor implements Component {
     settler.add(outcome);
     classCounters.add(job.class, isCancelled(job) ? "cancelled" : ENDINGS[outcome.kind], elapsed);
   }
-
-  /** The fields of a line about a job. Assigned one by one: spreading three objects took as long as the rest of the line. */
-  #fields({ class: name, jid, queue, attempt, trace }: RunningJob, elapsedMs?: number): LogFields {
-    const fields: Record<string, unknown> = { task: this.name, class: name, jid, queue };
-    if (attempt > 1) fields["attempt"] = attempt;
-    if (trace !== undefined) Object.assign(fields, traceFields({ trace }));
-    if (elapsedMs !== undefined) fields["elapsedMs"] = round(elapsedMs);
-    return fields;
-  }
 }
 
 const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
@@ -321,21 +282,3 @@ const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
   snooze: "snoozed",
   bury: "dead",
 };
-
-function isCancelled({ abortedBy }: RunningJob): boolean {
-  return abortedBy instanceof Cancelled;
-}
-
-function isShutDown({ abortedBy }: RunningJob): boolean {
-  return abortedBy instanceof Shutdown;
-}
-
-/** Returns whether a job was aborted for good, not to run again later. */
-function wasToldToEnd(job: RunningJob): boolean {
-  return isCancelled(job) || job.abortedBy instanceof Timeout;
-}
-
-/** Rounds milliseconds: below 10 to hundredths. */
-function round(ms: number): number {
-  return ms < 10 ? Math.round(ms * 100) / 100 : Math.round(ms);
-}

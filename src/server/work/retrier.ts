@@ -1,7 +1,7 @@
 /**
  * The retrier: turns a failure into one outcome. `job/backoff.ts` decides what happens next; the retrier writes the failure
- * into the payload, logs it, and calls the hooks. It runs before the outcome is stored: if the process dies meanwhile, the
- * job runs again.
+ * into the payload, logs it, and calls the hooks. It runs before the outcome is stored: if the process dies here, the job
+ * runs again.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export interface RetrierOptions {
 
 /** The circumstances of a failed attempt. */
 export interface FailedAttempt {
-  /** When it began, on the monotonic clock. Absent if it ran in another worker. */
+  /** When the attempt began, on the monotonic clock. Absent if it ran in another worker. */
   readonly since?: number;
   /** The worker that performed it. Default: this one. */
   readonly owner?: string;
@@ -137,7 +137,7 @@ export class Retrier {
       return { error: `${errorClass}: ${message}`, ...(causes.length > 0 && { causes }), at: stack[0] };
     };
     if (decision.kind === "retry") return log("warn", "Failed", () => ({ ...failure(), retryInMs: decision.delayMs }));
-    // The handler discarded the job itself: no reason to alarm anyone.
+    // The handler discarded the job itself, which isn't a problem.
     if (verdictOf(error)?.kind === "discard") {
       return log("info", "Discarded", () => ({ reason: describeError(error).message }));
     }

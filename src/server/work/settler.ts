@@ -1,9 +1,9 @@
 /**
- * The settler: stores how finished jobs ended, in batches. Each call carries everything that finished since the last one.
+ * The settler: stores the outcomes of attempts, in batches. Each call has all outcomes since the last call.
  *
  *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
- *  2. An outcome that the store refuses (a permission was revoked, a key has another type) is kept and retried too. Its
- *     batch is split, so that it doesn't hold up the others.
+ *  2. An outcome that the store rejects (a permission was revoked, a key has another type) is kept and retried, too. Its
+ *     batch is split, so that it doesn't delay the others.
  *
  * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
  * once.
@@ -21,12 +21,12 @@ import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
-/** Maximum number of outcomes in one call, which is bounded by bytes as well: a step of the store must be short. */
+/** Maximum number of outcomes in one call, which is also limited by bytes: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;
-/** Pause between attempts, before jitter. For refused outcomes it doubles up to the second value. */
+/** Pause between attempts, before jitter. For rejected outcomes it doubles up to the second value. */
 const RETRY_MS = 500;
 const MAX_REFUSED_RETRY_MS = 2_000;
-/** Maximum number of calls that search one batch for the outcomes that the store refuses. */
+/** Maximum number of calls that search one batch for the outcomes that the store rejects. */
 const MAX_SPLIT_CALLS = 32;
 /** Pause after a call during which few outcomes were added: each call costs the store a disk write. */
 const GATHER_MS = 2;
@@ -43,7 +43,7 @@ export interface SettlerOptions {
   readonly counters: Counters;
   /** Called when an outcome came too late: another worker had the lease by then. */
   readonly onLost?: () => void;
-  /** Called when the store is gone, and the leases with it. */
+  /** Called when the store has disappeared together with the leases. */
   readonly fail?: (error: StoreError) => void;
   readonly outage?: OutageLog;
   /** Called when nodes of flows have ended. */
@@ -57,7 +57,7 @@ export class Settler {
   #pending: Outcome[] = [];
   /** The batch that is being stored. */
   #storing: readonly Outcome[] = [];
-  /** Outcomes that the store refused, to be retried from `#retryAt` on. */
+  /** Outcomes that the store rejected, to be retried from `#retryAt`. */
   #refused: Outcome[] = [];
   #retryAt = 0;
   #retryMs = RETRY_MS;
@@ -115,7 +115,7 @@ export class Settler {
     return this.#giveUp.signal.aborted;
   }
 
-  /** Retries refused outcomes, until a whole batch is refused again. */
+  /** Retries rejected outcomes, until a whole batch is rejected again. */
   async #retryRefused(): Promise<void> {
     const outcomes = this.#refused;
     this.#refused = [];
@@ -146,9 +146,9 @@ export class Settler {
   }
 
   /**
-   * Stores a batch, and splits it where the store refuses it.
+   * Stores a batch, and splits it if the store rejects it.
    *
-   * @returns the outcomes that are not stored: those that the store refuses; if there are many, others as well
+   * @returns the outcomes that are not stored: those that the store rejects and, if these are many, others as well
    */
   async #settle(batch: readonly Outcome[]): Promise<readonly Outcome[]> {
     const left: Outcome[] = [];
@@ -172,9 +172,9 @@ export class Settler {
   }
 
   /**
-   * Settles outcomes in one call; waits while the store is unreachable, locked or full.
+   * Settles outcomes in one call. Waits while the store is unreachable, locked or full.
    *
-   * @returns the store's error if it refuses them; undefined after {@linkcode abandon}
+   * @returns the error of the store if it rejects them; undefined after {@linkcode abandon}
    */
   async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
@@ -206,7 +206,7 @@ export class Settler {
     }
   }
 
-  /** Logs the first refusal. The others are likely to have the same cause. */
+  /** Logs the first rejection. The others probably have the same cause. */
   #reportRefused(outcomes: readonly Outcome[], error: Error): void {
     if (this.#refusalLogged) return;
     this.#refusalLogged = true;
@@ -235,7 +235,7 @@ export class Settler {
   }
 }
 
-/** Takes one call's share from the front of a list. */
+/** Removes the outcomes of one call from the front of a list. */
 function takeBatch(outcomes: Outcome[]): Outcome[] {
   const budget = new ByteBudget();
   const max = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);

@@ -1,12 +1,12 @@
 /**
- * Suspects: jobs that may have killed another worker (`job/suspicion.ts`). They start one at a time, so that it is known which
- * job is to blame if this worker dies, too.
+ * Suspects: jobs that may have killed another worker (`job/suspicion.ts`). They start one at a time, so that the job to blame is
+ * known if this worker dies, too.
  *
- *  1. A suspect is noted in the store before it starts. No other job starts in the second before and in the second after,
+ *  1. A suspect is recorded in the store before it starts. No other job starts in the second before and in the second after,
  *     unless the suspect ends sooner: most jobs that kill their worker do so at once.
- *  2. After that second other jobs start, which is noted in the store as well.
- *  3. A job that has been suspected twice doesn't run together with other suspects. They are snoozed until it has ended: from
- *     the front of their queue this worker would only take them again.
+ *  2. After that second other jobs start, which is also recorded in the store.
+ *  3. A job that has been suspected twice doesn't run together with other suspects. These are snoozed until it has ended. If
+ *     they returned to the front of their queue, this worker would take them again.
  *
  * Isolated jobs cannot kill the worker: they start like any other.
  *
@@ -23,7 +23,7 @@ import type { WorkerStore } from "../../store/port/workers.ts";
 const NAME = "suspects";
 /** No other job starts for this long before and after a suspect. */
 const ALONE_MS = 1_000;
-/** How long a suspect is snoozed that must not run together with another one, before jitter. */
+/** The delay of a suspect that must not run together with another one, before jitter. */
 const SNOOZE_MS = 10_000;
 /** Pause after the store has failed. */
 const RETRY_MS = 500;
@@ -39,7 +39,7 @@ export interface SuspectsOptions {
   readonly isIsolated: (className: string) => boolean;
 }
 
-/** Whether a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
+/** When a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
 export type Admission = "now" | "wait" | { readonly snoozeMs: number };
 
 /** Decides when a job may start. */
@@ -49,15 +49,15 @@ export class Suspects {
   #onChange = () => {};
   /** Running suspects, by token: whether no other suspect may run together with them. */
   readonly #running = new Map<string, boolean>();
-  /** A suspect is about to start, or has just started: no other job may start. */
+  /** Whether a suspect is about to start, or has just started. Then no other job may start. */
   #closed = false;
   /** The suspect that may start now. */
   #admitted: string | undefined;
   /** The suspect that has just started. `over` ends the second after its start. */
   #starting: { readonly token: string; readonly over: AbortController } | undefined;
-  /** Other jobs have started since the last suspect. */
+  /** Whether other jobs have started since the last suspect. */
   #mingled = false;
-  /** According to the store, only the running suspects run. */
+  /** Whether the store has recorded that only the running suspects run. */
   #notedAlone = false;
 
   constructor(options: SuspectsOptions) {
@@ -69,7 +69,7 @@ export class Suspects {
     this.#onChange = onChange;
   }
 
-  /** Whether a suspect is about to start: it must not be given back. */
+  /** Whether a suspect is about to start. It must not be released. */
   get admitting(): boolean {
     return this.#closed && this.#starting === undefined;
   }
@@ -78,7 +78,7 @@ export class Suspects {
   admit(lease: Lease): Admission {
     if (this.#admitted !== undefined) {
       if (this.#admitted === lease.token) return this.#start(lease);
-      // The admitted job was given back or lost.
+      // The admitted job was released or lost.
       this.#admitted = undefined;
       this.#closed = false;
     }
@@ -94,7 +94,7 @@ export class Suspects {
     return this.#wait(() => this.#announce(lease));
   }
 
-  /** Notes that an admitted job has ended. */
+  /** Records that an admitted job has ended. */
   ended({ token }: Lease): void {
     if (!this.#running.delete(token) || this.#starting?.token !== token) return;
     this.#starting.over.abort();
@@ -119,7 +119,7 @@ export class Suspects {
     return "now";
   }
 
-  /** Lets no job start until an action has succeeded. */
+  /** Prevents jobs from starting until an action has succeeded. */
   #wait(action: () => Promise<void>): "wait" {
     this.#closed = true;
     void this.#insist(action);
