@@ -5,10 +5,12 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
-import { setFields } from "../src/job/raw.ts";
+import { Client } from "../src/client/client.ts";
+import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { MigrateError } from "../src/store/migrate_checks.ts";
 import { openStore } from "../src/store/open.ts";
+import { ending } from "./store_contract/flows.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";
 import { startRedis } from "./support/redis.ts";
@@ -324,6 +326,30 @@ Deno.test("migrate: jobs keep their groups and their order", async () => {
     assertEquals(await numbersIn(to, { in: "queue", queue: "default", group: "b|c" }), [3]);
     assertEquals((await from.admin.stats()).enqueued, 0);
   }
+});
+
+Deno.test("migrate: a flow continues in the target, with its results and callbacks", async () => {
+  await using t = await openBoth();
+  const client = new Client({ store: t.sqlite, onUnregistered: () => {} });
+  const { id } = await client.flow("nightly", {
+    a: { job: ["A", []] },
+    b: { job: ["B", []], after: "a" },
+    c: { job: ["C", []], after: "b" },
+  }, { success: { class: "Done", args: [] } });
+  let [from, to] = [t.sqlite, t.redis];
+  for (const name of ["a", "b", "c"]) {
+    await migrateStore(from, to);
+    assertEquals([await from.batches.get(id), (await from.flows.nodes(id)).nodes], [undefined, []]);
+    const owner = await register(to);
+    const [lease] = await takeUpTo(to, owner, 10);
+    assertEquals(getField(lease!.payload, "flow_node"), name);
+    await to.jobs.settle(owner, [ending(lease!, "ack", { result: `"${name}"` })]);
+    await to.workers.deregister(owner);
+    [from, to] = [to, from];
+  }
+  assertEquals((await from.batches.get(id))?.state, "succeeded");
+  assertEquals(await from.flows.results(id, ["a", "b", "c"]), [`"a"`, `"b"`, `"c"`]);
+  assertEquals((await from.admin.find([`${id}-success`])).length, 1);
 });
 
 Deno.test("migrate: works between two databases of one server", async () => {

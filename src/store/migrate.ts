@@ -19,6 +19,7 @@
  *
  * @module
  */
+import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
@@ -214,30 +215,6 @@ function lockOf(payload: string): ImportedJob["unique"] {
   const jid = getField(payload, "jid");
   if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return undefined;
   return { key, jid, ttlMs: seconds * 1_000 };
-}
-
-/** Copies the batches before their members. The target keeps batches that it already has. */
-async function copyBatches(from: Store, to: Store): Promise<void> {
-  for await (const id of batchIds(from)) {
-    const text = await from.batches.exportBatch(id);
-    if (text !== undefined) await to.batches.importBatch(text);
-  }
-}
-
-/** Removes the batches. First copies those opened since the last copy, whose members are migrated. */
-async function removeBatches(from: Store, to: Store): Promise<void> {
-  await copyBatches(from, to);
-  const ids: string[] = [];
-  for await (const id of batchIds(from)) ids.push(id);
-  for (const id of ids) await from.batches.remove(id);
-}
-
-async function* batchIds(store: Store): AsyncGenerator<string> {
-  for (let cursor: string | undefined;;) {
-    const { batches, next } = await store.batches.page({ limit: BATCH, ...(cursor !== undefined && { cursor }) });
-    for (const { id } of batches) yield id;
-    if ((cursor = next) === undefined) return;
-  }
 }
 
 async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
