@@ -79,6 +79,7 @@ export const COVERED: readonly string[] = [
   "docs/internals/",
   "src/server/",
   "src/store/",
+  "tests/store_contract/",
   "docs/architecture.md",
   "docs/contributing.md",
   "docs/start/",

@@ -55,7 +55,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   };
 }
 
-/** Fills a queue, or `schedule`, with jobs of so many bytes each, inside Redis. */
+/** Fills a queue, or `schedule`, with `count` jobs of `bytes` bytes each, inside Redis. */
 async function fill(count: number, bytes: number, dueAt?: number): Promise<void> {
   const script = `
     local filler = string.rep('x', ARGV[2])

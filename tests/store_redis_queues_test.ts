@@ -124,7 +124,7 @@ Deno.test("redis: a job that another program pushes with a group is sorted into 
     `{"class":"HardJob","args":[${n}],"jid":"${jid(n)}","queue":"default"${more}}`;
   const texts = [
     ...[payload(1, `,"group":"a"`), payload(2, `,"group":"a"`), payload(3, `,"group":"b"`)],
-    // No group: in the arguments, of another type, too long, in what is no JSON.
+    // Not a group: in the arguments, of another type, too long, in invalid JSON.
     ...[`{"class":"HardJob","args":[{"group":"a"}],"jid":"4"}`, payload(5, `,"group":7`)],
     ...[payload(6, `,"group":"${"x".repeat(257)}"`), `"group" 7`],
   ];

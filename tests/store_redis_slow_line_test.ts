@@ -43,7 +43,7 @@ Deno.test("redis: a reply that arrives in pieces may take longer than the reply 
   socket.write("$9\r\n");
   for (let i = 1; i <= 9; i++) {
     socket.write(`${i}`);
-    // What is written before a round trip on another connection is read before its end.
+    // Bytes written before a round trip on another connection are read before its end.
     for (let trip = 0; trip < 3; trip++) await probe.send(["PING"]);
     await clock.advance(2_000);
   }

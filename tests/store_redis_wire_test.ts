@@ -1,5 +1,5 @@
 /**
- * What stands in Redis, byte for byte: Sidekiq's keys and formats, and the traps of sharing them with Ruby.
+ * The contents of Redis, byte for byte: Sidekiq's keys and formats, and the traps of sharing them with Ruby.
  *
  * @module
  */

@@ -60,7 +60,7 @@ Deno.test("sqlite: a change that doesn't concern a waiter doesn't wake it", asyn
   ];
   await register(other, "host:1:aaaaaaaaaaaa");
   await other.jobs.enqueue([job(1, { queue: "paused" })]);
-  // Whoever sees this one has seen all that was before it.
+  // A waiter that sees this push has seen all earlier changes.
   await woken((signal) => store.jobs.waitForWork(["default"], signal), () => other.jobs.enqueue([job(2)]));
   assertEquals(woke.filter((name) => name !== "cron"), []);
   stop.abort();

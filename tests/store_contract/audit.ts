@@ -11,7 +11,7 @@ import { HOUR_MS } from "./jobs.ts";
 const ACT: AuditEvent = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
 
 export const audit: Cases = {
-  "acts are kept with their time, and read page by page, the latest first": async (open) => {
+  "keeps events with their time, and returns pages of them, the latest first": async (open) => {
     await using t = await open();
     const other = await t.another();
     assertEquals(await t.store.audit.page(), { acts: [] });
@@ -35,7 +35,7 @@ export const audit: Cases = {
     assertEquals(act, { ...ACT, target: "job 1", count: 1 });
   },
 
-  "whatever an act says is kept as it is, within bounds": async (open) => {
+  "keeps any text of an event unchanged, up to its maximum length": async (open) => {
     await using t = await open();
     const hostile = `'"); DROP TABLE act; --\u0000\u2028\ud800<x>`;
     await t.store.audit.record({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
@@ -43,7 +43,7 @@ export const audit: Cases = {
     assertEquals([act!.user, act!.target!.length, act!.outcome], [hostile.toWellFormed(), 1_000, "refused: \n why"]);
   },
 
-  "the oldest are dropped when there are too many": async (open) => {
+  "drops the oldest events beyond the maximum": async (open) => {
     await using t = await open();
     const more = 20;
     for (let i = 0; i < MAX_ACTS + more;) {

@@ -15,7 +15,7 @@ import { entries, HOUR_MS, jid, job, lapse, register, rescueFor, takeUpTo } from
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** The n-th batch. Its callbacks go to the queue `callbacks`. */
+/** Returns the n-th batch. Its callbacks go to the queue `callbacks`. */
 function batch(n: number, change: Partial<NewBatch> = {}): NewBatch {
   const id = `b${jid(n).slice(1)}`;
   const callback = (event: string) => {
@@ -38,14 +38,14 @@ function batch(n: number, change: Partial<NewBatch> = {}): NewBatch {
   };
 }
 
-/** The n-th job, as a member. */
+/** Returns the n-th job as a member. */
 function member(n: number, { id }: { readonly id: string }, change: Partial<NewJob> = {}): NewJob {
   const plain = job(n, change);
   const payload = setFields(plain.payload, { batch: `"${id}"`, batch_counted: `"pending"` });
   return { ...plain, payload, batch: { id }, ...change };
 }
 
-/** How a member ends. */
+/** Returns the change at the end of a member. */
 function ending(lease: Lease, how: "ack" | "discard" | "bury", acknowledged: MemberEnd = "succeeded"): Outcome {
   const { token, payload } = lease;
   const { id, counted: from } = countedIn(payload)!;
@@ -53,7 +53,7 @@ function ending(lease: Lease, how: "ack" | "discard" | "bury", acknowledged: Mem
   return { kind: how, token, batch: { id, from, to: how === "ack" ? acknowledged : "failed" } };
 }
 
-/** The counters that are not zero. */
+/** Returns the counters that aren't zero. */
 async function counts(store: Store, { id }: { readonly id: string }): Promise<Partial<Batch>> {
   const found = await store.batches.get(id);
   assert(found !== undefined, `no batch ${id}`);
@@ -63,7 +63,7 @@ async function counts(store: Store, { id }: { readonly id: string }): Promise<Pa
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
 }
 
-/** The events that callbacks were pushed for and wait in their queue, in order. */
+/** Returns the events whose callbacks are queued, in order. */
 async function pushed(store: Store): Promise<unknown[]> {
   const found = await entries(store, { in: "queue", queue: "callbacks" });
   return found.map(({ payload }) => (getField(payload, "args") as unknown[])[0]);
@@ -139,7 +139,7 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
   },
 
-  "death follows the first member that fails for good, and complete the last one": async (open) => {
+  "death follows the first member that fails permanently, and complete the last one": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
@@ -164,20 +164,20 @@ export const batches: Cases = {
     assertEquals(await pushed(t.store), ["death", "complete", "success"]);
   },
 
-  "a dead member that Sidekiq's page retries is counted as dead until it ends, once": async (open) => {
+  "a dead member that Sidekiq's page retries counts as dead until it ends, once": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
     await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
-    // It moves the payload, and knows nothing of marks.
+    // Sidekiq moves the payload, and ignores its mark.
     await t.pushRaw("default", dead!.payload);
     const [again] = await takeUpTo(t.store, owner, 1);
     await t.store.jobs.settle(owner, [ending(again!, "ack")]);
     assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
   },
 
-  "release, retry and snooze are no ends": async (open) => {
+  "release, retry and snooze don't end a member": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
@@ -214,7 +214,7 @@ export const batches: Cases = {
     assertEquals((await counts(t.store, one)).pending, 1);
   },
 
-  "cancelled, expired and deleted members count as what they are": async (open) => {
+  "cancelled, expired and deleted members count in their own counters": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const one = batch(1);
@@ -246,7 +246,7 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, one), { total: 3, deleted: 3 });
   },
 
-  "a dead member that is dropped, because there are too many, counts as deleted": async (open) => {
+  "a dead member that is dropped beyond the limit counts as deleted": async (open) => {
     await using t = await open({ deadMaxJobs: 1 });
     const { owner, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
@@ -257,7 +257,7 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, one), { total: 3, dead: 1, deleted: 2 });
   },
 
-  "a refused member is not counted, and takes neither lock nor key": async (open) => {
+  "a refused member isn't counted, and takes neither its lock nor its key": async (open) => {
     await using t = await open();
     const one = batch(1);
     await t.store.batches.create(one);
@@ -273,7 +273,7 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, one), {});
   },
 
-  "a member that its lock or its key refuses is not counted": async (open) => {
+  "a member that is refused because of its lock or its key isn't counted": async (open) => {
     await using t = await open();
     const one = batch(1);
     await t.store.batches.create(one);
@@ -283,7 +283,7 @@ export const batches: Cases = {
     assertEquals(await t.store.jobs.enqueue([member(4, one, { once })]), [{ stored: false, first: jid(3) }]);
     assertEquals(await counts(t.store, one), { total: 2, pending: 2 });
     await t.store.batches.close(one.id, "closed");
-    // An earlier push stored it, whatever happened to the batch since.
+    // An earlier push has stored it, whatever state the batch has now.
     assertEquals(await t.store.jobs.enqueue([member(5, one, { once })]), [{ stored: false, first: jid(3) }]);
   },
 
@@ -323,14 +323,14 @@ export const batches: Cases = {
     assertEquals([await pushed(t.store), await state(t.store, one)], [["complete"], "cancelled"]);
   },
 
-  "a batch that nobody closes in time is abandoned; its members run on": async (open) => {
+  "a batch that isn't closed in time is abandoned, and its members continue": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 1, { closeWithinMs: HOUR_MS });
     t.advance(HOUR_MS / 2);
     await t.store.jobs.enqueue([member(2, one)]);
     t.advance(HOUR_MS / 2 + SLACK_MS);
     await register(t.store);
-    // Adding puts it off.
+    // A new member extends the time.
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 0, more: false });
     t.advance(HOUR_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
@@ -341,7 +341,7 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.close(one.id, "closed"), { done: false, closedAs: "abandoned" });
   },
 
-  "a finished batch is removed after its retention; one with dead members stays": async (open) => {
+  "a finished batch is removed after its retention, and one with dead members stays": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 1, { keepMs: HOUR_MS });
     const two = batch(2, { keepMs: HOUR_MS });
@@ -367,7 +367,7 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.get(one.id), undefined);
   },
 
-  "a batch waits for the batches in it, and for their callbacks": async (open) => {
+  "a batch waits for its child batches, and for their callbacks": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const outer = batch(1);
@@ -390,7 +390,7 @@ export const batches: Cases = {
     assertEquals([await pushed(t.store), await state(t.store, outer)], [["complete", "success"], "succeeded"]);
   },
 
-  "a dead member keeps the batch above from succeeding until it is retried": async (open) => {
+  "a dead member prevents the success of the parent batch until it is retried": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const outer = batch(1, { callbacks: {} });
@@ -409,7 +409,7 @@ export const batches: Cases = {
     assertEquals([await state(t.store, inner), await state(t.store, outer)], ["succeeded", "succeeded"]);
   },
 
-  "a batch cannot be opened in one that is closed": async (open) => {
+  "a batch can't be opened in a closed one": async (open) => {
     await using t = await open();
     await t.store.batches.create(batch(1));
     await t.store.batches.close(batch(1).id, "closed");
@@ -417,7 +417,7 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.get(batch(2).id), undefined);
   },
 
-  "a member that another producer pushed is counted once, under its lease": async (open) => {
+  "a member that another client pushed is counted once, under its lease": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const one = batch(1);
@@ -435,13 +435,13 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.admit(held, one.id), undefined);
   },
 
-  "correct: repairs the counters, unless the batch changed since": async (open) => {
+  "correct: corrects the counters, unless the batch has changed since": async (open) => {
     await using t = await open();
     const { one } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
     const { version } = (await t.store.batches.get(one.id))!;
     assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version: version - 1 }), false);
-    // All three were removed by a program that knows no batches.
+    // A program without batches removed all three.
     assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version }), true);
     assertEquals([await counts(t.store, one), await pushed(t.store)], [{}, ["complete", "success"]]);
   },
@@ -458,7 +458,7 @@ export const batches: Cases = {
     ]);
   },
 
-  "another store takes a batch over, with its counters and callbacks": async (open) => {
+  "another store imports a batch with its counters and callbacks": async (open) => {
     await using t = await open();
     const { owner, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");

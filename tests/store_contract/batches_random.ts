@@ -28,7 +28,7 @@ function generator(seed: number): (count: number) => number {
 }
 
 export const batchesRandom: Cases = {
-  "a random program: the counters are the model's at every step, callbacks are pushed once": async (open) => {
+  "a random program: the counters equal the model's at every step, and callbacks are pushed once": async (open) => {
     for (const seed of SEEDS) await program(open, seed);
   },
 };
@@ -136,7 +136,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         await store.jobs.promote(100);
         break;
       default:
-        // Rarely: the worker dies, and another gives its jobs back; or the batch is closed.
+        // Rarely: the worker dies, and its jobs are rescued; or the batch is closed.
         if (random(8) === 0) {
           await lapse(t);
           await rescueAll(store);
@@ -147,7 +147,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
           await store.batches.close(id, "closed");
         }
     }
-    // What the model expects of callbacks now; once pushed, they stay.
+    // The callbacks that the model expects now. Pushed ones stay.
     if (is("dead") + is("failed") > 0) pushed.add("death");
     if (closed && is("pending") === 0) pushed.add("complete");
     if (closed && is("succeeded") === members.size) pushed.add("success");

@@ -1,5 +1,5 @@
 /**
- * What we did not write is kept byte for byte.
+ * Payloads are kept byte for byte.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { setFields } from "../../src/job/raw.ts";
 import type { Cases } from "./harness.ts";
 import { assertSamePayload, entries, HOUR_MS, jid, lapse, register, rescueFor, takeUpTo } from "./jobs.ts";
 
-/** Everything that parsing and printing again would change. */
+/** A payload that parsing and printing would change. */
 const ODD =
   `{ "class":"HardJob", "jid":"${
     jid(1)
@@ -54,7 +54,7 @@ export const bytes: Cases = {
     assertSamePayload(lease!.payload, ODD);
   },
 
-  "what a foreign producer pushed is taken as it is, readable or not": async (open) => {
+  "a payload of another program is taken unchanged, readable or not": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const texts = [ODD, ...UNREADABLE];
@@ -72,7 +72,7 @@ export const bytes: Cases = {
     assertEquals(dead.map((entry) => entry.payload).sort(), [...texts].sort());
   },
 
-  "a large one": async (open) => {
+  "a large payload": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const payload = `{"class":"HardJob","args":["${"é".repeat(500_000)}"],"jid":"${jid(1)}"}`;
@@ -82,5 +82,5 @@ export const bytes: Cases = {
   },
 };
 
-/** Short enough for the process to stay alive. */
+/** Short enough for the worker to stay alive. */
 const TICK_MS = 10_000;

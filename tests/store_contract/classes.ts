@@ -1,5 +1,5 @@
 /**
- * What servers say of the classes they perform.
+ * The options that workers declare for classes.
  *
  * @module
  */
@@ -15,18 +15,18 @@ function sorted(classes: readonly DeclaredClass[]): DeclaredClass[] {
 }
 
 export const classes: Cases = {
-  "what was declared is known, by name and all together": async (open) => {
+  "returns declared options by name, or all": async (open) => {
     await using t = await open();
     assertEquals(await t.store.classes.read(), []);
     assertEquals(await t.store.classes.read(["Low"]), []);
     await t.store.classes.declare([LOW, ODD]);
     assertEquals(sorted(await t.store.classes.read()), [LOW, ODD]);
     assertEquals(await t.store.classes.read(["Low"]), [LOW]);
-    assertEquals(sorted(await t.store.classes.read(["Nobody", "__proto__", "Low"])), [LOW, ODD]);
+    assertEquals(sorted(await t.store.classes.read(["Unknown", "__proto__", "Low"])), [LOW, ODD]);
     assertEquals(await t.store.classes.read([]), []);
   },
 
-  "what nobody has said for long is forgotten; what is said again is not": async (open) => {
+  "forgets classes that no worker has declared for a while, not those declared again": async (open) => {
     await using t = await open();
     await t.store.classes.declare([LOW, ODD]);
     t.advance(FORGOTTEN_AFTER_MS - 60_000);
@@ -37,7 +37,7 @@ export const classes: Cases = {
     assertEquals(await t.store.classes.read(), [LOW]);
   },
 
-  "the last to declare a class is right, and says nothing of the others": async (open) => {
+  "the last declaration of a class counts, and doesn't affect other classes": async (open) => {
     await using t = await open();
     await t.store.classes.declare([LOW, ODD]);
     await t.store.classes.declare([{ ...LOW, options: '{"queue":"lower"}' }]);

@@ -1,5 +1,5 @@
 /**
- * Others ask something of a process, and it answers.
+ * Commands to workers, and their replies.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const B = "host:2:bbbbbbbbbbbb";
 const NEVER = new AbortController().signal;
 
 export const commands: Cases = {
-  "a command reaches a process that waits for it": async (open) => {
+  "a command reaches a worker that waits for it": async (open) => {
     await using t = await open();
     const other = await t.another();
     await register(t.store, A);
@@ -23,7 +23,7 @@ export const commands: Cases = {
     assertEquals(received, [{ verb: "dump", id: "1" }]);
   },
 
-  "commands that came before it asked are there, in order, once": async (open) => {
+  "commands sent before the wait are received once, in order": async (open) => {
     await using t = await open();
     const other = await t.another();
     await register(t.store, A);
@@ -37,7 +37,7 @@ export const commands: Cases = {
     assertEquals(next, [{ verb: "stop" }]);
   },
 
-  "a command reaches the process it is for and no other": async (open) => {
+  "a command reaches only its worker": async (open) => {
     await using t = await open();
     await register(t.store, A);
     await register(t.store, B);
@@ -50,7 +50,7 @@ export const commands: Cases = {
     assertEquals(await t.store.workers.receive(A, NEVER), [{ verb: "quiet" }]);
   },
 
-  "no such process, a dead one, one that has gone: nobody to ask": async (open) => {
+  "send returns false for an unknown, an offline and a deregistered worker": async (open) => {
     await using t = await open();
     assertEquals(await t.store.workers.send(A, { verb: "quiet" }), false);
     await register(t.store, A);
@@ -61,7 +61,7 @@ export const commands: Cases = {
     assertEquals(await t.store.workers.send(B, { verb: "quiet" }), false);
   },
 
-  "an answer reaches the one who waits for it": async (open) => {
+  "a reply reaches its waiter": async (open) => {
     await using t = await open();
     const other = await t.another();
     const text = '{"lines":["é\\n",1.0]}';
@@ -71,7 +71,7 @@ export const commands: Cases = {
     );
   },
 
-  "an answer that is there already": async (open) => {
+  "a reply that was sent before the wait is received": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.workers.reply("7", "seven");
@@ -80,7 +80,7 @@ export const commands: Cases = {
     assertEquals(await other.workers.awaitReply("7", NEVER), "seven");
   },
 
-  "an answer is forgotten when nobody asked for long": async (open) => {
+  "a reply that isn't read expires": async (open) => {
     await using t = await open();
     await t.store.workers.reply("7", "old");
     t.advance(TTL_MS + 2 * SLACK_MS);

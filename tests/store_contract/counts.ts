@@ -1,5 +1,5 @@
 /**
- * How many there are of everything.
+ * Totals, and the sizes of all places.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.ts";
 
 export const counts: Cases = {
-  "of an empty store": async (open) => {
+  "counts nothing in an empty store": async (open) => {
     await using t = await open();
     assertEquals(await t.store.admin.stats(), {
       processed: 0,
@@ -26,7 +26,7 @@ export const counts: Cases = {
     assertEquals((await t.store.admin.stats()).queues, []);
   },
 
-  "of every place": async (open) => {
+  "counts the jobs of every place": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, jobs(10, 12), HOUR_MS);
@@ -42,7 +42,7 @@ export const counts: Cases = {
     ]]);
   },
 
-  "of finished and failed jobs, as they are settled": async (open) => {
+  "counts finished and failed jobs when they are settled": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 7));
@@ -62,7 +62,7 @@ export const counts: Cases = {
     assertEquals([processed, failed], [5, 3]);
   },
 
-  "of finished jobs, over days and connections": async (open) => {
+  "counts finished jobs over days and connections": async (open) => {
     await using t = await open();
     const other = await t.another();
     for (const [i, store] of [t.store, other, t.store].entries()) {
@@ -76,7 +76,7 @@ export const counts: Cases = {
     assertEquals([processed, failed], [3, 1]);
   },
 
-  "of each day, by UTC, those without any included": async (open) => {
+  "counts finished jobs of each UTC day, including days without any": async (open) => {
     await using t = await open();
     t.advance(36 * HOUR_MS - t.now() % (24 * HOUR_MS)); // noon: far from another day
     const first = t.now();
@@ -100,7 +100,7 @@ export const counts: Cases = {
     assertEquals(await t.store.admin.history(first, first - 24 * HOUR_MS), []);
   },
 
-  "of every queue that is or was, by name, with the age of its oldest job": async (open) => {
+  "lists every queue by name, also empty ones, with the age of its oldest job": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "b" }), job(2, { queue: "a" }), job(3, { queue: "c" })]);
@@ -114,7 +114,7 @@ export const counts: Cases = {
     assertAlmostEquals(queues[2]!.latencyMs, HOUR_MS, SLACK_MS);
   },
 
-  "a queue whose oldest job has no time is not old": async (open) => {
+  "a queue whose oldest job has no time has no latency": async (open) => {
     await using t = await open();
     for (const [queue, text] of [["a", "{not json"], ["b", '{"enqueued_at":"soon"}']] as const) {
       await t.pushRaw(queue, text);

@@ -1,5 +1,5 @@
 /**
- * Crontab entries: what is remembered of them changes together with the jobs that follow, or not at all.
+ * Cron entries: their state changes together with the jobs that follow, or not at all.
  *
  * @module
  */
@@ -15,30 +15,30 @@ import type { ServerStore } from "../../src/store/port/store.ts";
 const NIGHTLY = "nightly report";
 const DEFAULT: Place = { in: "queue", queue: "default" };
 
-/** A change of the entry that nobody has written yet, unless said otherwise. */
+/** Returns a change of an entry that doesn't exist yet, unless `more` says otherwise. */
 function change(more: Partial<CronWrite> = {}): CronWrite {
   const definition = (more.version ?? 0) === 0 ? { definition: "d0" } : {};
   return { name: NIGHTLY, version: 0, state: "s0", jobs: [], awaited: false, records: [], ...definition, ...more };
 }
 
-/** Writes one change, and returns the version that it came to. */
+/** Writes one change, and returns the new version. */
 async function write(store: ServerStore, more: Partial<CronWrite> = {}): Promise<number> {
   const [version] = await store.cron.write([change(more)]);
   assert(version !== undefined, "it had moved on");
   return version;
 }
 
-/** The entry as it is stored. */
+/** Returns the stored entry. */
 async function read(store: ServerStore, name = NIGHTLY): Promise<StoredCron | undefined> {
   return (await store.cron.read({ names: [name] })).entries[0];
 }
 
-/** An entry whose live job is the first one. */
+/** Writes an entry whose live job is the first one. */
 async function withLive(store: ServerStore, awaited = false): Promise<void> {
   await write(store, { jobs: [job(1)], awaited });
 }
 
-/** Ends the only job there is. */
+/** Ends the only job. */
 async function settle(store: ServerStore, make: (token: string) => Outcome): Promise<void> {
   const owner = await register(store);
   const [lease] = await takeUpTo(store, owner, 1);
@@ -46,7 +46,7 @@ async function settle(store: ServerStore, make: (token: string) => Outcome): Pro
 }
 
 export const cron: Cases = {
-  "an entry is there as it was written, seen now": async (open) => {
+  "an entry is read as it was written, and is seen now": async (open) => {
     await using t = await open();
     const version = await write(t.store, { definition: '{"é":1}', state: "{}" });
     const { now, entries } = await (await t.another()).cron.read();
@@ -56,7 +56,7 @@ export const cron: Cases = {
     assertAlmostEquals(seenAt, t.now(), SLACK_MS);
   },
 
-  "all are read by name, or some": async (open) => {
+  "reads all entries by name, or some": async (open) => {
     await using t = await open();
     for (const name of ["b", "a", "c"]) await write(t.store, { name });
     const names = async (some?: string[]) =>
@@ -66,7 +66,7 @@ export const cron: Cases = {
     assertEquals(await names([]), []);
   },
 
-  "a state and its job appear together, in order, with the time": async (open) => {
+  "a state and its jobs appear together, in order, with the enqueue time": async (open) => {
     await using t = await open();
     const first = await write(t.store);
     const second = await write(t.store, { version: first, state: "s1", jobs: [job(1), job(2, { queue: "mail" })] });
@@ -84,7 +84,7 @@ export const cron: Cases = {
     assertEquals((await t.store.admin.stats()).queues.map((queue) => queue.name), ["default", "mail"]);
   },
 
-  "what has moved on changes nothing, and others of the batch are written": async (open) => {
+  "a write of a changed entry changes nothing, and others of the call are written": async (open) => {
     await using t = await open();
     const old = await write(t.store);
     const now = await write(t.store, { version: old, state: "s1" });
@@ -102,7 +102,7 @@ export const cron: Cases = {
     assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
   },
 
-  "of many who write from the same reading, one does": async (open) => {
+  "one of several concurrent writes of the same version succeeds": async (open) => {
     await using t = await open();
     const version = await write(t.store);
     const others = [t.store, await t.another(), await t.another()];
@@ -117,14 +117,14 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.state, `by ${winner}`);
   },
 
-  "a write without a job leaves the live one": async (open) => {
+  "a write without a job keeps the live job": async (open) => {
     await using t = await open();
     await withLive(t.store);
     await write(t.store, { version: (await read(t.store))!.version, state: "s1" });
     assertEquals((await read(t.store))!.live, jid(1));
   },
 
-  "live until its job is done, discarded or dead, which is a new version": async (open) => {
+  "the live job ends when it is acknowledged, discarded or buried, with a new version": async (open) => {
     for (const kind of ["ack", "discard", "bury"] as const) {
       await using t = await open();
       await withLive(t.store);
@@ -139,7 +139,7 @@ export const cron: Cases = {
     }
   },
 
-  "live while it retries, snoozes or is given back": async (open) => {
+  "the live job stays while it retries, snoozes or is released": async (open) => {
     for (const kind of ["retry", "snooze", "release"] as const) {
       await using t = await open();
       await withLive(t.store);
@@ -148,7 +148,7 @@ export const cron: Cases = {
     }
   },
 
-  "live through rescues, and no more when the doomed job is buried": async (open) => {
+  "the live job stays through rescues until it is doomed and buried": async (open) => {
     await using t = await open();
     await withLive(t.store);
     const { owner, token, payload } = await doom(t);
@@ -157,7 +157,7 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.live, undefined);
   },
 
-  "not live when it is deleted or killed": async (open) => {
+  "the live job ends when it is deleted or killed": async (open) => {
     for (const edit of ["delete", "kill"] as const) {
       await using t = await open();
       await withLive(t.store);
@@ -167,7 +167,7 @@ export const cron: Cases = {
     }
   },
 
-  "an outcome that came too late, and the end of an earlier job, leave it live": async (open) => {
+  "a lost outcome and the end of an earlier job keep the live job": async (open) => {
     await using t = await open();
     await withLive(t.store);
     const owner = await register(t.store);
@@ -180,7 +180,7 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.live, jid(2));
   },
 
-  "the history is newest first, and the latest hundred": async (open) => {
+  "the history has the latest 100 records, newest first": async (open) => {
     await using t = await open();
     const records = Array.from({ length: MAX_CRON_RECORDS }, (_, i) => `${i}`);
     const version = await write(t.store, { records });
@@ -192,7 +192,9 @@ export const cron: Cases = {
     assertEquals(await t.store.cron.history("none", 10), []);
   },
 
-  "removed as it was read, with its history; a later one of the name is another": async (open) => {
+  "removes the version that was read with its history, and a later entry of the name has another version": async (
+    open,
+  ) => {
     await using t = await open();
     const version = await write(t.store, { records: ["{}"], jobs: [job(1)] });
     assertEquals(await t.store.cron.remove(NIGHTLY, version + 1), false);
@@ -208,7 +210,7 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.version, again, "the job of the one before is not its own");
   },
 
-  "seen when a process carries it or defines it, not by other writes": async (open) => {
+  "an entry is seen when a worker carries or defines it, not by other writes": async (open) => {
     await using t = await open();
     const first = await write(t.store);
     t.advance(HOUR_MS);
@@ -222,7 +224,7 @@ export const cron: Cases = {
     assertAlmostEquals((await read(t.store))!.seenAt, t.now(), SLACK_MS);
   },
 
-  "wait: for a definition of our own or another's, and for a removal": async (open) => {
+  "wait resolves on a definition by any connection, and on a removal": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.cron.read();
@@ -235,7 +237,7 @@ export const cron: Cases = {
     await woken((signal) => t.store.cron.wait(signal), () => other.cron.remove(NIGHTLY, entry.version));
   },
 
-  "wait: for the end of a job that is awaited": async (open) => {
+  "wait resolves on the end of an awaited job": async (open) => {
     await using t = await open();
     await withLive(t.store, true);
     await t.store.cron.read();
@@ -246,7 +248,7 @@ export const cron: Cases = {
     );
   },
 
-  "wait: not for what changes nothing for others, nor when told to end": async (open) => {
+  "wait ignores changes that don't concern others, and resolves when it is aborted": async (open) => {
     await using t = await open();
     await withLive(t.store);
     await t.store.cron.read();
@@ -261,14 +263,14 @@ export const cron: Cases = {
     await waiting;
   },
 
-  "wait: for what was told between the reading and the wait": async (open) => {
+  "wait resolves on a change between the read and the wait": async (open) => {
     await using t = await open();
     await t.store.cron.read();
     await write(await t.another());
     await woken((signal) => t.store.cron.wait(signal), () => Promise.resolve());
   },
 
-  "cancel: a job that waits is removed, which is told; one that is performed is its process's to end": async (open) => {
+  "cancel removes a waiting job and wakes waiters, and sends a running job's worker a command": async (open) => {
     await using t = await open();
     await withLive(t.store);
     await t.store.jobs.cancel(jid(1));

@@ -62,7 +62,7 @@ export const debounce: Cases = {
     assert(next!.at! > t.now() + HOUR_MS / 2, "a new wait begins");
   },
 
-  "while it is queued or runs, the next push waits beside it": async (open) => {
+  "while it is queued or runs, the next push waits next to it": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([debounced(1)]);
     t.advance(HOUR_MS + SLACK_MS);

@@ -1,5 +1,5 @@
 /**
- * An operator requeues, kills and deletes.
+ * The edits of an operator: requeue, kill, delete.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import {
 const QUEUE: Place = { in: "queue", queue: "default" };
 
 export const edit: Cases = {
-  "requeue: to the back of the queue that the payload names, with the time": async (open) => {
+  "requeue moves a job to the back of the queue in its payload, with a new enqueue time": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS, queue: "mail" })]);
@@ -42,7 +42,7 @@ export const edit: Cases = {
     assertAlmostEquals(readWireTime(getField(entry.payload, "enqueued_at"))!, t.now(), SLACK_MS);
   },
 
-  "requeue: from retry and dead, the attempt to come is not counted": async (open) => {
+  "requeue from retry and dead doesn't count the next attempt": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const failed = (n: number, count: number) =>
@@ -55,7 +55,7 @@ export const edit: Cases = {
     assertSamePayload(queued[2]!.payload, job(3).payload, ["enqueued_at", "retry_count"]);
   },
 
-  "requeue: what is not readable stays where it is": async (open) => {
+  "requeue leaves an unreadable payload in its place": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.pushRaw("default", "{not json");
@@ -72,7 +72,7 @@ export const edit: Cases = {
     assertEquals(await t.store.admin.edit([unreadable!.ref], "delete"), 1);
   },
 
-  "requeue: to a queue of the operator's choice, which the payload then names, from every place": async (open) => {
+  "requeue to a chosen queue works from every place, and the payload names that queue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inDead(t.store, owner, [job(3)]);
@@ -95,7 +95,7 @@ export const edit: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["slow"])), [1, 2, 3, 4]);
   },
 
-  "requeue: to another queue moves what is readable, once, and wakes who waits there": async (open) => {
+  "requeue to another queue moves readable jobs once, and wakes its waiters": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await t.pushRaw("default", "{not json");
@@ -115,7 +115,7 @@ export const edit: Cases = {
     assertEquals(sizes, [["default", 1], ["slow", 1]]);
   },
 
-  "requeue: one that waits in a queue goes to its back": async (open) => {
+  "requeue moves a queued job to the back of its queue": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 3));
     assertEquals(await editNumber(t, 1, "requeue"), 1);
@@ -128,7 +128,7 @@ export const edit: Cases = {
     assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1, 4]);
   },
 
-  "kill: to dead, since now, unchanged": async (open) => {
+  "kill moves a job to dead as of now, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
@@ -144,7 +144,7 @@ export const edit: Cases = {
     assertEquals([enqueued, scheduled, retry], [0, 0, 0]);
   },
 
-  "kill: the limit of dead jobs holds": async (open) => {
+  "kill respects the limit of dead jobs": async (open) => {
     await using t = await open({ deadMaxJobs: 2 });
     await t.store.jobs.enqueue(jobs(1, 3));
     for (const n of [1, 2, 3]) {
@@ -154,7 +154,7 @@ export const edit: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [2, 3]);
   },
 
-  "kill: a dead one stays as it is": async (open) => {
+  "kill leaves a dead job unchanged": async (open) => {
     await using t = await open();
     await inDead(t.store, await register(t.store), [job(1)]);
     const [before] = await entries(t.store, { in: "dead" });
@@ -164,7 +164,7 @@ export const edit: Cases = {
     assertEquals(await entries(t.store, { in: "dead" }), [before!]);
   },
 
-  "delete: away, from a queue and from every set": async (open) => {
+  "delete removes a job from a queue and from every set": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
@@ -176,7 +176,7 @@ export const edit: Cases = {
     assertEquals(await numbersIn(t.store, QUEUE), [4, 6]);
   },
 
-  "one entry is read by its ref, in every place, and nothing else of its jid": async (open) => {
+  "get returns the entry of a ref in every place, and no other entry of its jid": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
@@ -192,7 +192,7 @@ export const edit: Cases = {
     }
   },
 
-  "one entry is read by its ref only as long as it is where the ref says": async (open) => {
+  "get returns an entry only while it is where its ref says": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
@@ -214,7 +214,7 @@ export const edit: Cases = {
     }
   },
 
-  "only what is still where its ref says": async (open) => {
+  "edit changes only entries that are still where their refs say": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS }), job(3)]);
@@ -229,7 +229,7 @@ export const edit: Cases = {
     assertEquals(await t.store.admin.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
   },
 
-  "the same ref twice is one entry": async (open) => {
+  "edit counts a repeated ref once": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1), job(2)]);
     const [entry] = await entries(t.store, QUEUE);
@@ -237,7 +237,7 @@ export const edit: Cases = {
     assertEquals((await t.store.admin.stats()).dead, 1);
   },
 
-  "leased ones cannot be edited": async (open) => {
+  "leased jobs can't be edited": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -251,7 +251,7 @@ export const edit: Cases = {
     assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
-  "many at once, earliest first, until there are none": async (open) => {
+  "editSome edits a place earliest first, until it is empty": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
     assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "requeue", 2), 2);
@@ -265,7 +265,7 @@ export const edit: Cases = {
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
-  "many at once from a long queue, oldest first": async (open) => {
+  "editSome edits a long queue oldest first": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 100));
     assertEquals(await t.store.admin.editSome(QUEUE, "delete", 60), 60);
@@ -273,7 +273,7 @@ export const edit: Cases = {
   },
 };
 
-/** Edits the n-th job, wherever it is. */
+/** Edits the n-th job in any place. */
 async function editNumber(t: TestStore, n: number, action: "requeue" | "kill" | "delete"): Promise<number> {
   const found = await t.store.admin.find([job(n).jid]);
   return await t.store.admin.edit(found.map((entry) => entry.ref), action);

@@ -1,5 +1,5 @@
 /**
- * Jobs come in.
+ * Storing jobs.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { assertSamePayload, entries, HOUR_MS, job, jobs, numbersIn, register, takeUpTo } from "./jobs.ts";
 
 export const enqueue: Cases = {
-  "one that is to run at once is in its queue, with the time": async (open) => {
+  "a job to run now is in its queue, with the enqueue time": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([job(1, { queue: "mail" })]), [{ stored: true }]);
     const [entry] = await entries(t.store, { in: "queue", queue: "mail" });
@@ -17,7 +17,7 @@ export const enqueue: Cases = {
     assertAlmostEquals(readWireTime(getField(entry!.payload, "enqueued_at"))!, t.now(), SLACK_MS);
   },
 
-  "the time is written as the wire setting says": async (open) => {
+  "the time has the format of the wire setting": async (open) => {
     for (const [sidekiqWire, pattern] of [[7, /"enqueued_at":\d{10}\.\d+/], [8, /"enqueued_at":\d{13}[,}]/]] as const) {
       await using t = await open({ sidekiqWire });
       await t.store.jobs.enqueue([job(1)]);
@@ -26,7 +26,7 @@ export const enqueue: Cases = {
     }
   },
 
-  "one whose time is to come is in scheduled, unchanged": async (open) => {
+  "a job for later is in scheduled, unchanged": async (open) => {
     await using t = await open();
     const at = Math.round(t.now()) + HOUR_MS;
     await t.store.jobs.enqueue([job(1, { at }), job(2, { delayMs: 2 * HOUR_MS })]);
@@ -38,14 +38,14 @@ export const enqueue: Cases = {
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
-  "one whose time is past runs at once": async (open) => {
+  "a job whose time is past is in its queue": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1, { at: t.now() - HOUR_MS }), job(2, { delayMs: 0 }), job(3, { delayMs: -5 })]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3]);
     assertEquals((await t.store.admin.stats()).scheduled, 0);
   },
 
-  "time is the store's": async (open) => {
+  "times are the store's": async (open) => {
     await using t = await open();
     const at = t.now() + HOUR_MS;
     t.advance(2 * HOUR_MS);
@@ -53,7 +53,7 @@ export const enqueue: Cases = {
     assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 
-  "a batch goes to many queues and to scheduled, with one answer for each, in order": async (open) => {
+  "a call stores jobs in several queues and in scheduled, with one result per job in order": async (open) => {
     await using t = await open();
     const batch = [
       job(1, { queue: "a" }),
@@ -71,12 +71,12 @@ export const enqueue: Cases = {
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [2]);
   },
 
-  "nothing is a batch too": async (open) => {
+  "accepts a call without jobs": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([]), []);
   },
 
-  "a large batch keeps its order": async (open) => {
+  "a large call keeps its order": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2_500));
     const owner = await register(t.store);
@@ -84,14 +84,14 @@ export const enqueue: Cases = {
     assertEquals(leases.map((lease) => getField(lease.payload, "args")), jobs(1, 2_500).map((_, i) => [i + 1]));
   },
 
-  "other connections see it as soon as it is acknowledged": async (open) => {
+  "other connections see a job as soon as it is acknowledged": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1)]);
     assertEquals(await numbersIn(other, { in: "queue", queue: "default" }), [1]);
   },
 
-  "it is there after every connection was closed": async (open) => {
+  "a job survives the end of all connections": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     await t.store[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
 /**
- * Many at once, over several connections: each job goes to one.
+ * Concurrent connections: each job goes to one of them.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 const JOBS = 600;
 
 export const exactlyOnce: Cases = {
-  "many who take at once take each job once": async (open) => {
+  "concurrent takes lease each job once": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -24,7 +24,7 @@ export const exactlyOnce: Cases = {
     assertEquals([enqueued, leased, processed], [0, 0, JOBS]);
   },
 
-  "while jobs come in, retry and are given back": async (open) => {
+  "each job ends once while jobs arrive, retry and are released": async (open) => {
     await using t = await open();
     const other = await t.another();
     const stores = [t.store, other];
@@ -59,7 +59,7 @@ export const exactlyOnce: Cases = {
     assertEquals([processed, failures], [JOBS + JOBS / 3, JOBS / 3]);
   },
 
-  "many pushes of one unique job store one": async (open) => {
+  "concurrent pushes of a unique job store one": async (open) => {
     await using t = await open();
     const other = await t.another();
     const unique = { key: "one", ttlMs: HOUR_MS };
@@ -71,7 +71,7 @@ export const exactlyOnce: Cases = {
   },
 };
 
-/** Takes and acknowledges until there is nothing left; returns what it did. */
+/** Takes and acknowledges until no job is left. Returns the jobs. */
 async function drain(store: Store, owner: string): Promise<number[]> {
   const done: number[] = [];
   for (;;) {
@@ -82,7 +82,7 @@ async function drain(store: Store, owner: string): Promise<number[]> {
   }
 }
 
-/** That it is each of 1 … n once. */
+/** Asserts that the numbers are each of 1 … n once. */
 function assertSame(done: readonly number[], n: number): void {
   assertEquals([...done].sort((a, b) => a - b), Array.from({ length: n }, (_, i) => i + 1));
 }

@@ -231,7 +231,7 @@ export const flows: Cases = {
     });
   },
 
-  "release, retry and snooze are no ends": async (open) => {
+  "release, retry and snooze don't end a node": async (open) => {
     await using t = await open();
     const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
     const { a } = await take(t.store, owner);

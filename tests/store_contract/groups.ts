@@ -23,31 +23,31 @@ import {
   woken,
 } from "./jobs.ts";
 
-/** The n-th job, in a group. */
+/** Returns the n-th job in a group. */
 function grouped(n: number, group: string, change: Partial<NewJob> = {}): NewJob {
   const one = job(n, change);
   return { ...one, group, payload: one.payload.replace(/}$/, `,"group":${JSON.stringify(group)}}`) };
 }
 
-/** The jobs `from` … `to`, in a group. */
+/** Returns the jobs `from` … `to` in a group. */
 function groupOf(group: string, from: number, to: number): NewJob[] {
   return Array.from({ length: to - from + 1 }, (_, i) => grouped(from + i, group));
 }
 
-/** How many of the leases are of each group. */
+/** Returns the number of leases per group. */
 function shares(leases: readonly Lease[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { group = "-" } of leases) counts[group] = (counts[group] ?? 0) + 1;
   return counts;
 }
 
-/** The numbers of jobs in their order. */
+/** Returns the numbers of jobs in their order. */
 function sorted(leases: readonly Lease[]): number[] {
   return (numbers(leases) as number[]).toSorted((a, b) => a - b);
 }
 
 export const groups: Cases = {
-  "groups of a queue are taken from in turn, oldest job first, whatever the number of jobs of one": async (open) => {
+  "takes from the groups of a queue in turn, oldest job first, for any number of jobs of one": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([...groupOf("big", 1, 1_000), ...groupOf("small", 1_001, 1_003)]);
@@ -77,7 +77,7 @@ export const groups: Cases = {
     assert(Math.abs(paying! / free! - 3) < 0.15, `${paying}:${free}`);
   },
 
-  "a group that was idle has saved up no turns": async (open) => {
+  "a group that was idle doesn't catch up": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([grouped(1, "late"), ...groupOf("busy", 2, 300)]);
@@ -89,7 +89,7 @@ export const groups: Cases = {
     assert(Math.abs(busy! - late!) <= 20, `${busy}:${late}`);
   },
 
-  "of each group no more run than its limit, all workers together; a full one doesn't hold up the others": async (
+  "all workers together respect the limit of each group, and a full group doesn't delay the others": async (
     open,
   ) => {
     await using t = await open();
@@ -106,7 +106,7 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(other, two)), { a: 1 });
   },
 
-  "however a job ends, another of its group may run": async (open) => {
+  "after any end of a job, another of its group may run": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
@@ -146,7 +146,7 @@ export const groups: Cases = {
     assertEquals(sorted(await takeUpTo(t.store, next)), [1, 2, 6]);
   },
 
-  "no more of a group start in a time than its limit": async (open) => {
+  "respects the limit of starts of a group": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { starts: { count: 3, perMs: HOUR_MS } });
@@ -161,7 +161,7 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(t.store, owner)), { a: 3 });
   },
 
-  "starts are remembered while a group has no jobs": async (open) => {
+  "starts count while a group has no jobs": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { starts: { count: 1, perMs: HOUR_MS } });
@@ -174,7 +174,7 @@ export const groups: Cases = {
     assertEquals(await takeUpTo(t.store, owner), []);
   },
 
-  "a limit of one group replaces that of each, until its time is over": async (open) => {
+  "a limit of one group replaces that of each group until it ends": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
@@ -191,7 +191,7 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
   },
 
-  "a group with a limit that ends by itself has room again as soon as one of its jobs has ended": async (open) => {
+  "a group with a limit for a time has room as soon as one of its jobs ends": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", "a", { running: 1, forMs: 30 * 24 * HOUR_MS });
@@ -202,7 +202,7 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
   },
 
-  "changing or removing a limit strands nothing, and counts what runs already": async (open) => {
+  "a changed or removed limit strands no job, and counts running jobs": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 10));
@@ -215,7 +215,7 @@ export const groups: Cases = {
     assertEquals((await takeUpTo(t.store, owner)).length, 6);
   },
 
-  "a queue's own limit holds for all its groups together": async (open) => {
+  "the limit of a queue applies to all its groups together": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { running: 3 });
@@ -227,7 +227,7 @@ export const groups: Cases = {
     assertEquals((await takeUpTo(t.store, owner)).length, 1);
   },
 
-  "a paused queue gives none of its groups' jobs": async (open) => {
+  "a paused queue gives no jobs of its groups": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
@@ -252,7 +252,7 @@ export const groups: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner)), [3, 1, 2]);
   },
 
-  "jobs of a group are found, counted ahead, deleted, killed": async (open) => {
+  "jobs of a group can be found, located, deleted and killed": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([...groupOf("a|b", 1, 4), job(5)]);
     const place = { in: "queue", queue: "default", group: "a|b" } as const;
@@ -305,7 +305,7 @@ export const groups: Cases = {
     assertEquals((await takeUpTo(t.store, owner)).length, 1);
   },
 
-  "a worker that waits has queued jobs while groups have, at their limit or not": async (open) => {
+  "hasQueuedJobs counts jobs of groups, at their limit or not": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
@@ -315,7 +315,7 @@ export const groups: Cases = {
     assertEquals(await t.store.admin.forgetQueue("default"), false);
   },
 
-  "many groups, each with few jobs, are drained whole, and then nothing is left of them": async (open) => {
+  "many groups with few jobs each are drained completely, and leave no state": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const names = Array.from({ length: 300 }, (_, i) => `g${i}`);
@@ -332,7 +332,7 @@ export const groups: Cases = {
     assertEquals(await t.store.admin.forgetQueue("default"), true);
   },
 
-  "while workers take, die, freeze and come back, no two jobs of a group of limit 1 run, and each job ends once":
+  "while workers take, die, freeze and return, a group of limit 1 runs one job at a time, and each job ends once":
     async (
       open,
     ) => {
@@ -346,7 +346,7 @@ export const groups: Cases = {
         Array.from({ length: JOBS }, (_, n) => grouped(n, `g${Math.floor(random() * GROUPS)}`)),
       );
       const done = new Set<unknown>();
-      // What each worker that has not been rescued holds. A frozen one keeps the leases that it believes it has.
+      // The leases of each worker that was not rescued. A frozen worker keeps those that it held.
       const held = new Map<string, Lease[]>();
       const frozen = new Map<string, Lease[]>();
       let named = 0;
@@ -373,7 +373,7 @@ export const groups: Cases = {
           held.delete(owner);
           await start();
         } else if (chance < 0.97) {
-          // It dies, or is frozen, with what it has. The others beat on until it is offline, and its jobs are rescued.
+          // It dies or freezes with its leases. The others send heartbeats until it is offline, and rescue its jobs.
           if (random() < 0.5) frozen.set(owner, leases.splice(0));
           held.delete(owner);
           await register(t.store, RESCUER);
@@ -397,7 +397,7 @@ export const groups: Cases = {
     },
 };
 
-/** Numbers from 0 to 1, the same in each run. */
+/** Returns numbers from 0 to 1, the same in each run. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648;

@@ -1,36 +1,36 @@
 /**
- * What an adapter gives to be tested: a fresh store, more connections to it, a hand on its clock, and a way past our own
- * enqueuer.
+ * The harness that an adapter provides for its tests: a fresh store, more connections to it, control of its clock, and pushes
+ * that bypass the client.
  *
- * Time is moved with `advance`, never slept. A store may read a clock that runs on by itself beside that (a server's),
- * so no case asks for a time more exactly than to within {@linkcode SLACK_MS}.
+ * Cases advance time with `advance`, and never sleep. A store may also read a clock that advances by itself (a server's), so no
+ * case expects a time more exactly than to within {@linkcode SLACK_MS}.
  *
  * @module
  */
 import type { StoreOptions } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** By so much a store's clock may run on while a case is running. */
+/** How far a store's clock may advance while a case runs. */
 export const SLACK_MS = 20_000;
 
-/** The options that cases ask for. */
+/** Options of cases. */
 export type TestOptions = Pick<StoreOptions, "deadMaxJobs" | "deadMaxAgeMs" | "sidekiqWire">;
 
-/** A store that nobody else uses, empty at first. */
+/** A store for one case, empty at first. */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store;
-  /** A second connection to the same store, as another process has it. Closed with the rest. */
+  /** Opens a second connection to the same store, as another process does. It is closed with the first. */
   another(): Promise<Store>;
-  /** What the store's clock says, to within {@linkcode SLACK_MS}. */
+  /** Returns the store's time, to within {@linkcode SLACK_MS}. */
   now(): number;
-  /** Moves the clock of all connections forward. */
+  /** Advances the clock of all connections. */
   advance(ms: number): void;
-  /** Puts a text on the back of a queue as a foreign producer would: whatever it is, unchecked. */
+  /** Pushes any text to the back of a queue, as another program can. */
   pushRaw(queue: string, text: string): Promise<void>;
 }
 
 /** Opens a fresh store of the adapter. */
 export type OpenTestStore = (options?: TestOptions) => Promise<TestStore>;
 
-/** The cases about one thing, by what they show. */
+/** Cases by their titles. */
 export type Cases = Readonly<Record<string, (open: OpenTestStore) => Promise<void>>>;

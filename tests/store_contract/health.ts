@@ -1,5 +1,5 @@
 /**
- * How a store is.
+ * The health of a store.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, jobs } from "./jobs.ts";
 
 export const health: Cases = {
-  "says what it runs on, what survives a power cut, and what there is to do": async (open) => {
+  "returns the version, the durability, and the findings": async (open) => {
     await using t = await open();
     const { version, durability, findings } = await t.store.admin.health();
     assertMatch(version, /^(SQLite|Redis) \d+\.\d+(\.\d+)?$/);
@@ -18,7 +18,7 @@ export const health: Cases = {
     }
   },
 
-  "says what time it has, which is its own": async (open) => {
+  "returns the store's time": async (open) => {
     await using t = await open();
     const { now } = await t.store.admin.health();
     assertAlmostEquals(now, t.now(), SLACK_MS);
@@ -27,7 +27,7 @@ export const health: Cases = {
     assertAlmostEquals(later.now - now, HOUR_MS, SLACK_MS);
   },
 
-  "is asked of a store at work, and changes nothing": async (open) => {
+  "works while the store is in use, and changes nothing": async (open) => {
     await using t = await open();
     const [, , ...answers] = await Promise.all([
       t.store.jobs.enqueue(jobs(1, 3)),

@@ -1,5 +1,5 @@
 /**
- * Jobs, processes and readings for the cases.
+ * Jobs, workers and reads for the cases.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import type { Store } from "../../src/store/admin/store.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 import type { WorkerRecord } from "../../src/store/port/workers.ts";
 
-/** Long enough for a beat that no case lets lapse by chance. */
+/** Long enough that no heartbeat lapses by chance. */
 export const TTL_MS = 60_000;
-/** Longer than {@linkcode TTL_MS}: after it, a process that did not beat is dead. */
+/** Longer than {@linkcode TTL_MS}: after it, a worker without a heartbeat is offline. */
 export const LAPSE_MS = 90_000;
 export const HOUR_MS = 3_600_000;
 
-/** The jid of the n-th job: 24 hex digits, in the order of n. */
+/** Returns the jid of the n-th job: 24 hex digits, in the order of n. */
 export function jid(n: number): string {
   return n.toString(16).padStart(24, "0");
 }
 
-/** The n-th job: in queue `default`, to run at once, unless said otherwise. */
+/** Returns the n-th job: in queue `default`, to run now, unless `more` says otherwise. */
 export function job(n: number, change: Partial<NewJob> = {}): NewJob {
   const queue = change.queue ?? "default";
   const payload = `{"class":"HardJob","args":[${n}],"retry":true,"queue":${JSON.stringify(queue)},"jid":"${
@@ -33,12 +33,12 @@ export function job(n: number, change: Partial<NewJob> = {}): NewJob {
   return { jid: jid(n), queue, payload, ...change };
 }
 
-/** The jobs `from` … `to`. */
+/** Returns the jobs `from` … `to`. */
 export function jobs(from: number, to: number, change: Partial<NewJob> = {}): NewJob[] {
   return Array.from({ length: to - from + 1 }, (_, i) => job(from + i, change));
 }
 
-/** A process as it describes itself. */
+/** Returns the record of a worker. */
 export function processRecord(identity: string, change: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
     identity,
@@ -59,16 +59,16 @@ export function processRecord(identity: string, change: Partial<WorkerRecord> = 
   };
 }
 
-/** Registers a process, and returns its identity. */
+/** Registers a worker, and returns its ID. */
 export async function register(store: ServerStore, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
   await store.workers.heartbeat(processRecord(identity), TTL_MS);
   return identity;
 }
 
-/** The worker that rescues what others leave behind. */
+/** The worker that rescues the leases of others. */
 export const RESCUER = "host:0:ffffffffffff";
 
-/** Lets {@linkcode LAPSE_MS} pass while only {@linkcode RESCUER} beats: all others are offline then, and it knows. */
+/** Lets {@linkcode LAPSE_MS} pass while only {@linkcode RESCUER} sends heartbeats: all others are offline then. */
 export async function lapse(t: Pick<TestStore, "store" | "advance">): Promise<void> {
   await register(t.store, RESCUER);
   for (let passed = 0; passed < LAPSE_MS; passed += TTL_MS / 4) {
@@ -82,7 +82,7 @@ export function rescueFor(store: ServerStore, limit = 100, maxRescues = 3): Prom
   return store.jobs.rescue({ owner: RESCUER, limit, maxRescues });
 }
 
-/** Rescues as {@linkcode RESCUER} until no offline worker has leases left, but for doomed jobs. Returns how many leases. */
+/** Rescues as {@linkcode RESCUER} until offline workers only have doomed jobs. Returns how many leases. */
 export async function rescueAll(store: ServerStore): Promise<number> {
   for (let rescued = 0;;) {
     const step = await rescueFor(store);
@@ -91,7 +91,7 @@ export async function rescueAll(store: ServerStore): Promise<number> {
   }
 }
 
-/** Lets a job come under suspicion, and then be to blame for the death of its worker; the rescue finds it doomed. */
+/** Makes a job a suspect, and then lets it kill its worker: the rescue finds it doomed. */
 export async function doom(t: TestStore): Promise<DoomedJob> {
   for (;;) {
     const owner = await register(t.store);
@@ -113,7 +113,7 @@ export function takeUpTo(
   return store.jobs.take({ queues, limit, owner });
 }
 
-/** Puts jobs into `retry`, due after `delayMs`, by way of a queue and a lease. */
+/** Puts jobs into `retry`, due after `delayMs`, through a queue and a lease. */
 export async function inRetry(
   store: ServerStore,
   owner: string,
@@ -123,7 +123,7 @@ export async function inRetry(
   await passThrough(store, owner, batch, (token, payload) => ({ kind: "retry", token, payload, delayMs }));
 }
 
-/** Puts jobs into `dead`, by way of a queue and a lease. */
+/** Puts jobs into `dead`, through a queue and a lease. */
 export async function inDead(store: ServerStore, owner: string, batch: readonly NewJob[]): Promise<void> {
   await passThrough(store, owner, batch, (token, payload) => ({ kind: "bury", token, payload }));
 }
@@ -145,7 +145,7 @@ async function passThrough(
   );
 }
 
-/** Which jobs they are: the number in `args`, or the payload itself when there is none. */
+/** Returns which jobs they are: the number in `args`, or the payload itself without one. */
 export function numbers(things: readonly { readonly payload: string }[]): unknown[] {
   return things.map(({ payload }) => {
     const args = getField(payload, "args");
@@ -153,7 +153,7 @@ export function numbers(things: readonly { readonly payload: string }[]): unknow
   });
 }
 
-/** All entries of a place, by as many pages as it takes. */
+/** Returns all entries of a place, page by page. */
 export async function entries(store: Store, place: Place, request: PageRequest = {}): Promise<Entry[]> {
   const all: Entry[] = [];
   let cursor: string | undefined;
@@ -165,12 +165,12 @@ export async function entries(store: Store, place: Place, request: PageRequest =
   }
 }
 
-/** Which jobs a place has, in its order. */
+/** Returns the jobs of a place, in its order. */
 export async function numbersIn(store: Store, place: Place): Promise<unknown[]> {
   return numbers(await entries(store, place));
 }
 
-/** That a stored payload is the given one, byte for byte, but for the fields that the store writes. */
+/** Asserts that a stored payload is the given one, byte for byte, except for the fields that the store writes. */
 export function assertSamePayload(stored: string, given: string, but: readonly string[] = ["enqueued_at"]): void {
   assertEquals(setFields(stored, Object.fromEntries(but.map((name) => [name, undefined]))), given);
 }

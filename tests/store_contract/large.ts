@@ -11,7 +11,7 @@ import { entries, HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescue
 
 const MB = 1_000_000;
 
-/** The n-th job, of about `bytes` bytes. */
+/** Returns the n-th job, of about `bytes` bytes. */
 function largeJob(n: number, bytes: number, change: Partial<NewJob> = {}): NewJob {
   const payload = `{"class":"HardJob","args":[${n},"${"x".repeat(bytes)}"],"queue":"default","jid":"${jid(n)}"}`;
   return { jid: jid(n), queue: "default", payload, ...change };
@@ -51,7 +51,7 @@ export const large: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner)), [3]);
   },
 
-  "take leaves the order of a queue alone when large jobs follow many small ones": async (open) => {
+  "take keeps the order of a queue when large jobs follow many small ones": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const small = Array.from({ length: 300 }, (_, i) => job(i + 1));
@@ -116,7 +116,7 @@ export const large: Cases = {
     }
   },
 
-  "large jobs are edited to the last one": async (open) => {
+  "editSome edits all large jobs": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
     const editAll = async (edit: () => Promise<number>) => {
@@ -129,7 +129,7 @@ export const large: Cases = {
     assertEquals(await editAll(() => t.store.admin.editSome({ in: "dead" }, "delete", 100)), 18);
   },
 
-  "large jobs are edited by their refs, whatever they come to": async (open) => {
+  "edit edits large jobs of any total size": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
     const refs = [
@@ -140,7 +140,7 @@ export const large: Cases = {
     assertEquals((await t.store.admin.stats()).dead, 18);
   },
 
-  "large records are read to the last one": async (open) => {
+  "pages read all large records": async (open) => {
     await using t = await open();
     const body = (n: number) => JSON.stringify({ jid: jid(n), text: "x".repeat(MB) });
     for (let n = 1; n <= 9; n++) await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body: body(n) });

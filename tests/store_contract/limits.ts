@@ -1,5 +1,5 @@
 /**
- * Queues are limited: how many of their jobs run at once, and how many start in a time.
+ * Limits of queues: how many of their jobs run at once, and how many start within a period.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Cases } from "./harness.ts";
 import { HOUR_MS, job, jobs, lapse, numbers, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 
 export const limits: Cases = {
-  "no more of a queue's jobs run than its limit, all processes together; other queues are not concerned": async (
+  "all workers together respect the limit of a queue, and other queues aren't affected": async (
     open,
   ) => {
     await using t = await open();
@@ -22,7 +22,7 @@ export const limits: Cases = {
     assertEquals(await takeUpTo(t.store, one), []);
   },
 
-  "however a job ends, another may run: done, failed, snoozed, dead, given back": async (open) => {
+  "after any end of a job, another may run": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
@@ -48,7 +48,7 @@ export const limits: Cases = {
     assertEquals(numbers([await next()]), [6]);
   },
 
-  "what a process that died was running counts until it is rescued, and no longer": async (open) => {
+  "the leases of an offline worker count until they are rescued": async (open) => {
     await using t = await open();
     const dead = await register(t.store, "dead:1:a");
     await t.store.admin.limit("default", { running: 2 });
@@ -61,7 +61,7 @@ export const limits: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
   },
 
-  "what a process that leaves was running no longer counts": async (open) => {
+  "the leases of a deregistered worker no longer count": async (open) => {
     await using t = await open();
     const [leaving, staying] = [await register(t.store, "leaving:1:a"), await register(t.store, "staying:2:b")];
     await t.store.admin.limit("default", { running: 1 });
@@ -71,7 +71,7 @@ export const limits: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, staying)), [1]);
   },
 
-  "a limit counts what runs already, and what was taken under another one": async (open) => {
+  "a new limit counts running jobs, also those taken under another limit": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 10));
@@ -86,7 +86,7 @@ export const limits: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner)), [8, 9, 10]);
   },
 
-  "no more jobs start in any time than the limit, wherever that time begins": async (open) => {
+  "respects the limit of starts in every period": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const took = async (limit = 100) => numbers(await takeUpTo(t.store, owner, limit)).length;
@@ -98,22 +98,22 @@ export const limits: Cases = {
     t.advance(5 * HOUR_MS);
     await register(t.store);
     assertEquals(await took(), 0);
-    t.advance(2 * HOUR_MS); // the first is out
+    t.advance(2 * HOUR_MS); // the first start no longer counts
     await register(t.store);
     assertEquals([await took(), await took()], [1, 0]);
-    t.advance(4 * HOUR_MS); // so are the next three
+    t.advance(4 * HOUR_MS); // nor do the next three
     await register(t.store);
     assertEquals([await took(), await took()], [3, 0]);
   },
 
-  "a clock that is put back holds no queue up for longer than its limit's time": async (open) => {
+  "a clock that is set back blocks no queue for longer than its period": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { starts: { count: 2, perMs: HOUR_MS } });
     await t.store.jobs.enqueue(jobs(1, 10));
     assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
     t.advance(-10 * HOUR_MS);
-    // Whoever waits comes to look at once, and then it is known when the next may start.
+    // A waiter tries to take at once, which fixes the time of the next start.
     await woken((signal) => t.store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
     assertEquals(await takeUpTo(t.store, owner), []);
     const { limit } = (await t.store.admin.stats()).queues.find(({ name }) => name === "default")!;
@@ -124,7 +124,7 @@ export const limits: Cases = {
     assertEquals(await takeUpTo(t.store, owner), []);
   },
 
-  "both at once: what leaves less counts": async (open) => {
+  "with both limits, the stricter one counts": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: HOUR_MS } });
@@ -136,7 +136,7 @@ export const limits: Cases = {
     assertEquals(await takeUpTo(t.store, owner), []);
   },
 
-  "the queue tells its limit, what is used of it, and when the next job may start": async (open) => {
+  "stats returns the limit, its use, and when the next job may start": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const told = async (name = "default") =>
@@ -159,7 +159,7 @@ export const limits: Cases = {
     assertEquals(await told(), undefined);
   },
 
-  "who waits for work is woken when a job of a limited queue has ended, by whomever": async (open) => {
+  "a wait for work ends when any worker's job of a limited queue has ended": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -174,7 +174,7 @@ export const limits: Cases = {
     }
   },
 
-  "who waits for work is woken when the next job may start, and when the limit is lifted": async (open) => {
+  "a wait for work ends when the next job may start, and when the limit is removed": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -187,7 +187,7 @@ export const limits: Cases = {
     await woken((signal) => other.jobs.waitForWork(["default"], signal), () => t.store.admin.limit("default", {}));
   },
 
-  "while a queue is at its limit, its jobs wake nobody, and those of other queues do": async (open) => {
+  "jobs of a queue at its limit wake no waiter, and those of other queues do": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
@@ -199,7 +199,7 @@ export const limits: Cases = {
       isWoken = true;
     }, async () => {
       await t.store.jobs.enqueue([job(3)]);
-      // Whoever was to be woken by what is there, or by this push, has been when one who began later is woken.
+      // When a later waiter is woken, all others that this push or an existing job wakes were woken, too.
       await woken(
         (later) => t.store.jobs.waitForWork(["third"], later),
         () => t.store.jobs.enqueue([job(5, { queue: "third" })]),
@@ -209,7 +209,7 @@ export const limits: Cases = {
     });
   },
 
-  "hasQueuedJobs: jobs of queues that are not paused, also of those at their limit": async (open) => {
+  "hasQueuedJobs counts jobs of queues at their limit, not of paused ones": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
@@ -231,7 +231,7 @@ export const limits: Cases = {
     }
   },
 
-  "an empty queue with a limit is not forgotten": async (open) => {
+  "an empty queue with a limit can't be forgotten": async (open) => {
     await using t = await open();
     await t.store.admin.limit("default", { running: 1 });
     assertEquals(await t.store.admin.forgetQueue("default"), false);

@@ -1,5 +1,5 @@
 /**
- * What was measured of classes.
+ * Metrics of classes.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
 import type { Cases } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
-/** Jobs of a class that did not fail, by their run times, and so many that failed. */
+/** Returns metrics of a class: jobs with these run times, and a number of failures. */
 function measurement(name: string, runs: readonly number[], failed = 0): ClassMetrics {
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
   for (const ms of runs) histogram[runBucket(ms)]++;
@@ -26,13 +26,13 @@ function measurement(name: string, runs: readonly number[], failed = 0): ClassMe
 const ALL = Object.keys(WINDOWS) as MetricsWindow[];
 
 export const measures: Cases = {
-  "nothing at first, and nothing from nothing": async (open) => {
+  "returns nothing before the first record, and accepts an empty one": async (open) => {
     await using t = await open();
     await t.store.metrics.record([]);
     for (const window of ALL) assertEquals(await t.store.metrics.read(window), []);
   },
 
-  "are added up over calls and connections, the class with most jobs first, whatever it is called": async (open) => {
+  "sums add up over calls and connections, the class with the most jobs first, for any class name": async (open) => {
     await using t = await open();
     const other = await t.another();
     const odd = "h|A::B|p-1-2:3 é";
@@ -51,7 +51,7 @@ export const measures: Cases = {
     }
   },
 
-  "of many classes in many steps are added up whole, others have their turn meanwhile": async (open) => {
+  "adds up many classes in many steps while other verbs run": async (open) => {
     await using t = await open();
     const names = Array.from({ length: 500 }, (_, i) => `Job${String(i).padStart(3, "0")}`);
     for (let step = 0; step < 10; step++) {
@@ -76,7 +76,7 @@ export const measures: Cases = {
     }
   },
 
-  "stand in their step of time, and leave each window in turn": async (open) => {
+  "sums are in their time step, and leave each window in turn": async (open) => {
     await using t = await open();
     await t.store.metrics.record([measurement("Hard", [1])]);
     t.advance(HOUR_MS / 2);
@@ -117,7 +117,7 @@ export const measures: Cases = {
     }
   },
 
-  "a histogram's number has no end": async (open) => {
+  "a bucket of the histogram has no maximum": async (open) => {
     await using t = await open();
     const many = { ...measurement("Hard", [1]), processed: 100_000, histogram: [100_000, ...new Array(25).fill(0)] };
     await t.store.metrics.record([many]);

@@ -1,5 +1,5 @@
 /**
- * The store contract: what every store does, whatever it is made of. Each adapter runs the same cases, unchanged.
+ * The store contract: the behaviour of every store. Each adapter runs the same cases.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Which workers may be rescued: those that are offline, and never those that could not reach the store.
+ * Which workers are offline: never those that could not reach the store.
  *
  * @module
  */
@@ -18,7 +18,7 @@ async function withJob(t: TestStore, ttlMs = TTL_MS): Promise<void> {
   await takeUpTo(t.store, OTHER);
 }
 
-/** Time passes in which these workers beat. */
+/** Advances time while these workers send heartbeats. */
 async function pass(t: TestStore, ms: number, ...beating: readonly string[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += TTL_MS / 4) {
     t.advance(TTL_MS / 4);
@@ -27,7 +27,7 @@ async function pass(t: TestStore, ms: number, ...beating: readonly string[]): Pr
 }
 
 export const offline: Cases = {
-  "a worker that has just started rescues nothing until its heartbeats have gone on for a whole timeout": async (
+  "a new worker rescues nothing until its heartbeats have been continuous for a whole timeout": async (
     open,
   ) => {
     await using t = await open();
@@ -42,7 +42,9 @@ export const offline: Cases = {
     assertEquals((await rescueFor(t.store)).rescued, 1);
   },
 
-  "a worker that beats after an outage keeps its leases, whoever started meanwhile": async (open) => {
+  "a worker that sends a heartbeat after an outage keeps its leases from workers that started meanwhile": async (
+    open,
+  ) => {
     await using t = await open();
     await withJob(t);
     await pass(t, LAPSE_MS, RESCUER);
@@ -64,7 +66,7 @@ export const offline: Cases = {
     await withJob(t);
     t.advance(TTL_MS / 4);
     await register(t.store, RESCUER);
-    // Then nobody reaches the store until the other one has lapsed.
+    // Then no worker reaches the store until the other heartbeat has lapsed.
     t.advance(TTL_MS * 0.75);
     assertEquals(await rescueFor(t.store), WAITS, "what was asked during the outage");
     await register(t.store, RESCUER);
@@ -87,7 +89,7 @@ export const offline: Cases = {
     assertEquals((await t.store.workers.list()).map(({ alive }) => alive), [true, true]);
   },
 
-  "a clock that goes back keeps no offline worker alive": async (open) => {
+  "a clock that is set back keeps no offline worker alive": async (open) => {
     for (const starts of [RESCUER, "host:2:bbbbbbbbbbbb"]) {
       await using t = await open();
       await withJob(t);
@@ -99,7 +101,7 @@ export const offline: Cases = {
     }
   },
 
-  "a heartbeat after the clock went back begins a new stretch": async (open) => {
+  "a heartbeat after the clock was set back isn't continuous with the earlier ones": async (open) => {
     await using t = await open();
     await pass(t, LAPSE_MS, RESCUER);
     await withJob(t);
@@ -114,7 +116,7 @@ export const offline: Cases = {
     assertEquals((await rescueFor(t.store)).rescued, 0);
   },
 
-  "a worker is offline after its own timeout, for a rescuer that has beaten for as long": async (open) => {
+  "a worker is offline after its timeout, for a rescuer with continuous heartbeats of that length": async (open) => {
     await using t = await open();
     await withJob(t, 10 * TTL_MS);
     await pass(t, 5 * TTL_MS, RESCUER);
@@ -126,7 +128,7 @@ export const offline: Cases = {
     assertEquals((await rescueFor(t.store)).rescued, 1);
   },
 
-  "a rescuer with a longer timeout gives others that long": async (open) => {
+  "a rescuer with a longer timeout grants it to others": async (open) => {
     await using t = await open();
     const patient = () => t.store.workers.heartbeat(processRecord(RESCUER), HOUR_MS);
     for (let i = 0; i < 5; i++) {

@@ -11,7 +11,7 @@ function keyed(n: number, more: Partial<NewJob> = {}): NewJob {
 }
 
 export const once: Cases = {
-  "a second job with the key is not stored, and the answer has the jid of the first": async (open) => {
+  "a second job with the key isn't stored, and the result has the jid of the first": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([keyed(1)]), [{ stored: true }]);
     assertEquals(await t.store.jobs.enqueue([keyed(2), job(3)]), [{ stored: false, first: jid(1) }, { stored: true }]);
@@ -50,14 +50,14 @@ export const once: Cases = {
     assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
   },
 
-  "it holds for a job that is scheduled, too": async (open) => {
+  "the key holds for a scheduled job, too": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([keyed(1, { delayMs: HOUR_MS / 2 })]);
     assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [1]);
   },
 
-  "a job that its unique lock refuses doesn't use up its key, and a known key answers before the lock": async (
+  "a job that is refused because of its lock doesn't use its key, and a known key is named before the lock": async (
     open,
   ) => {
     await using t = await open();

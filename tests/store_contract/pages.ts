@@ -1,5 +1,5 @@
 /**
- * Lists, page by page.
+ * Lists in pages.
  *
  * @module
  */
@@ -13,12 +13,12 @@ const QUEUE: Place = { in: "queue", queue: "default" };
 const PLACES: readonly Place[] = [QUEUE, { in: "scheduled" }, { in: "retry" }, { in: "dead" }, { in: "leased" }];
 
 export const pages: Cases = {
-  "of nothing": async (open) => {
+  "an empty place has one empty page": async (open) => {
     await using t = await open();
     for (const place of PLACES) assertEquals(await t.store.admin.page(place), { entries: [] });
   },
 
-  "queues oldest first, sets earliest first, or the other way round": async (open) => {
+  "lists queues oldest first and sets earliest first, or in reverse": async (open) => {
     await using t = await open();
     await fill(t, 5);
     for (const place of PLACES.slice(0, 4)) {
@@ -27,7 +27,7 @@ export const pages: Cases = {
     }
   },
 
-  "each entry on one page, and the last page says that it is the last": async (open) => {
+  "lists each entry on one page, and the last page has no cursor": async (open) => {
     await using t = await open();
     await fill(t, 4);
     for (const place of PLACES.slice(0, 4)) {
@@ -45,7 +45,7 @@ export const pages: Cases = {
     }
   },
 
-  "of leases": async (open) => {
+  "lists leases": async (open) => {
     await using t = await open();
     const first = await register(t.store, "host:1:aaaaaaaaaaaa");
     const second = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -57,7 +57,7 @@ export const pages: Cases = {
     assertEquals(all.filter((entry) => entry.owner === second).length, 3);
   },
 
-  "25 unless said otherwise": async (open) => {
+  "a page has 25 entries by default": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 30));
     const page = await t.store.admin.page(QUEUE);
@@ -65,28 +65,28 @@ export const pages: Cases = {
     assertEquals((await t.store.admin.page(QUEUE, { cursor: page.next! })).entries.length, 5);
   },
 
-  "those that came with the same due time are all listed": async (open) => {
+  "lists all entries with the same due time": async (open) => {
     await using t = await open();
     const at = Math.round(t.now()) + HOUR_MS;
     await t.store.jobs.enqueue(jobs(1, 10, { at }));
     assertEquals(new Set(await pageByPage(t, { in: "scheduled" }, 3)).size, 10);
   },
 
-  "what stays is listed once, though other entries go between two pages": async (open) => {
+  "lists remaining entries once when others leave between two pages": async (open) => {
     await using t = await open();
     await fill(t, 6);
     for (const place of PLACES.slice(0, 4)) {
       const first = await t.store.admin.page(place, { limit: 3 });
       await t.store.admin.edit([first.entries[0]!.ref, first.entries[1]!.ref], "delete");
       const second = await t.store.admin.page(place, { limit: 3, cursor: first.next! });
-      // An adapter that counts from the front passes over as many as have gone; it never shows one twice.
+      // An adapter that counts from the front skips as many as have left. It never shows one twice.
       const seen = numbers(second.entries);
       assert(seen.every((n) => [4, 5, 6].includes(n as number)), `${place.in}: ${seen}`);
       assertEquals(new Set(seen).size, seen.length);
     }
   },
 
-  "an entry says where it is": async (open) => {
+  "an entry names its place": async (open) => {
     await using t = await open();
     await fill(t, 1);
     for (const place of PLACES) {
@@ -97,7 +97,7 @@ export const pages: Cases = {
     }
   },
 
-  "a cursor that no list gave is refused, and not taken for the first page": async (open) => {
+  "rejects an invalid cursor": async (open) => {
     await using t = await open();
     await fill(t, 2);
     for (const cursor of NO_CURSORS) {
@@ -110,7 +110,7 @@ export const pages: Cases = {
   },
 };
 
-/** No list gave them. */
+/** Cursors that no list returned. */
 const NO_CURSORS = ["", "nonsense", "-1", "1e3", "1.x", "+inf", "(1", "9".repeat(40), "queue~0", "\0"];
 
 /** Puts the jobs 1 … n into every place. */

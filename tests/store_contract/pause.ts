@@ -1,5 +1,5 @@
 /**
- * Queues are paused and resumed.
+ * Pauses of queues.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, job, numbers, numbersIn, register, takeUpTo, woken } from "./jobs.ts";
 
 export const pause: Cases = {
-  "a paused queue is passed over, by all connections, until it is resumed": async (open) => {
+  "all connections skip a paused queue until it is resumed": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -21,7 +21,7 @@ export const pause: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["a", "b"])), [1, 3]);
   },
 
-  "jobs come into a paused queue, and go back to it": async (open) => {
+  "a paused queue accepts and gets back jobs": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -52,7 +52,7 @@ export const pause: Cases = {
     assertEquals((await t.store.admin.stats()).queues.filter((queue) => queue.paused), []);
   },
 
-  "an empty queue that is not paused can be forgotten, and is known again with its next job": async (open) => {
+  "an empty queue that isn't paused can be forgotten, and its next job lists it again": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.admin.pause("typo");
@@ -73,7 +73,7 @@ export const pause: Cases = {
     assertEquals([await names(), numbers(await takeUpTo(t.store, owner, 1, ["ran"]))], [["full", "ran"], [3]]);
   },
 
-  "what stands for all queues is listed while they are paused, and is no queue else": async (open) => {
+  "the pause of all queues is listed while it lasts, and isn't a queue otherwise": async (open) => {
     await using t = await open();
     await t.store.admin.pause(ALL_QUEUES);
     assertEquals((await t.store.admin.stats()).queues.map(({ name, paused }) => [name, paused]), [[ALL_QUEUES, true]]);
@@ -84,7 +84,7 @@ export const pause: Cases = {
     assertEquals((await t.store.admin.stats()).queues, []);
   },
 
-  "of queues that are named it is told which are paused, and for how long": async (open) => {
+  "pausedQueues returns the paused ones of the named queues, with the remaining time": async (open) => {
     await using t = await open();
     assertEquals(await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b"]), []);
     await t.store.admin.pause("a");
@@ -101,7 +101,7 @@ export const pause: Cases = {
     assertEquals(await t.store.admin.pausedQueues([]), []);
   },
 
-  "all queues can be paused, those to come included; what was paused by name stays so afterwards": async (open) => {
+  "all queues can be paused, including future ones, and queues paused by name stay paused afterwards": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -117,7 +117,7 @@ export const pause: Cases = {
     assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), [1, 3]);
   },
 
-  "a pause for a time ends by the store's clock, of one queue and of all, and who waits notices": async (open) => {
+  "a pause for a time ends by the store's clock, for one queue and for all, and wakes waiters": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -138,7 +138,7 @@ export const pause: Cases = {
     }
   },
 
-  "the last pause counts, with its time or without; a resumption ends either": async (open) => {
+  "the last pause counts, with or without an end, and a resume ends either": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);

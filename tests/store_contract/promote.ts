@@ -1,5 +1,5 @@
 /**
- * Jobs whose time has come go to their queues.
+ * Due jobs go to their queues.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import {
 } from "./jobs.ts";
 
 export const promote: Cases = {
-  "what is due goes to its queue, with the time; what is not stays": async (open) => {
+  "moves due jobs to their queues with the enqueue time, and leaves the others": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([
       job(1, { delayMs: HOUR_MS, queue: "mail" }),
@@ -38,7 +38,7 @@ export const promote: Cases = {
     assertAlmostEquals(readWireTime(getField(entry!.payload, "enqueued_at"))!, t.now(), SLACK_MS);
   },
 
-  "nothing due: nothing moves, and it says when": async (open) => {
+  "without due jobs, moves nothing and returns when the next one is due": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.promote(10), { moved: 0, buried: 0, nextInMs: undefined });
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS })]);
@@ -49,7 +49,7 @@ export const promote: Cases = {
     assertEquals(await t.store.jobs.promote(10), { moved: 1, buried: 0, nextInMs: undefined });
   },
 
-  "retry and scheduled together, earliest first, to the back of the queue": async (open) => {
+  "merges retry and scheduled, earliest first, to the back of the queue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(2), job(4)], 2 * HOUR_MS);
@@ -60,11 +60,11 @@ export const promote: Cases = {
     assertEquals((await t.store.jobs.promote(10)).moved, 3);
     const [first, second, ...rest] = await numbersIn(t.store, { in: "queue", queue: "default" });
     assertEquals([first, second], [0, 1]);
-    // 2 and 4 were due at the same moment.
+    // 2 and 4 are due at the same moment.
     assertEquals([rest.slice(0, 2).sort(), rest[2]], [[2, 4], 3]);
   },
 
-  "when not all may go, the earliest of both sets go": async (open) => {
+  "with a limit, moves the earliest of both sets": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await inRetry(t.store, owner, [job(1)], HOUR_MS);
@@ -77,7 +77,7 @@ export const promote: Cases = {
     }
   },
 
-  "at most so many in one step, and 0 as long as some are due": async (open) => {
+  "moves at most the limit, and returns 0 ms while jobs are due": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
     await t.store.jobs.enqueue([job(6, { delayMs: 48 * HOUR_MS })]);
@@ -102,7 +102,7 @@ export const promote: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["default"])), [2]);
   },
 
-  "however many promote at once, each job moves once": async (open) => {
+  "concurrent promotions move each job once": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue(jobs(1, 200).map((one, i) => ({ ...one, delayMs: HOUR_MS + i })));
@@ -113,7 +113,7 @@ export const promote: Cases = {
     assertEquals((await t.store.admin.stats()).scheduled, 0);
   },
 
-  "one that is not readable goes to dead, as it is": async (open) => {
+  "moves an unreadable payload to dead, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const texts = ["{not json", "[1]", '"x"'];

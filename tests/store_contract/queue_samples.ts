@@ -1,5 +1,5 @@
 /**
- * Samples of queues: how deep they were, and how long their oldest jobs had waited.
+ * Samples of queues: their depth, and the age of their oldest jobs.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export const queueSamples: Cases = {
     assertEquals((await t.store.queueSamples.read("30d"))[0]!.sizes.filter((size) => size !== undefined), [7, 1]);
   },
 
-  "of many queues those with the most jobs are kept": async (open) => {
+  "keeps the samples of the queues with the most jobs": async (open) => {
     await using t = await open();
     await t.store.queueSamples.record(
       Array.from({ length: MAX_SAMPLED_QUEUES + 20 }, (_, i) => ({ queue: `q${i}`, size: i, latencyMs: 0 })),

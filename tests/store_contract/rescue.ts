@@ -1,5 +1,5 @@
 /**
- * What the dead leave behind runs again.
+ * The jobs of offline workers run again.
  *
  * @module
  */
@@ -29,7 +29,7 @@ const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false 
 const QUEUE = { in: "queue", queue: "default" } as const;
 
 export const rescue: Cases = {
-  "leases of a process that did not beat in time are at the front of their queues, in their order": async (open) => {
+  "leases of an offline worker return to the front of their queues, in their order": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([...jobs(1, 6), job(10, { queue: "mail" }), job(11, { queue: "mail" })]);
@@ -45,7 +45,7 @@ export const rescue: Cases = {
     assertEquals(await workers(t.store), [RESCUER]);
   },
 
-  "each is a suspect from then on, and nothing else is touched": async (open) => {
+  "each rescued job is a suspect from then on, and its payload is otherwise unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { suspected: "1" }) })]);
@@ -59,7 +59,7 @@ export const rescue: Cases = {
     assertEquals(after[1]!.payload, stored[1]!.payload);
   },
 
-  "a live process keeps its leases": async (open) => {
+  "a live worker keeps its leases": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -70,7 +70,7 @@ export const rescue: Cases = {
     assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
   },
 
-  "the job that a worker ran alone is to blame, and its neighbours are not": async (open) => {
+  "the job that a worker ran alone is blamed, and jobs that had not started aren't": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
@@ -87,7 +87,7 @@ export const rescue: Cases = {
     assertEquals([getField(job!.payload, "rescues"), job!.ended], [3, undefined]);
   },
 
-  "suspects that ran together, or beside others, are all suspected more": async (open) => {
+  "suspects that ran together, or next to other jobs, are all suspected more": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
@@ -97,7 +97,7 @@ export const rescue: Cases = {
     assertEquals(await countsIn(t.store), [[3, undefined], [2, undefined], [1, undefined]]);
   },
 
-  "a suspect that had ended is not to blame, nor what was noted before": async (open) => {
+  "a suspect that had ended isn't blamed, nor one noted before": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
@@ -111,20 +111,20 @@ export const rescue: Cases = {
     assertEquals(await countsIn(t.store), [[1, 1], [1, undefined]]);
   },
 
-  "who is to blame is the same in every step of a rescue": async (open) => {
+  "every step of a rescue blames the same jobs": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 6));
     await dieWith(t, () => undefined);
     const owner = await register(t.store);
     const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
-    // One of them is in the first step, on any store, and one in the last.
+    // On any store, one of them is in the first step, and one in the last.
     await t.store.workers.noteSuspects(owner, { tokens: [tokens[0]!, tokens[5]!], alone: true });
     await lapse(t);
     for (let steps = 1; (await rescueFor(t.store, 2)).more; steps++) assert(steps < 4);
     assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), [2, 1, 1, 1, 1, 2]);
   },
 
-  "a worker that beats again is judged anew when it dies": async (open) => {
+  "a worker whose heartbeats resumed is judged again when it dies": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2));
     await dieWith(t, () => undefined);
@@ -144,7 +144,7 @@ export const rescue: Cases = {
     assertEquals(await countsIn(t.store), [[2, 1]]);
   },
 
-  "a doomed job stays a lease until it is settled for its worker, and is named until then": async (open) => {
+  "a doomed job stays leased, and is returned by each rescue, until it is settled for its worker": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
@@ -168,7 +168,7 @@ export const rescue: Cases = {
     assertEquals([failed, leased], [1, 0]);
   },
 
-  "a worker that lives after all is told that a doomed job may be lost": async (open) => {
+  "a worker that is alive after all learns that a doomed job may be lost": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
@@ -183,7 +183,7 @@ export const rescue: Cases = {
     assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
-  "how a worker ended is no longer true when it beats; of one that is forgotten nothing is noted": async (open) => {
+  "a heartbeat deletes how the worker ended, and nothing is noted of a removed worker": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.workers.noteDeath(owner, "exited with code 1");
@@ -198,7 +198,7 @@ export const rescue: Cases = {
     assertEquals(await workers(t.store), [RESCUER, owner]);
   },
 
-  "one that is not readable is doomed, as it is": async (open) => {
+  "an unreadable job is doomed, unchanged": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     for (const text of ["{not json", "[]"]) await t.pushRaw("default", text);
@@ -211,7 +211,7 @@ export const rescue: Cases = {
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), ["[]", "{not json"]);
   },
 
-  "in many steps the order is the same": async (open) => {
+  "many steps keep the order": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 8));
@@ -231,7 +231,7 @@ export const rescue: Cases = {
     assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
-  "the leases of several dead processes": async (open) => {
+  "rescues the leases of several offline workers": async (open) => {
     await using t = await open();
     const first = await register(t.store, "host:1:aaaaaaaaaaaa");
     const second = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -248,7 +248,7 @@ export const rescue: Cases = {
     assertEquals(await rescueFor(t.store), NOTHING);
   },
 
-  "a process that took after it had been forgotten is no one's blind spot": async (open) => {
+  "the leases of a worker that took jobs after its removal are rescued, too": async (open) => {
     await using t = await open();
     const frozen = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 2));
@@ -261,7 +261,7 @@ export const rescue: Cases = {
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2]);
   },
 
-  "two who rescue at once rescue each job once": async (open) => {
+  "concurrent rescues return each job once": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);
@@ -274,7 +274,7 @@ export const rescue: Cases = {
     assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), jobs(1, 50).map(() => 1));
   },
 
-  "deregister gives back to the front, in order, and counts no rescue": async (open) => {
+  "deregister returns leases to the front in order, without counting a rescue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 4));
@@ -289,7 +289,7 @@ export const rescue: Cases = {
     ]);
   },
 
-  "deregister leaves the leases of others alone": async (open) => {
+  "deregister doesn't affect the leases of other workers": async (open) => {
     await using t = await open();
     const owner = await register(t.store, "host:1:aaaaaaaaaaaa");
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -303,12 +303,12 @@ export const rescue: Cases = {
   },
 };
 
-/** The workers that the store knows. */
+/** Returns the registered workers. */
 async function workers(store: Store): Promise<string[]> {
   return (await store.workers.list()).map(({ identity }) => identity);
 }
 
-/** A worker takes everything, notes which suspects it runs, and dies; what the rescue then says. */
+/** Lets a worker take all jobs, note its suspects and die. Returns the result of the rescue. */
 async function dieWith(
   t: TestStore,
   runs: (tokens: readonly string[]) => RunningSuspects | undefined,
@@ -322,7 +322,7 @@ async function dieWith(
   return result;
 }
 
-/** How often each queued job was suspected and blamed. */
+/** Returns how many times each queued job was suspected and blamed. */
 async function countsIn(store: Store): Promise<[suspected: unknown, rescues: unknown][]> {
   const queued = await entries(store, QUEUE);
   return queued.map(({ payload }) => [getField(payload, "suspected"), getField(payload, "rescues")]);

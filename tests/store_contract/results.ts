@@ -1,5 +1,5 @@
 /**
- * Records of jobs that have ended.
+ * Records of ended jobs.
  *
  * @module
  */
@@ -20,11 +20,11 @@ async function settleWith(store: Store, ...records: NewRecord[]): Promise<void> 
   await store.jobs.settle(owner, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
 }
 
-/** A wait that nothing ends but its result. */
+/** Waits for a result without an end. */
 const NEVER = new AbortController().signal;
 
 export const results: Cases = {
-  "a record is there when its lease has ended, and a job without one leaves none": async (open) => {
+  "a record exists when its lease has ended, and a job without one leaves none": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
     assertEquals(await t.store.results.get(job(1).jid), record(1).body);
@@ -55,7 +55,7 @@ export const results: Cases = {
     assertEquals(await t.store.results.get(job(1).jid), undefined);
   },
 
-  "records go when their time is over; one without a time stays": async (open) => {
+  "records expire after their TTL, and one without a TTL stays": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2, Infinity));
     t.advance(HOUR_MS + SLACK_MS);
@@ -64,7 +64,7 @@ export const results: Cases = {
     assertEquals((await t.store.results.page()).records, [record(2).body]);
   },
 
-  "a job's later record takes the place of its earlier one": async (open) => {
+  "a job's later record replaces its earlier one": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2));
     await t.store.results.keep({ ...record(1), body: '{"again":true}' });
@@ -86,7 +86,7 @@ export const results: Cases = {
     assertEquals(seen, all.map(({ body }) => body).reverse());
   },
 
-  "search finds text in records, whatever its case": async (open) => {
+  "search finds text in records, ignoring case": async (open) => {
     await using t = await open();
     await settleWith(
       t.store,
@@ -97,7 +97,7 @@ export const results: Cases = {
     assertEquals((await t.store.results.search("blue", 10)).length, 2);
   },
 
-  "a wait ends with the record: one there before, one to come, one from another connection": async (open) => {
+  "a wait returns an existing record, a later one, and one of another connection": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
     assertEquals(await t.store.results.wait(job(1).jid, NEVER), record(1).body);
@@ -108,7 +108,7 @@ export const results: Cases = {
     assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
   },
 
-  "the record of one that waits is kept in the step that deletes it, or not at all": async (open) => {
+  "the record of a waiting job is kept in the step that deletes the job, or not at all": async (open) => {
     await using t = await open();
     const unique = { unique: { key: "k", ttlMs: HOUR_MS } };
     await t.store.jobs.enqueue([job(1, unique), job(2, { delayMs: HOUR_MS }), job(3)]);
@@ -122,7 +122,7 @@ export const results: Cases = {
     }
     const [again] = await t.store.jobs.enqueue([job(4, unique)]);
     assertEquals(again, { stored: true }, "its unique lock is let go");
-    // One that was taken meanwhile is not where its ref says.
+    // A job that was taken meanwhile isn't where its ref says.
     const [entry] = await t.store.admin.find([job(3).jid]);
     const owner = await register(t.store);
     await takeUpTo(t.store, owner);
@@ -132,7 +132,7 @@ export const results: Cases = {
     assertEquals(await t.store.results.get(job(3).jid), undefined);
   },
 
-  "of two who cancel one that waits at once, one keeps the record": async (open) => {
+  "one of two concurrent cancels of a waiting job keeps the record": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     const [entry] = await t.store.admin.find([job(1).jid]);
@@ -142,7 +142,7 @@ export const results: Cases = {
     assertEquals(await t.store.results.get(job(1).jid), bodies[kept.indexOf(true)]);
   },
 
-  "a wait that is aborted ends with nothing": async (open) => {
+  "an aborted wait returns undefined": async (open) => {
     await using t = await open();
     const abort = new AbortController();
     const wait = t.store.results.wait(job(1).jid, abort.signal);

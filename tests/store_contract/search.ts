@@ -1,5 +1,5 @@
 /**
- * Jobs are found, wherever they are.
+ * Searching for jobs in all places.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Cases, TestStore } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, jid, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
 
 export const search: Cases = {
-  "by jid, in every place": async (open) => {
+  "finds a jid in every place": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n));
     for (const [n, where] of ["leased", "retry", "dead", "scheduled", "queue"].entries()) {
@@ -21,7 +21,7 @@ export const search: Cases = {
     assertEquals(await t.store.admin.find([jid(77)]), []);
   },
 
-  "how many of its queue are taken before one, up to a bound": async (open) => {
+  "position returns how many jobs are taken before one, up to a bound": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
@@ -34,7 +34,7 @@ export const search: Cases = {
     assertEquals(await t.store.admin.position("nonsense", 10), undefined);
   },
 
-  "by jid, no longer when the job is done": async (open) => {
+  "finds no jid of an ended job": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -43,13 +43,13 @@ export const search: Cases = {
     assertEquals(await t.store.admin.find([jid(1)]), []);
   },
 
-  "by jid, all that have it": async (open) => {
+  "finds all entries of a jid": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1), job(1, { queue: "other" })]);
     assertEquals((await t.store.admin.find([jid(1)])).length, 2);
   },
 
-  "by jid, several at once, few or many, each once": async (open) => {
+  "finds several jids together, few or many, each once": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n));
     await t.store.jobs.enqueue([job(50), job(51)]);
@@ -70,13 +70,13 @@ export const search: Cases = {
     assertEquals(await t.store.admin.find([]), []);
   },
 
-  "by jid, what a foreign producer pushed": async (open) => {
+  "finds a jid that another program pushed": async (open) => {
     await using t = await open();
     await t.pushRaw("default", `{"jid": "my-own", "class":"HardJob","args":[1]}`);
     assertEquals(numbers(await t.store.admin.find(["my-own"])), [1]);
   },
 
-  "by jid, whatever characters it has": async (open) => {
+  "finds a jid with any characters": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const jids = [
@@ -111,7 +111,7 @@ export const search: Cases = {
     }
   },
 
-  "by jid, however a foreign producer escapes it, beside what is not readable": async (open) => {
+  "finds a jid in any escaping, next to unreadable payloads": async (open) => {
     await using t = await open();
     const payloads = [
       String.raw`{"jid":"\u006dy/own","args":[1]}`,
@@ -125,7 +125,7 @@ export const search: Cases = {
     assertEquals(numbers(await t.store.admin.find(["other"])), ["my/own"]);
   },
 
-  "in a long set, each once": async (open) => {
+  "finds each entry of a long set once": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const all = jobs(1, 2_100);
@@ -143,7 +143,7 @@ export const search: Cases = {
     }
   },
 
-  "by text, in every place, whatever the case": async (open) => {
+  "finds a text in every place, ignoring case": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n, { payload: setFields(job(n).payload, { tags: '["Quarterly_Report 100%"]' }) }));
     for (const text of ["quarterly_report", "QUARTERLY", "100%", "rly_rep"]) {
@@ -159,9 +159,9 @@ export const search: Cases = {
     }
   },
 
-  "by text, not in a packed stack, where any few letters may stand by chance": async (open) => {
+  "finds no text in a packed stack, where short texts appear by chance": async (open) => {
     await using t = await open();
-    // Many that seem to have it, before the one that has: a bound on what is found is none on what is looked at.
+    // Many false matches before the true one: the limit of results must not limit the search.
     const stacked = (n: number, args: string) =>
       `{"class":"A","args":${args},"jid":"${jid(n)}","error_backtrace": "eJyQzzZ\\nq+/Q=="}`;
     for (let n = 0; n < 8; n++) await t.pushRaw("default", stacked(n, `[${n}]`));
@@ -177,7 +177,7 @@ export const search: Cases = {
     assertEquals((await t.store.results.search("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
   },
 
-  "in many queues, and in a long one": async (open) => {
+  "finds entries in many queues, and in a long one": async (open) => {
     await using t = await open();
     const queues = (n: number) => n <= 1_050 ? `q${n}` : "long";
     await t.store.jobs.enqueue(Array.from({ length: 3_300 }, (_, i) => job(i + 1, { queue: queues(i + 1) })));
@@ -190,20 +190,20 @@ export const search: Cases = {
     }
   },
 
-  "by text, in what is not readable": async (open) => {
+  "finds a text in unreadable payloads": async (open) => {
     await using t = await open();
     await t.pushRaw("default", "{not json");
     assertEquals((await t.store.admin.search("NOT j", 10)).map((entry) => entry.payload), ["{not json"]);
   },
 
-  "by text, no more than asked for": async (open) => {
+  "finds at most as many entries as requested": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 30));
     assertEquals((await t.store.admin.search("HardJob", 7)).length, 7);
     assertEquals((await t.store.admin.search("HardJob", 100)).length, 30);
   },
 
-  "what was found can be edited": async (open) => {
+  "found entries can be edited": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2));
     const found = [...await t.store.admin.find([jid(1)]), ...await t.store.admin.search(jid(2), 10)];

@@ -1,5 +1,5 @@
 /**
- * Leases end.
+ * The ends of leases.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export const settle: Cases = {
     assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
-  "bury: the given payload is in dead, since now": async (open) => {
+  "bury: the given payload is in dead as of now": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -82,7 +82,7 @@ export const settle: Cases = {
     );
   },
 
-  "release: to the queue it was taken from, whatever the payload says": async (open) => {
+  "release: the job returns to the queue it was taken from, whichever queue its payload names": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "mail", payload: job(1, { queue: "default" }).payload })]);
@@ -91,7 +91,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [1]);
   },
 
-  "a batch of every kind is one step": async (open) => {
+  "outcomes of every kind are settled in one step": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 6));
@@ -112,7 +112,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "leased" }), []);
   },
 
-  "a retry after no time at all is due": async (open) => {
+  "a retry without a delay is due": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -121,7 +121,7 @@ export const settle: Cases = {
     assertEquals((await t.store.jobs.promote(10)).moved, 1);
   },
 
-  "a token is good for one outcome": async (open) => {
+  "a token is valid for one outcome": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -136,7 +136,7 @@ export const settle: Cases = {
     assertEquals([enqueued, dead], [0, 0]);
   },
 
-  "a token is good for its owner only": async (open) => {
+  "a token is valid for its worker only": async (open) => {
     await using t = await open();
     const owner = await register(t.store, "host:1:aaaaaaaaaaaa");
     const stranger = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -148,7 +148,7 @@ export const settle: Cases = {
     assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token }])).lost, []);
   },
 
-  "a token that never was is lost": async (open) => {
+  "an unknown token is lost": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     for (const token of ["", "nonsense", "1", "1:1", "9".repeat(40)]) {
@@ -156,7 +156,7 @@ export const settle: Cases = {
     }
   },
 
-  "a process that was frozen until it was rescued settles nothing of what it had": async (open) => {
+  "a worker that was frozen until its rescue settles none of its leases": async (open) => {
     await using t = await open();
     const frozen = await register(t.store, "host:1:aaaaaaaaaaaa");
     await t.store.jobs.enqueue(jobs(1, 4));
@@ -188,7 +188,7 @@ export const settle: Cases = {
     assertEquals((await t.store.jobs.settle(other, again.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   },
 
-  "a job taken again by the same process has another token": async (open) => {
+  "a job taken again by the same worker has another token": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -199,7 +199,7 @@ export const settle: Cases = {
     assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: second!.token }])).lost, []);
   },
 
-  "an old token of a job is lost, and the new one beside it is good": async (open) => {
+  "an old token of a job is lost, and its new one is valid": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -214,7 +214,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [1]);
   },
 
-  "dead keeps the latest so many, and says how many it dropped": async (open) => {
+  "dead keeps its maximum of the latest jobs, and settle returns how many it dropped": async (open) => {
     await using t = await open({ deadMaxJobs: 3 });
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 5));
@@ -227,7 +227,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3, 4, 5]);
   },
 
-  "dead keeps jobs for so long, and says how many it dropped": async (open) => {
+  "dead keeps jobs for their maximum age, and settle returns how many it dropped": async (open) => {
     await using t = await open({ deadMaxAgeMs: 24 * HOUR_MS });
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
@@ -240,7 +240,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3]);
   },
 
-  "nothing is a batch too": async (open) => {
+  "accepts a call without outcomes": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.settle(await register(t.store), []), { lost: [], dropped: 0 });
   },

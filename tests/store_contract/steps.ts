@@ -45,7 +45,7 @@ function goToSleep(store: Store, lease: StepLease, delayMs = HOUR_MS) {
 }
 
 export const steps: Cases = {
-  "remember: a step is there in every later attempt, byte for byte": async (open) => {
+  "remember: later attempts read a step, byte for byte": async (open) => {
     await using t = await open();
     const lease = await running(t);
     const record = done(`{"big":12345678901234567890,"text":"ä\\u2028"}`);
@@ -54,7 +54,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.read(lease.jid), [{ name: "charge", record }]);
   },
 
-  "remember: a step that is done keeps its value, and answers with it": async (open) => {
+  "remember: a step that is done keeps its value, and returns it": async (open) => {
     await using t = await open();
     const lease = await running(t);
     await t.store.steps.remember(lease, { name: "a", record: done("1") });
@@ -71,7 +71,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("2"));
   },
 
-  "remember: steps come in the order in which they began": async (open) => {
+  "remember: steps are read in the order in which they began": async (open) => {
     await using t = await open();
     const lease = await running(t);
     const names = ["c", "a", "b", "z", "d"];
@@ -115,7 +115,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.read(again.jid), [{ name: "a", record: done("1") }]);
   },
 
-  "the steps go when the job ends": async (open) => {
+  "the steps are deleted when the job ends": async (open) => {
     for (const kind of ["ack", "discard"] as const) {
       await using t = await open();
       const lease = await running(t);
@@ -141,7 +141,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.read(again.jid), []);
   },
 
-  "the steps of a dead job that is dropped for the limit go with it": async (open) => {
+  "the steps of a dead job that is dropped beyond the limit are deleted": async (open) => {
     await using t = await open({ deadMaxJobs: 1 });
     const lease = await running(t);
     await t.store.steps.remember(lease, { name: "a", record: done("1") });
@@ -151,7 +151,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.read(lease.jid), []);
   },
 
-  "sleep: waits for its whole time by the store's clock, and then is over": async (open) => {
+  "sleep: lasts its whole time by the store's clock": async (open) => {
     await using t = await open();
     const lease = await running(t);
     const sleep = { name: "nap", about: SLEEP, forMs: HOUR_MS };
@@ -185,19 +185,19 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.wait(again, waitFor("order:1")), { record, leftMs: 0 });
   },
 
-  "signal: between the wait and the sleep, the job doesn't go to sleep": async (open) => {
+  "signal: one between the wait and the sleep prevents the sleep": async (open) => {
     await using t = await open();
     const lease = await running(t);
     await t.store.steps.wait(lease, waitFor("order:1"));
     await t.store.steps.signal({ key: "order:1", data: "1", ttlMs: HOUR_MS });
     await goToSleep(t.store, lease);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
-    // Only this time.
+    // Only once.
     await goToSleep(t.store, await leased(t.store, lease.owner));
     assertEquals((await t.store.jobs.promote(1)).moved, 0);
   },
 
-  "signal: with no job waiting, it is kept for the first that does": async (open) => {
+  "signal: without a waiting job, it is kept for the first wait": async (open) => {
     await using t = await open();
     const lease = await running(t);
     for (const data of ["1", "2"]) {
@@ -211,7 +211,7 @@ export const steps: Cases = {
     assertEquals(third!.leftMs, HOUR_MS);
   },
 
-  "signal: one that is kept expires": async (open) => {
+  "signal: a kept signal expires": async (open) => {
     await using t = await open();
     const lease = await running(t);
     await t.store.steps.signal({ key: "order:1", data: "1", ttlMs: 60_000 });
@@ -233,7 +233,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.signal(signal), {});
   },
 
-  "signal: a wait of a job that has ended is passed over": async (open) => {
+  "signal: skips the wait of a job that has ended": async (open) => {
     await using t = await open();
     const lease = await running(t);
     await t.store.steps.wait(lease, waitFor("k"));
@@ -279,7 +279,7 @@ export const steps: Cases = {
     assertEquals([state, childJid, value], ["done", jid(2), [7]]);
   },
 
-  "child: one for later waits in scheduled": async (open) => {
+  "child: a job for later is in scheduled": async (open) => {
     await using t = await open();
     const lease = await running(t);
     const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
@@ -287,7 +287,7 @@ export const steps: Cases = {
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [2]);
   },
 
-  "child: an outcome that comes too late ends no wait": async (open) => {
+  "child: a lost outcome ends no wait": async (open) => {
     await using t = await open();
     const lease = await running(t);
     const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
@@ -300,7 +300,7 @@ export const steps: Cases = {
     assertEquals(readStep("", (await t.store.steps.read(lease.jid))[0]!.record).state, "waiting");
   },
 
-  "child: one that an operator deletes or kills ends the wait with a failure": async (open) => {
+  "child: a job that an operator deletes or kills fails the wait": async (open) => {
     for (const [edit, error] of [["delete", "Deleted"], ["kill", "Killed"]] as const) {
       await using t = await open();
       const lease = await running(t);

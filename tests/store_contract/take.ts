@@ -1,5 +1,5 @@
 /**
- * Jobs are taken.
+ * Taking jobs.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { assertSamePayload, entries, job, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 
 export const take: Cases = {
-  "oldest first": async (open) => {
+  "takes the oldest jobs first": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
@@ -20,7 +20,7 @@ export const take: Cases = {
     assertEquals(await takeUpTo(t.store, owner, 2), []);
   },
 
-  "returnUnanswered leaves the jobs of every answered taking leased": async (open) => {
+  "returnUnanswered keeps the leases of every take whose reply arrived": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 2));
@@ -30,7 +30,7 @@ export const take: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [2]);
   },
 
-  "a lease has the payload as stored, its queue, and a token of its own": async (open) => {
+  "a lease has the payload as stored, its queue, and a unique token": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3, { queue: "mail" }));
@@ -42,7 +42,7 @@ export const take: Cases = {
     assertEquals(new Set(leases.map((lease) => lease.token)).size, 3);
   },
 
-  "a queue is emptied before the next one is looked at": async (open) => {
+  "empties a queue before the next one": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "low" }), job(2, { queue: "high" }), job(3, { queue: "high" })]);
@@ -59,7 +59,7 @@ export const take: Cases = {
     assertEquals(leases.map((lease) => lease.queue), ["high", "low", "low"]);
   },
 
-  "other queues are left alone": async (open) => {
+  "doesn't take from other queues": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "other" })]);
@@ -68,7 +68,7 @@ export const take: Cases = {
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "other" }), [1]);
   },
 
-  "a limit of nothing takes nothing": async (open) => {
+  "a limit of 0 takes nothing": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
@@ -76,7 +76,7 @@ export const take: Cases = {
     assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 
-  "what is taken is in one place: a lease": async (open) => {
+  "a taken job is in one place: a lease": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
@@ -92,7 +92,7 @@ export const take: Cases = {
     assertEquals([enqueued, count], [1, 2]);
   },
 
-  "queue names are taken as they are": async (open) => {
+  "accepts any name of a queue": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const names = ["a:b", "A:B", "ä", "x.y-z_0", "*"];

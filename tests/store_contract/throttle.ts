@@ -1,4 +1,4 @@
-/** Throttled pushes: at most so many with one key are accepted in a time. */
+/** Throttled pushes: a key accepts a maximum number of jobs within a period. */
 import { assert, assertEquals } from "@std/assert";
 import type { NewJob, Throttle } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";

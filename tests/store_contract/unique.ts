@@ -1,5 +1,5 @@
 /**
- * Locks on "a job like this is already there".
+ * Unique locks against duplicates.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import type { Cases, TestStore } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, TTL_MS } from "./jobs.ts";
 
 const KEY = "HardJob:bob";
-/** Longer than any case. */
+/** Longer than any case runs. */
 const LONG_MS = 1_000 * HOUR_MS;
 
 export const unique: Cases = {
-  "while one has the lock, a second is refused and learns which has it": async (open) => {
+  "refuses a second job while the first has the lock, and names the first": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ stored: true }]);
     assertEquals(await t.store.jobs.enqueue([locked(2), job(3)]), [{ stored: false, holder: jid(1) }, {
@@ -23,7 +23,7 @@ export const unique: Cases = {
     assertEquals(await (await t.another()).jobs.enqueue([locked(4)]), [{ stored: false, holder: jid(1) }]);
   },
 
-  "other keys are other locks": async (open) => {
+  "different keys are different locks": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([locked(1)]);
     assertEquals(await t.store.jobs.enqueue([locked(2, { unique: { key: "else", ttlMs: LONG_MS } })]), [{
@@ -31,7 +31,7 @@ export const unique: Cases = {
     }]);
   },
 
-  "in one batch the first has it": async (open) => {
+  "the first job of a call gets the lock": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([locked(1), locked(2)]), [{ stored: true }, {
       stored: false,
@@ -39,7 +39,7 @@ export const unique: Cases = {
     }]);
   },
 
-  "one that is scheduled has it too, and keeps it when promoted and taken": async (open) => {
+  "a scheduled job has the lock, and keeps it when promoted and taken": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([locked(1, { delayMs: TTL_MS / 4 })]);
@@ -51,7 +51,7 @@ export const unique: Cases = {
     assertEquals(await held(t), true);
   },
 
-  "kept while the job retries, snoozes or is given back": async (open) => {
+  "a job keeps the lock while it retries, snoozes or is released": async (open) => {
     await using t = await open();
     for (const kind of ["release", "retry", "snooze"] as const) {
       await settleOne(t, (token) => ({ kind, token, delayMs: HOUR_MS, payload: locked(1).payload }));
@@ -60,7 +60,7 @@ export const unique: Cases = {
     }
   },
 
-  "free when the job is done, discarded or dead": async (open) => {
+  "releases the lock when the job is acknowledged, discarded or buried": async (open) => {
     await using t = await open();
     for (const kind of ["ack", "discard", "bury"] as const) {
       await settleOne(t, (token) => ({ kind, token, payload: locked(1).payload, unlock: KEY, jid: jid(1) }));
@@ -69,7 +69,7 @@ export const unique: Cases = {
     }
   },
 
-  "an outcome that came too late does not free it": async (open) => {
+  "a lost outcome doesn't release the lock": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([locked(1)]);
@@ -79,7 +79,7 @@ export const unique: Cases = {
     assertEquals(await held(t), true);
   },
 
-  "free after its time, and then the late holder does not free the next one's": async (open) => {
+  "the lock expires, and its late holder doesn't release the next holder's": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([locked(1, { unique: { key: KEY, ttlMs: HOUR_MS } })]);
@@ -91,7 +91,7 @@ export const unique: Cases = {
     assertEquals(await t.store.jobs.enqueue([locked(3)]), [{ stored: false, holder: jid(2) }]);
   },
 
-  "free when the job is deleted or killed, in a queue or a set": async (open) => {
+  "releases the lock when the job is deleted or killed, in a queue or a set": async (open) => {
     await using t = await open();
     for (const edit of ["delete", "kill"] as const) {
       for (const change of [{}, { delayMs: HOUR_MS }]) {
@@ -104,14 +104,14 @@ export const unique: Cases = {
     }
   },
 
-  "free when many are deleted at once": async (open) => {
+  "releases the locks of many deleted jobs": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(5), locked(1)]);
     assertEquals(await t.store.admin.editSome({ in: "queue", queue: "default" }, "delete", 100), 2);
     assertEquals(await held(t), false);
   },
 
-  "kept through rescues, free when the doomed job is buried": async (open) => {
+  "a job keeps the lock through rescues until it is doomed and buried": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([locked(1)]);
     const { owner, token, payload } = await doom(t);
@@ -120,7 +120,7 @@ export const unique: Cases = {
     assertEquals(await held(t), false);
   },
 
-  "a job without a lock takes nothing from one that has it": async (open) => {
+  "a job without a lock doesn't affect one that has it": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue([locked(1), job(2)]);
@@ -130,12 +130,12 @@ export const unique: Cases = {
   },
 };
 
-/** The n-th job, with the lock. */
+/** Returns the n-th job, with the lock. */
 function locked(n: number, change: Partial<NewJob> = {}): NewJob {
   return job(n, { unique: { key: KEY, ttlMs: LONG_MS }, ...change });
 }
 
-/** Whether some job has the lock. Leaves no trace. */
+/** Returns whether a job has the lock, and changes nothing. */
 async function held({ store }: TestStore): Promise<boolean> {
   const [result] = await store.jobs.enqueue([locked(99)]);
   if (!result!.stored) return true;
@@ -152,7 +152,7 @@ async function settleOne({ store }: TestStore, outcome: (token: string) => Outco
   await store.jobs.settle(owner, [outcome(lease!.token)]);
 }
 
-/** Deletes everything that is in a queue or a set. */
+/** Deletes all jobs in queues and sets. */
 async function empty({ store }: TestStore): Promise<void> {
   for (
     const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const

@@ -1,5 +1,5 @@
 /**
- * Waiting ends when there may be work, whoever brings it.
+ * Waits end when there may be work, from any source.
  *
  * @module
  */
@@ -9,38 +9,38 @@ import { entries, HOUR_MS, inDead, job, jobs, lapse, register, rescueFor, takeUp
 import type { Store } from "../../src/store/admin/store.ts";
 
 export const wait: Cases = {
-  "for work that is there already": async (open) => {
+  "waitForWork resolves if a queue has a job": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await woken((signal) => t.store.jobs.waitForWork(["other", "default"], signal), nothing);
   },
 
-  "for work that is there already, while others wait for something else": async (open) => {
+  "waitForWork resolves if a queue has a job, while others wait for other queues": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await woken(
       (signal) =>
         Promise.race([
           t.store.jobs.waitForWork(["other"], signal),
-          t.store.workers.receive("nobody", signal),
+          t.store.workers.receive("unknown", signal),
           forWork(t.store, signal),
         ]),
       nothing,
     );
   },
 
-  "for a push of our own": async (open) => {
+  "waitForWork resolves on a push by the same connection": async (open) => {
     await using t = await open();
     await woken((signal) => forWork(t.store, signal), () => t.store.jobs.enqueue([job(1)]));
   },
 
-  "for a push of another": async (open) => {
+  "waitForWork resolves on a push by another connection": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken((signal) => forWork(t.store, signal), () => other.jobs.enqueue([job(1)]));
   },
 
-  "for a push to any of the queues": async (open) => {
+  "waitForWork resolves on a push to any of its queues": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken(
@@ -49,12 +49,12 @@ export const wait: Cases = {
     );
   },
 
-  "for a foreign producer's push": async (open) => {
+  "waitForWork resolves on a push by another program": async (open) => {
     await using t = await open();
     await woken((signal) => forWork(t.store, signal), () => t.pushRaw("default", "{}"));
   },
 
-  "for a push that comes between the take and the wait": async (open) => {
+  "waitForWork resolves on a push between the take and the wait": async (open) => {
     await using t = await open();
     const other = await t.another();
     assertEquals(await takeUpTo(t.store, await register(t.store)), []);
@@ -62,7 +62,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), nothing);
   },
 
-  "for a promotion": async (open) => {
+  "waitForWork resolves on a promotion": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS })]);
@@ -70,7 +70,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.jobs.promote(10));
   },
 
-  "for what others give back": async (open) => {
+  "waitForWork resolves on jobs that others release": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(other);
@@ -84,7 +84,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.workers.deregister(owner));
   },
 
-  "for a rescue": async (open) => {
+  "waitForWork resolves on a rescue": async (open) => {
     await using t = await open();
     const other = await t.another();
     await other.jobs.enqueue([job(1)]);
@@ -93,7 +93,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => rescueFor(other, 10, 3));
   },
 
-  "for a dead job that is requeued": async (open) => {
+  "waitForWork resolves on a requeued dead job": async (open) => {
     await using t = await open();
     const other = await t.another();
     await inDead(other, await register(other), [job(1)]);
@@ -101,7 +101,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.admin.edit([entry!.ref], "requeue"));
   },
 
-  "for a paused queue's resumption": async (open) => {
+  "waitForWork resolves on the resume of a paused queue": async (open) => {
     await using t = await open();
     const other = await t.another();
     await other.admin.pause("default");
@@ -109,7 +109,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.admin.pause("default", 0));
   },
 
-  "all who wait are woken": async (open) => {
+  "a push wakes all waiters": async (open) => {
     await using t = await open();
     const other = await t.another();
     const stores = [t.store, t.store, other];
@@ -119,7 +119,7 @@ export const wait: Cases = {
     );
   },
 
-  "ends when it is told to": async (open) => {
+  "an aborted wait resolves": async (open) => {
     await using t = await open();
     const stop = new AbortController();
     const waits = [
@@ -132,7 +132,7 @@ export const wait: Cases = {
     assertEquals(await Promise.all(waits), [undefined, undefined, [], undefined]);
   },
 
-  "ends when it was told to before it began": async (open) => {
+  "a wait with an aborted signal resolves at once": async (open) => {
     await using t = await open();
     const stop = AbortSignal.abort();
     await t.store.jobs.waitForWork(["default"], stop);
@@ -141,7 +141,7 @@ export const wait: Cases = {
     assertEquals(await t.store.workers.awaitReply("none", stop), undefined);
   },
 
-  "ends when the store is closed": async (open) => {
+  "waits resolve when the store is closed": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken(
@@ -156,14 +156,14 @@ export const wait: Cases = {
     );
   },
 
-  "for a due time, when the first job is scheduled": async (open) => {
+  "waitForDue resolves when the first job is scheduled": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.promote(10);
     await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(1, { delayMs: HOUR_MS })]));
   },
 
-  "for an earlier due time than promote told": async (open) => {
+  "waitForDue resolves on an earlier due time than promote returned": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
@@ -171,7 +171,7 @@ export const wait: Cases = {
     await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]));
   },
 
-  "for an earlier due time of our own": async (open) => {
+  "waitForDue resolves on an earlier due time of the same connection": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
     await t.store.jobs.promote(10);
@@ -181,7 +181,7 @@ export const wait: Cases = {
     );
   },
 
-  "for a job that was scheduled between promote and the wait": async (open) => {
+  "waitForDue resolves on a job that was scheduled between promote and the wait": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
@@ -190,7 +190,7 @@ export const wait: Cases = {
     await woken((signal) => t.store.jobs.waitForDue(signal), nothing);
   },
 
-  "for a retry's due time": async (open) => {
+  "waitForDue resolves on a retry's due time": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owner = await register(t.store);

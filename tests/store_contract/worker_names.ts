@@ -1,5 +1,5 @@
 /**
- * Named leases, each with one owner at a time and a fencing number.
+ * Worker names, each with one holder at a time.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const A = "host:1:aaaaaaaaaaaa";
 const B = "host:2:bbbbbbbbbbbb";
 
 export const claim: Cases = {
-  "the first has it, the second does not": async (open) => {
+  "the first worker gets the name, the second doesn't": async (open) => {
     await using t = await open();
     await register(t.store, A);
     await register(t.store, B);
@@ -20,7 +20,7 @@ export const claim: Cases = {
     assert(await t.store.workers.claimName("other", B, HOUR_MS));
   },
 
-  "its holder renews it": async (open) => {
+  "the holder renews its claim": async (open) => {
     await using t = await open();
     await t.store.workers.heartbeat(processRecord(A), 24 * HOUR_MS);
     await t.store.workers.heartbeat(processRecord(B), 24 * HOUR_MS);
@@ -31,7 +31,7 @@ export const claim: Cases = {
     assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false);
   },
 
-  "after its TTL another worker takes it": async (open) => {
+  "another worker gets the name after its TTL": async (open) => {
     await using t = await open();
     await t.store.workers.heartbeat(processRecord(A), 24 * HOUR_MS);
     await t.store.workers.heartbeat(processRecord(B), 24 * HOUR_MS);
@@ -72,7 +72,7 @@ export const claim: Cases = {
     }
   },
 
-  "a worker that is not registered takes no name over from one whose heartbeat has lapsed": async (open) => {
+  "an unregistered worker can't take over the name of one whose heartbeat has lapsed": async (open) => {
     await using t = await open();
     await register(t.store, A);
     assert(await t.store.workers.claimName("cron", A, 24 * HOUR_MS));
@@ -80,7 +80,7 @@ export const claim: Cases = {
     assertEquals(await t.store.workers.claimName("cron", B, HOUR_MS), false);
   },
 
-  "when its owner was forgotten another takes it": async (open) => {
+  "another worker gets the name of a removed worker": async (open) => {
     await using t = await open();
     await register(t.store, A);
     await t.store.workers.claimName("cron", A, 24 * HOUR_MS);
@@ -90,7 +90,7 @@ export const claim: Cases = {
     assert(await t.store.workers.claimName("cron", B, HOUR_MS));
   },
 
-  "when its owner has deregistered another takes it": async (open) => {
+  "another worker gets the name of a deregistered worker": async (open) => {
     await using t = await open();
     await register(t.store, A);
     await register(t.store, B);
@@ -99,7 +99,7 @@ export const claim: Cases = {
     assert(await t.store.workers.claimName("cron", B, HOUR_MS));
   },
 
-  "its owner lets go of it, nobody else does": async (open) => {
+  "only its holder can release a name": async (open) => {
     await using t = await open();
     await register(t.store, A);
     await register(t.store, B);
@@ -112,7 +112,7 @@ export const claim: Cases = {
     assert(await t.store.workers.claimName("cron", A, HOUR_MS));
   },
 
-  "whoever has it is told, and each beat of the owner tells that it lives": async (open) => {
+  "nameHolder returns the holder, and a new value with each of its heartbeats": async (open) => {
     await using t = await open();
     assertEquals(await t.store.workers.nameHolder("cron"), undefined);
     await register(t.store, A);
@@ -131,7 +131,7 @@ export const claim: Cases = {
     assertEquals(await t.store.workers.nameHolder("cron"), undefined);
   },
 
-  "nobody has what was let go, what a process had that has deregistered, and what its time is over for": async (
+  "nameHolder returns undefined for a released name, that of a deregistered worker, and an expired claim": async (
     open,
   ) => {
     await using t = await open();
@@ -148,7 +148,7 @@ export const claim: Cases = {
     assertEquals(await t.store.workers.nameHolder("cron"), undefined);
   },
 
-  "of many who claim at once one has it": async (open) => {
+  "one of many concurrent claims succeeds": async (open) => {
     await using t = await open();
     const other = await t.another();
     const owners = ["a", "b", "c", "d", "e", "f"].map((letter, i) => `host:${i}:${letter.repeat(12)}`);

@@ -1,5 +1,5 @@
 /**
- * Processes say that they are alive, and others see them.
+ * Heartbeats of workers.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Cases, SLACK_MS } from "./harness.ts";
 import { job, jobs, lapse, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
 
 export const processes: Cases = {
-  "the first beat registers; others see what the process said, and when": async (open) => {
+  "the first heartbeat registers a worker, and others read its record and its time": async (open) => {
     await using t = await open();
     const record = processRecord("host:1:aaaaaaaaaaaa", {
       tag: "billing",
@@ -28,7 +28,7 @@ export const processes: Cases = {
     assertAlmostEquals(beatAt, t.now(), SLACK_MS);
   },
 
-  "the latest beat counts": async (open) => {
+  "the latest heartbeat counts": async (open) => {
     await using t = await open();
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
     await t.store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
@@ -37,7 +37,7 @@ export const processes: Cases = {
     assertEquals(all.map(({ busy, work, quiet }) => ({ busy, work, quiet })), [{ busy: 0, work: [], quiet: true }]);
   },
 
-  "one that did not beat in time is not alive, and not counted": async (open) => {
+  "a worker without a heartbeat in time isn't alive, and isn't counted": async (open) => {
     await using t = await open();
     await register(t.store, "host:1:aaaaaaaaaaaa");
     t.advance(LAPSE_MS);
@@ -47,7 +47,7 @@ export const processes: Cases = {
     assertEquals((await t.store.admin.stats()).processes, 1);
   },
 
-  "a beat in time has not lapsed, and the process holds what it took": async (open) => {
+  "a heartbeat in time hasn't lapsed, and the worker keeps its leases": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
@@ -57,7 +57,7 @@ export const processes: Cases = {
     assertEquals(await t.store.jobs.stillLeased(owner, tokens), tokens);
   },
 
-  "the first beat after leases were given to others tells so, once; held tells which are left": async (open) => {
+  "the first heartbeat after a rescue reports the lapse once, and stillLeased returns what is left": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
@@ -76,7 +76,7 @@ export const processes: Cases = {
     assertEquals(await t.store.jobs.stillLeased(owner, tokens), held, "what another has taken again is not held here");
   },
 
-  "the second time leases are given away it is told again": async (open) => {
+  "a second rescue is reported again": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const other = await t.another();
@@ -93,7 +93,7 @@ export const processes: Cases = {
     }
   },
 
-  "held knows settled leases, those of others and nonsense for what they are": async (open) => {
+  "stillLeased excludes settled leases, those of others, and invalid tokens": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
@@ -106,7 +106,7 @@ export const processes: Cases = {
     assertEquals(await t.store.jobs.stillLeased(owner, []), []);
   },
 
-  "one that was forgotten is back with its next beat": async (open) => {
+  "a removed worker is registered again by its next heartbeat": async (open) => {
     await using t = await open();
     const identity = await register(t.store);
     await lapse(t);
