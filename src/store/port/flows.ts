@@ -80,7 +80,7 @@ export interface NodePage {
 /** Keeps the graphs of flows. */
 export interface FlowStore {
   /**
-   * Stores nodes of an open flow, which counts them. Nodes that are stored already stay as they are.
+   * Stores nodes of an open flow, which counts them. Nodes that are stored already stay unchanged.
    *
    * @returns why the flow doesn't accept them; then nothing is stored
    */
@@ -89,7 +89,7 @@ export interface FlowStore {
   /** Returns a page of the nodes; at most `limit`, default 100. */
   nodes(id: string, request?: { readonly cursor?: string; readonly limit?: number }): Promise<NodePage>;
 
-  /** Returns one node; undefined if there is none. */
+  /** Returns one node; undefined if it does not exist. */
   node(id: string, name: string): Promise<FlowNode | undefined>;
 
   /** Returns the results of nodes, as JSON; undefined for a node that has none. */
@@ -101,7 +101,7 @@ export interface FlowStore {
   /** Returns nodes for {@linkcode FlowStore.importNodes} of another store, from `cursor` on; undefined after the last. */
   exportNodes(id: string, cursor?: string): Promise<{ readonly text: string; readonly next?: string } | undefined>;
 
-  /** Takes nodes over, as they are. Does nothing for those that are there. */
+  /** Imports nodes unchanged. Does nothing for nodes that exist. */
   importNodes(id: string, text: string): Promise<void>;
 }
 
