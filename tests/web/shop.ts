@@ -203,6 +203,8 @@ async function failures(store: Store, client: Client): Promise<void> {
         at: Math.round(now / 1_000) - lastAgo - (count - 1 - n) ** 4 - 15 * (count - 1 - n),
         error_class,
         error_message,
+        worker: `jobs-${1 + n % 2}.shop:${n % 2 === 0 ? 4711 : 4702}`,
+        ms: Math.round(one.runMs * (0.7 + (n * 37 + i * 11) % 90 / 100)),
       }));
       const failed = JSON.stringify({
         ...JSON.parse(payload),
