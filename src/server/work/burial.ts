@@ -1,5 +1,5 @@
 /**
- * Burial: ends a job that keeps killing its workers. It ends like any job that has failed for good: with an error, a
+ * Burial: ends a job that keeps killing its workers. It ends like any job whose retries are exhausted: with an error, a
  * record, the hook `death` and a line in the log.
  *
  * The job stays a lease of its offline worker until its outcome is stored. If this process dies before that, the next
@@ -20,7 +20,7 @@ export class Burial {
   readonly #store: { readonly jobs: Pick<JobStore, "settle"> };
   readonly #services: ProcessorServices;
 
-  /** @param services those of the processors: a doomed job ends as it would end there */
+  /** @param services the services of the processors: a doomed job ends as it would end in one */
   constructor(store: { readonly jobs: Pick<JobStore, "settle"> }, services: ProcessorServices) {
     this.#store = store;
     this.#services = services;

@@ -1,15 +1,15 @@
 /**
- * The lease guard: decides whether the jobs that this worker has leased, and not started, are certainly its own.
+ * The lease guard: decides whether this worker certainly still has the leases of jobs that it has not started.
  *
- * Once its last heartbeat is older than the heartbeat timeout, another worker may rescue them: this one was frozen, or cut
- * off from the store. From then on the lease buffer hands nothing out until this worker has sent a heartbeat, after which no
- * lease can be rescued, and has asked the store which leases it still has.
+ * When its last heartbeat is older than the heartbeat timeout, because it was frozen or cut off from the store, another worker
+ * may rescue these jobs. The lease buffer then hands nothing out until this worker has sent a heartbeat, after which no lease
+ * can be rescued, and has read from the store which leases it still has.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 
-/** A time by both clocks: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
+/** A time on both clocks: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
 export interface Moment {
   /** Epoch milliseconds. */
   readonly now: number;
@@ -17,7 +17,7 @@ export interface Moment {
   readonly monotonic: number;
 }
 
-/** The present moment. */
+/** Returns the current time. */
 export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }
@@ -32,7 +32,7 @@ export interface LeaseGuardOptions {
   readonly ttlMs: number;
   /** Sends a heartbeat, and reports it with {@linkcode LeaseGuard.beat}. Rejects if the store doesn't accept it. */
   readonly sendHeartbeat: () => Promise<void>;
-  /** Asks the store which leases are left, and drops the others. Rejects if the store doesn't answer. */
+  /** Reads from the store which leases are left, and drops the other jobs. Rejects if the store doesn't reply. */
   readonly dropLost: () => Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export class LeaseGuard {
   }
 
   /**
-   * Notes a heartbeat that the store accepted.
+   * Records a heartbeat that the store accepted.
    *
    * @param sentAt when it was sent, or earlier
    * @param lapsed whether the worker counted as offline before it
@@ -76,9 +76,9 @@ export class LeaseGuard {
   }
 
   /**
-   * Finds out which leases are left. Called between two takings: the leases of a pending one could not be compared.
+   * Reads which leases are left. Called between two takes, because the leases of a pending take could not be compared.
    *
-   * @throws {StoreError} if the store doesn't answer
+   * @throws {StoreError} if the store doesn't reply
    */
   async confirm(): Promise<void> {
     await this.#options.sendHeartbeat();

@@ -3,17 +3,17 @@
  *
  * - no weights: strict, always in the given order;
  * - all weights 1: random;
- * - otherwise weighted: a queue of weight 3 comes before one of weight 1 in three of four takings.
+ * - otherwise weighted: a queue of weight 3 comes before one of weight 1 in three of four takes.
  *
  * @module
  */
 import type { QueueWeight } from "../../config/kinds.ts";
 
-/** Returns the order for the next taking. */
+/** Returns the order for the next take. */
 export type QueueOrder = () => readonly string[];
 
 /**
- * Makes an order.
+ * Returns an order.
  *
  * @param random returns a number from 0 to 1, for the weighted draw
  */
@@ -27,7 +27,7 @@ export function queueOrder(queues: readonly QueueWeight[], random: () => number 
   return () => draw(weights, random);
 }
 
-/** Draws all names one after the other, each time by weight among the remaining ones. */
+/** Draws all names in sequence, each time by weight among the remaining ones. */
 function draw(weights: ReadonlyMap<string, number>, random: () => number): string[] {
   // One exponential variate per name, smallest first, is the same distribution as drawing without replacement.
   const keys = [...weights].map(([name, weight]) => ({ name, key: -Math.log(1 - random()) / weight }));

@@ -1,9 +1,9 @@
 /**
- * The result recorder: makes the records of ended jobs, and decides for how long they are kept.
+ * The result recorder: creates the records of ended jobs, and decides how long they are kept.
  *
- * A job that returns nothing leaves a record too, as long as there are not too many of them: a user finds the one job, and
- * a worker that performs tens of thousands a second doesn't write as many records. A job whose push or class has a
- * `result_ttl` always leaves one, and so does every job when `retention.done` is set.
+ * The records of jobs that return nothing are limited: a user finds a single job, and a worker that performs tens of thousands
+ * of jobs/s doesn't write as many records. A job whose push or class has a `result_ttl` always has a record, and so does every
+ * job if `retention.done` is set.
  *
  * @module
  */
@@ -23,9 +23,9 @@ import { TokenBucket } from "./token_bucket.ts";
 
 /** Records don't include payloads longer than this, in characters. */
 const MAX_PAYLOAD_LENGTH = 16 * 1024;
-/** Lines of an error's stack in a record. */
+/** A record has at most this many lines of an error's stack. */
 const MAX_STACK_LINES = 20;
-/** Records of jobs that return nothing: this many a second, and this many at once after a quiet time. */
+/** The limits for records of jobs that return nothing: per second, and at once after a pause. */
 const EMPTY_RECORDS_PER_SECOND = 100;
 const MAX_EMPTY_RECORDS_AT_ONCE = 1_000;
 
@@ -39,7 +39,7 @@ export interface ResultRecorderOptions {
   readonly owner: string;
 }
 
-/** Makes records. */
+/** Creates records. */
 export class ResultRecorder {
   readonly #options: ResultRecorderOptions;
   readonly #emptyRecords: TokenBucket;
@@ -89,7 +89,7 @@ export class ResultRecorder {
     return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }) };
   }
 
-  /** Adds a record to the outcome of a job whose worker has died: when that attempt began and ended is unknown. */
+  /** Adds a record to the outcome of a job whose worker has died. The times of that attempt are unknown. */
   died<Any extends Outcome>(outcome: Any, job: RunningJob, error: Error, worker: string): Any {
     const state = STATES[outcome.kind];
     const ttlMs = this.#failureTtl(job.job);
@@ -153,7 +153,7 @@ export class ResultRecorder {
     return { record: { jid, ttlMs, body } };
   }
 
-  /** Returns the result if it can be stored, else the reason why not. */
+  /** Returns the result if it can be stored; otherwise the reason why not. */
   #storable(result: unknown): { result?: unknown; result_dropped?: string } {
     if (result === undefined) return {};
     const { maxResultBytes } = this.#options.settings;
@@ -173,7 +173,7 @@ export class ResultRecorder {
     return Math.max(succeededTtlMs, this.#ttlOption(payload.failure_ttl, name, "failure_ttl") ?? failureTtlMs);
   }
 
-  /** Returns the option of the push, else of the class, in milliseconds; Infinity: as long as there is room. */
+  /** Returns the option of the push, or else of the class, in milliseconds; Infinity to keep while there is room. */
   #ttlOption(pushed: unknown, className: string, name: "result_ttl" | "failure_ttl"): number | undefined {
     return retentionMs(pushed) ?? retentionMs(this.#options.registry.get(className)?.options[name]);
   }

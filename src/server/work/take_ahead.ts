@@ -1,6 +1,6 @@
 /**
- * How many jobs to take ahead of need: as many as the processors finish in 20 ms at the current rate. Thousands of quick jobs/s
- * come in large batches, while no job waits behind a slow one that another worker could perform.
+ * Decides how many jobs to take ahead: as many as the processors finish in 20 ms at the current rate. Thousands of short jobs/s
+ * are taken in large batches, and no job waits behind a long one while another worker could perform it.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const MIN_MEASURED_MS = 2;
 /** Measures the rate. */
 export class TakeAhead {
   readonly #clock: Clock;
-  /** Jobs finished since `#since`. */
+  /** The number of jobs finished since `#since`. */
   #finished = 0;
   #since: number;
   #jobs = 0;
@@ -26,12 +26,12 @@ export class TakeAhead {
     this.#since = clock.monotonic();
   }
 
-  /** Number of jobs to take ahead. */
+  /** The number of jobs to take ahead. */
   get jobs(): number {
     return this.#jobs;
   }
 
-  /** Notes that a processor has finished a job. */
+  /** Records that a processor has finished a job. */
   finished(): void {
     this.#finished++;
   }
@@ -46,7 +46,7 @@ export class TakeAhead {
     this.#since = now;
   }
 
-  /** Takes nothing ahead until the next measurement: the jobs have become slow. */
+  /** Takes nothing ahead until the next measurement, because jobs have become slow. */
   stop(): void {
     this.#jobs = 0;
   }

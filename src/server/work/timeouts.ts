@@ -1,6 +1,6 @@
 /**
- * Timeouts: aborts jobs that run longer than they may, and reports handlers that don't listen to their signal. Nothing in
- * JavaScript can stop such a handler: its job stays leased, and fails when the handler ends. An isolated process is killed.
+ * Timeouts: aborts jobs that exceed their timeout, and reports handlers that ignore their signal. JavaScript cannot stop such
+ * a handler: its job stays leased, and fails when the handler ends. An isolated process is killed.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const REPORT_AFTER_MS = 1_000;
 export interface TimeoutsOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** How long an aborted job may take to end. */
+  /** An aborted job has this long to end. */
   readonly killAfterMs: number;
 }
 

@@ -26,7 +26,7 @@ export class TokenBucket {
     this.#filledAt = options.clock.monotonic();
   }
 
-  /** Takes a token; returns false if there is none. */
+  /** Takes a token. Returns false if the bucket is empty. */
   take(): boolean {
     const { clock, perSecond, capacity } = this.#options;
     const now = clock.monotonic();

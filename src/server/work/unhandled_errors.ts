@@ -1,7 +1,7 @@
 /**
- * Errors that no code awaits: a promise that a handler left behind rejects, or a timer's callback throws. By default they
- * would end the process, and with it all other jobs. Here they are attributed to their job, logged and counted. An error in
- * a timer's callback can't be attributed: the runtime reports it outside the callback's context.
+ * Handles errors that no code catches: a promise that a handler doesn't await rejects, or the callback of a timer throws. By
+ * default they would end the process, and with it all other jobs. This file attributes them to their job, logs and counts
+ * them. An error in the callback of a timer can't be attributed: the runtime reports it outside the callback's context.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { asText } from "../../log/value.ts";
 /** Options of {@linkcode UnhandledErrors}. */
 export interface UnhandledErrorsOptions {
   readonly log: Log;
-  /** Catch errors that belong to no job as well: for the executable, in which no other code could. */
+  /** Also catches errors that belong to no job: for the executable, in which no other code does. */
   readonly catchAll: boolean;
 }
 
-/** Catches what handlers leave behind. */
+/** Catches unhandled errors of handlers. */
 export class UnhandledErrors {
   readonly #current = new AsyncLocalStorage<RunningJob>();
   readonly #options: UnhandledErrorsOptions;

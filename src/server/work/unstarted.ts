@@ -1,12 +1,12 @@
 /**
  * Unstarted jobs: jobs that this worker has taken and not started. They are shared with the heartbeat's thread: while a handler
- * blocks the event loop, the thread gives them back (`unstarted_watch.ts`), so that other workers perform them.
+ * blocks the event loop, the thread returns them to their queues (`unstarted_watch.ts`), so that other workers perform them.
  *
  * Exactly one side has each job: the one that claims it first in shared memory (`unstarted_memory.ts`). The main side claims
- * a job right before it starts, or before it gives the job back itself.
+ * a job right before it starts, or before it releases the job.
  *
  * Where the job is at each step: it stays a lease of this worker until the store has taken it back. If the process dies
- * meanwhile, it is rescued.
+ * before that, the job is rescued.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { UnstartedMemory } from "./unstarted_memory.ts";
 
 /** Instead of a slot: the job is not shared. */
 const NONE = -1;
-/** Instead of a slot: the job was handed out, and has been dropped or given back since. */
+/** Instead of a slot: the job was handed out, and has been dropped or released since. */
 const GONE = -2;
 
 /** A job that has not started. */
@@ -25,18 +25,18 @@ export interface Unstarted extends Lease {
   slot: number;
 }
 
-/** The main side. */
+/** The main thread's side. */
 export class UnstartedJobs {
   /** Jobs that wait here, oldest first, from `#head` on. */
   #waiting: Unstarted[] = [];
   #head = 0;
   /** Jobs that idle processors are about to start. */
   readonly #handed = new Set<Unstarted>();
-  /** The slots of jobs that the thread is giving back, by token. */
+  /** The slots of jobs that the thread is returning, by token. */
   readonly #returning = new Map<string, number>();
-  /** Absent while there is no thread. */
+  /** Undefined while no thread runs. */
   #memory: UnstartedMemory | undefined;
-  /** Slots that this side has. The last one is used next: the memory that is touched stays small. */
+  /** Slots that this side has. The last one is used next, so that little memory is touched. */
   #free: number[] = [];
   #wakeThread = () => {};
   #order = 0;
@@ -46,7 +46,7 @@ export class UnstartedJobs {
     return this.#waiting.length - this.#head;
   }
 
-  /** Number of all jobs: those that wait, are about to start, or are being given back by the thread. */
+  /** Number of all jobs: those that wait, are about to start, or are being returned by the thread. */
   get total(): number {
     return this.size + this.#handed.size + this.#returning.size;
   }
@@ -64,7 +64,7 @@ export class UnstartedJobs {
     this.#head = 0;
   }
 
-  /** The oldest one that waits. */
+  /** Returns the oldest job that waits. */
   first(): Unstarted | undefined {
     for (; this.#head < this.#waiting.length; this.#head++) {
       const job = this.#waiting[this.#head]!;
@@ -73,17 +73,17 @@ export class UnstartedJobs {
     }
   }
 
-  /** Takes the one that {@linkcode first} has returned. {@linkcode begin} must follow at once, or {@linkcode await}. */
+  /** Hands out the job that {@linkcode first} has returned. {@linkcode begin} must follow at once, or {@linkcode await}. */
   hand(): Unstarted {
     return this.#waiting[this.#head++]!;
   }
 
-  /** Notes that a job that was handed out begins a moment later. */
+  /** Records that a job that was handed out begins a moment later. */
   await(job: Unstarted): void {
     this.#handed.add(job);
   }
 
-  /** Returns true if a job that was handed out may start now; it has started then. False: it is no longer here. */
+  /** Returns whether a job that was handed out may start, and then counts it as started. False if it is no longer here. */
   begin(job: Unstarted): boolean {
     if (this.#handed.size > 0) this.#handed.delete(job);
     return job.slot !== GONE && this.#keep(job);
@@ -97,25 +97,25 @@ export class UnstartedJobs {
     this.#head = 0;
   }
 
-  /** Takes a job out; undefined when it does not wait here. */
+  /** Removes a job; undefined if it does not wait here. */
   withdraw(jid: string): Lease | undefined {
     let found = false;
     return this.#remove(({ payload }) => !found && (found = getField(payload, "jid") === jid))[0];
   }
 
-  /** Takes those out that have these tokens, also if they are about to start. */
+  /** Removes the jobs with these tokens, also if they are about to start. */
   drop(tokens: ReadonlySet<string>): Lease[] {
     const handed = this.#takeHanded(tokens).filter((job) => this.#keep(job));
     for (const job of handed) job.slot = GONE;
     return [...handed, ...this.#remove(({ token }) => tokens.has(token))];
   }
 
-  /** Takes all that wait out, oldest first. */
+  /** Removes all waiting jobs, oldest first. */
   clear(): Lease[] {
     return this.#remove(() => true);
   }
 
-  /** The thread has given these back. */
+  /** Records that the thread has returned these jobs. */
   returned(tokens: readonly string[]): void {
     const gone = new Set(tokens);
     for (const { token, slot } of this.#all()) if (gone.has(token)) this.#returning.set(token, slot);
@@ -132,7 +132,7 @@ export class UnstartedJobs {
   /**
    * Shares all jobs with a thread from now on. The thread begins by watching.
    *
-   * @param wake tells the thread that there are jobs, when it doesn't watch
+   * @param wake wakes up a thread that doesn't watch, because jobs wait
    * @returns the memory, to be passed to the thread
    */
   attach(wake: () => void): SharedArrayBuffer {
@@ -144,9 +144,9 @@ export class UnstartedJobs {
   }
 
   /**
-   * Shares nothing any more: the thread has ended.
+   * Stops sharing, because the thread has ended.
    *
-   * @returns the tokens of jobs that it had claimed: it may have given them back or not
+   * @returns the tokens of jobs that the thread had claimed, and may or may not have returned
    */
   detach(): string[] {
     const all = this.#all();
@@ -180,7 +180,7 @@ export class UnstartedJobs {
     if (this.#memory.wake()) this.#wakeThread();
   }
 
-  /** Takes out those that wait here and fit, unless the thread has them. */
+  /** Removes waiting jobs that match, unless the thread has them. */
   #remove(fits: (job: Lease) => boolean): Lease[] {
     const removed: Lease[] = [];
     this.#waiting = this.#waiting.slice(this.#head).filter((job) => {

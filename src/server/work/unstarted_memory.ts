@@ -1,9 +1,9 @@
 /**
  * The memory that both sides of the unstarted jobs (`unstarted.ts`) share. A slot has the token of one job, and a state that
- * tells which side has the job: the one that changed it from {@linkcode WAITING} first.
+ * identifies the side that has the job: the one that changed it from {@linkcode WAITING} first.
  *
- * Tokens are written here, and not posted to the thread, because posting costs more than a tenth of what a quick job
- * does: two microseconds a job instead of a tenth of one.
+ * Tokens are written here, and not posted to the thread: posting takes two microseconds per job instead of a tenth of one,
+ * more than a tenth of the cost of a short job.
  *
  * @module
  */
@@ -12,7 +12,7 @@
 const WAITING = 1;
 /** The main side has it. Also the state of an empty slot. */
 const KEPT = 0;
-/** The thread has it, and gives it back. */
+/** The thread has it, and returns it. */
 const RETURNED = 2;
 
 /** More jobs than a worker takes ahead, and its processors have. */
@@ -29,7 +29,7 @@ export interface Claimed {
 
 /** Slots in shared memory. */
 export class UnstartedMemory {
-  /** To be passed to the other side. */
+  /** The memory, to pass to the other side. */
   readonly buffer: SharedArrayBuffer;
   readonly #states: Int32Array;
   readonly #orders: Int32Array;
@@ -51,7 +51,7 @@ export class UnstartedMemory {
     this.#asleep = new Int32Array(this.buffer, this.buffer.byteLength - Int32Array.BYTES_PER_ELEMENT, 1);
   }
 
-  /** How many slots there are. They are numbered from 0. */
+  /** The number of slots. They are numbered from 0. */
   get slots(): number {
     return SLOTS;
   }
@@ -75,17 +75,17 @@ export class UnstartedMemory {
     return Atomics.compareExchange(this.#states, slot, WAITING, KEPT) === WAITING;
   }
 
-  /** Main side: returns true if the thread was asleep, and has to be told to watch. */
+  /** Main side: returns true if the thread was asleep, and must be woken up. */
   wake(): boolean {
     return Atomics.load(this.#asleep, 0) === 1 && Atomics.exchange(this.#asleep, 0, 0) === 1;
   }
 
-  /** Whether neither side has the job yet. */
+  /** Returns whether neither side has the job yet. */
   isWaiting(slot: number): boolean {
     return Atomics.load(this.#states, slot) === WAITING;
   }
 
-  /** Thread: whether any job waits. */
+  /** Thread: returns whether any job waits. */
   get hasWaiting(): boolean {
     for (let slot = 0; slot < SLOTS; slot++) if (this.isWaiting(slot)) return true;
     return false;

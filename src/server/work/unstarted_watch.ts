@@ -1,14 +1,14 @@
 /**
- * The thread's side of the jobs that have not started (`unstarted.ts`): while there are some, it asks the main side several
- * times a second for a sign of life. If none comes for a second, a handler blocks the event loop, and the thread claims all
- * of them and gives them back to the front of their queues, in their order.
+ * The thread's side of the jobs that have not started (`unstarted.ts`). While such jobs wait, the thread pings the main thread
+ * several times a second. If no reply comes for a second, a handler blocks the event loop. The thread then claims all these
+ * jobs and returns them to the front of their queues, in order.
  *
  * @module
  */
 import type { Clock } from "../../clock.ts";
 import type { UnstartedMemory } from "./unstarted_memory.ts";
 
-/** Between two questions. */
+/** The time between two pings. */
 const CHECK_MS = 250;
 /** An event loop that does not turn for this long is blocked. */
 const BLOCKED_MS = 1_000;
@@ -19,13 +19,13 @@ export interface UnstartedWatchOptions {
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Asks the main side for a sign of life; the answer goes to {@linkcode UnstartedWatch.answered}. */
+  /** Pings the main thread, which replies through {@linkcode UnstartedWatch.answered}. */
   readonly ask: () => void;
-  /** Gives jobs back, oldest first. */
+  /** Returns jobs to their queues, oldest first. */
   readonly giveBack: (tokens: readonly string[]) => void;
 }
 
-/** Watches the main side. */
+/** Watches the main thread. */
 export class UnstartedWatch {
   readonly #options: UnstartedWatchOptions;
   #answer: AbortController | undefined;
@@ -34,7 +34,7 @@ export class UnstartedWatch {
     this.#options = options;
   }
 
-  /** Watches until no job waits. Called when the main side says so. */
+  /** Watches until no job waits. Called when the main thread requests it. */
   async watch(): Promise<void> {
     const { clock, signal, memory } = this.#options;
     for (;;) {
@@ -44,7 +44,7 @@ export class UnstartedWatch {
     }
   }
 
-  /** The main side is alive. */
+  /** Records that the main thread has replied. */
   answered(): void {
     this.#answer?.abort();
   }
@@ -59,7 +59,7 @@ export class UnstartedWatch {
     do {
       since = clock.monotonic();
       await clock.sleep(BLOCKED_MS, answer.signal);
-      // When this thread has stood still as well, the main side has not had its second.
+      // If this thread was frozen, too, the main thread has not had its second.
     } while (!answer.signal.aborted && clock.monotonic() - since > 2 * BLOCKED_MS);
     signal.removeEventListener("abort", end);
     return answer.signal.aborted;

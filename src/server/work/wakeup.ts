@@ -1,6 +1,6 @@
 /**
- * A wake-up call for a loop at rest. It ends the current wait, or, without one, the next wait at once: no call is lost between
- * a loop's step and its rest.
+ * Wakes up a waiting loop. A call ends the current wait or, if the loop isn't waiting, the next wait. No call is lost between a
+ * loop's step and its wait.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export class Wakeup {
   }
 
   /**
-   * Waits for something else, until rung or aborted.
+   * Waits for another event, until rung or aborted.
    *
    * @param start begins that wait, which must end when its signal aborts
    */

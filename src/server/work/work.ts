@@ -1,9 +1,9 @@
 /**
- * The work of a worker: taking jobs and performing them. Quiet stops the taking, resume continues it, and stopping ends both.
+ * The work of a worker: taking jobs and performing them. Quiet stops taking, resume continues it, and a stop ends both.
  *
  * Where the job is at each await: a lease of this worker until its outcome is stored, also while a stop waits for handlers or
- * for the store. Jobs that are not settled or given back in time are rescued when this worker's heartbeat has expired, or when
- * it deregisters.
+ * for the store. Jobs that are not settled or released in time are rescued when this worker's heartbeat has lapsed, or when it
+ * deregisters.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { Settler } from "./settler.ts";
 
 /** Options of {@linkcode Work}. */
 export interface WorkOptions {
-  /** Tells running jobs when it goes quiet. */
+  /** Notifies running jobs that the worker becomes quiet. */
   readonly stopNotice: StopNotice;
   readonly manager: Manager;
   readonly fetcher: Fetcher;
@@ -24,11 +24,11 @@ export interface WorkOptions {
   readonly inProcessRuns: InProcessRuns;
   /** The loops that take jobs out of the store, or move them into queues; the fetcher's is one of them. */
   readonly taking: readonly Loop[];
-  /** How long a stop waits for running jobs. */
+  /** A stop waits this long for running jobs. */
   readonly timeoutMs: () => number;
   /** Aborts when a stop is to end running jobs at once. */
   readonly cold: AbortSignal;
-  /** Called when the last taking has ended. */
+  /** Called when the last take has ended. */
   readonly onQuiet?: () => void | Promise<void>;
 }
 
@@ -38,11 +38,11 @@ export class Work implements Component {
   readonly #options: WorkOptions;
   #isQuiet = false;
   #isStopping = false;
-  /** Counts calls of quiet and resume: the last one counts. */
+  /** The number of calls of quiet and resume: only the last call counts. */
   #requests = 0;
-  /** Resolves when nothing is taken any more, once it is quiet. */
+  /** Resolves when a quiet worker has ended its last take. */
   #takingEnded: Promise<unknown> = Promise.resolve();
-  /** Aborts the return of jobs that a lost reply may have leased. */
+  /** Aborts the release of jobs that a take with a lost reply may have leased. */
   #returning = new AbortController();
 
   constructor(options: WorkOptions) {
@@ -58,7 +58,7 @@ export class Work implements Component {
     this.#startTaking();
   }
 
-  /** Stops taking jobs; resolves when the last taking has ended. Running jobs continue. */
+  /** Stops taking jobs. Resolves when the last take has ended. Running jobs continue. */
   async quiet(): Promise<void> {
     this.#requests++;
     if (this.#isQuiet) return;
@@ -69,10 +69,10 @@ export class Work implements Component {
     await this.#options.onQuiet?.();
   }
 
-  /** Takes jobs again. Does nothing once it is being stopped. */
+  /** Takes jobs again. Does nothing during and after a stop. */
   async resume(): Promise<void> {
     const request = ++this.#requests;
-    // The next taking returns the jobs of a lost reply.
+    // The next take returns the jobs of a lost reply.
     this.#returning.abort();
     // A loop that is still ending must not run twice.
     await this.#takingEnded;
@@ -92,16 +92,16 @@ export class Work implements Component {
   async stop(budget: ShutdownBudget): Promise<void> {
     const { manager, settler, inProcessRuns, cold } = this.#options;
     this.#isStopping = true;
-    // The timeout counts from now, even if the store delays the end of the last taking.
+    // The timeout counts from now, even if the store delays the end of the last take.
     const quieted = this.quiet();
     const timeoutMs = this.#options.timeoutMs();
     await Promise.all([manager.stop(timeoutMs, cold, budget), inProcessRuns.stop(timeoutMs, cold)]);
     if (await budget.within(this.#takingEnded)) await quieted;
-    // Jobs that the last taking has leased are given back.
+    // Releases jobs that the last take has leased.
     if (!await budget.within(settler.flush(), OUTCOMES_SHARE)) settler.abandon();
   }
 
-  /** Gives up returning jobs that a lost reply may have leased. */
+  /** Stops releasing jobs that a take with a lost reply may have leased. */
   abandon(): void {
     this.#returning.abort();
   }
