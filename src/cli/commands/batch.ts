@@ -2,15 +2,16 @@
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { cancelBatch, checkBatch, retryBatch } from "../../store/ops/batches.ts";
-import { batchJson, batchProgress, batchStateText } from "../../text/batches.ts";
+import { batchJson, batchStateText } from "../../text/batches.ts";
 import { localTime } from "../../text/times.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
+import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -28,16 +29,6 @@ Examples
   jobs batch list
   jobs batch show 1a203f735340c7e1a8800001
   jobs batch retry 1a203f735340c7e1a8800001 --json`;
-
-const COLUMNS: readonly Column[] = [
-  { heading: "id", is: "whole" },
-  "name",
-  { heading: "state", colors: STATE_COLORS },
-  "done",
-  "dead",
-  { heading: "created", is: "optional" },
-  { heading: "tags", is: "optional" },
-];
 
 type Verb = (store: Store, id: string, json: boolean) => Promise<void>;
 
@@ -75,16 +66,8 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
   if (json) return printJson(batches.map(batchJson));
   const now = systemClock.now();
   printTable(
-    COLUMNS,
-    batches.map((batch) => [
-      batch.id,
-      batch.name ?? "",
-      batch.state,
-      batchProgress(batch),
-      batch.dead > 0 ? batch.dead : "",
-      localTime(batch.createdAt, now),
-      batch.tags.join(", "),
-    ]),
+    BATCH_COLUMNS,
+    batches.map((batch) => batchRow(batch, now)),
     "No batches; a program opens one with client.batch(…)",
   );
 }

@@ -9,11 +9,12 @@ import { retryBatch } from "../../store/ops/batches.ts";
 import { cancelFlow, nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchProgress, batchStateText } from "../../text/batches.ts";
+import { batchStateText } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { localTime } from "../../text/times.ts";
 import { recordAudit } from "../shared/audit.ts";
+import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -131,30 +132,11 @@ async function push(
   }
 }
 
-const COLUMNS: readonly Column[] = [
-  { heading: "id", is: "whole" },
-  "name",
-  { heading: "state", colors: STATE_COLORS },
-  "done",
-  "dead",
-  { heading: "created", is: "optional" },
-  { heading: "tags", is: "optional" },
-];
-
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
   const { batches } = await store.batches.page({ limit, flows: true });
   if (json) return printJson(batches.map(flowJson));
   const now = systemClock.now();
-  const rows = batches.map((flow) => [
-    flow.id,
-    flow.name ?? "",
-    flow.state,
-    batchProgress(flow),
-    flow.dead > 0 ? flow.dead : "",
-    localTime(flow.createdAt, now),
-    flow.tags.join(", "),
-  ]);
-  printTable(COLUMNS, rows, "No flows; push one with jobs flow push FILE");
+  printTable(BATCH_COLUMNS, batches.map((flow) => batchRow(flow, now)), "No flows; push one with jobs flow push FILE");
 }
 
 const NODE_COLUMNS: readonly Column[] = [
