@@ -75,6 +75,7 @@ export const COVERED: readonly string[] = [
   "tests/interop/",
   "tests/library/",
   "tests/server/",
+  "tests/soak/",
   "tests/support/",
   "docs/internals/",
   "src/server/",

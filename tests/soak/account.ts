@@ -1,5 +1,5 @@
 /**
- * The account of a soak: what became of each acknowledged job, and why a job ran more often than it should.
+ * The account of a soak: the outcome of each acknowledged job, and the reason of each extra execution.
  *
  * An execution is extra when a run of the same attempt of the same job came before. It is explained when that run was hit:
  * its worker was killed, stopped, frozen or cut off while the job was running, or before its outcome could be stored.
@@ -9,7 +9,7 @@
 import { NARROW, UNIQUE_FOR_MINUTES } from "./kinds.ts";
 import type { Incident, Jump, Outage, Push, Run } from "./records.ts";
 
-/** What the account is made of. */
+/** The input of the account. */
 export interface Evidence {
   readonly runs: readonly Run[];
   readonly pushes: readonly Push[];
@@ -27,7 +27,7 @@ export interface Evidence {
   readonly maxRescues: number;
 }
 
-/** A job that something is wrong with. */
+/** A job with a problem. */
 export interface Finding {
   readonly jid: string;
   readonly what: string;
@@ -35,9 +35,9 @@ export interface Finding {
 
 /** The account. */
 export interface Account {
-  /** Pushes that were answered "stored". */
+  /** Pushes with the reply "stored". */
   readonly acknowledged: number;
-  /** Pushes that were answered "another job holds the lock". */
+  /** Pushes with the reply "another job holds the lock". */
   readonly refused: number;
   /** Jobs that were cancelled. */
   readonly cancelled: number;
@@ -48,19 +48,19 @@ export interface Account {
   readonly lost: readonly Finding[];
   /** Jobs that are still queued, scheduled, retrying or running after the drain. */
   readonly stuck: readonly Finding[];
-  /** Extra executions by what hit the run before: `killed`, `frozen`, … */
+  /** Extra executions by the disturbance of the earlier run: `killed`, `frozen`, … */
   readonly extra: Readonly<Record<string, number>>;
-  /** Extra executions that nothing explains. */
+  /** Extra executions without an explanation. */
   readonly unexplained: readonly Finding[];
   /** Extra executions by a worker that had been frozen or cut off before, and that had not started the job by then. */
   readonly notStarted: readonly Finding[];
-  /** Jobs in `dead` that belong nowhere near it. */
+  /** Jobs that are dead without a reason. */
   readonly wronglyDead: readonly Finding[];
-  /** Unique jobs that were stored while another held their lock, and refused ones that ran. */
+  /** Unique jobs that were stored while another held their lock, and rejected ones that ran. */
   readonly notUnique: readonly Finding[];
-  /** Jobs of a limited queue that ran beside too many others. */
+  /** Jobs of a limited queue that ran together with too many others. */
   readonly overLimit: readonly Finding[];
-  /** Cron occurrences, those that became two jobs, and those that became none. */
+  /** Cron runs, those with two jobs, and those without a job. */
   readonly occurrences: number;
   readonly cronTwice: readonly string[];
   readonly cronMissed: readonly string[];
@@ -79,7 +79,7 @@ const NOTICED_MS = 2_000;
 
 const ENDS_DEAD = new Set(["Doomed", "Poison"]);
 
-/** Makes the account. */
+/** Returns the account. */
 export function account(evidence: Evidence): Account {
   const { runs, pushes, dead, left } = evidence;
   const stored = pushes.filter(({ answer }) => answer === "stored");
@@ -132,7 +132,7 @@ export function account(evidence: Evidence): Account {
   };
 }
 
-/** What hit which runs. */
+/** The disturbances of runs. */
 class Hits {
   readonly #evidence: Evidence;
   readonly #byPid: ReadonlyMap<number, readonly Incident[]>;
@@ -145,7 +145,7 @@ class Hits {
     this.#byPid = Map.groupBy([...poisoned, ...evidence.incidents], ({ pid }) => pid);
   }
 
-  /** Returns the kind of the incident that hit a run; undefined when none did. */
+  /** Returns the kind of the incident that hit a run; undefined if none did. */
   of(run: Run): string | undefined {
     return this.#incidents(run).find((incident) => this.#isHit(run, incident))?.kind;
   }
@@ -169,7 +169,7 @@ class Hits {
       return start <= from + (pid === run.ppid ? NOTICED_MS : STEP_MS) && from <= this.#settledBy(run, SETTLE_MS);
     }
     if (effect === "away") {
-      // What it started after it was offline, it should have asked for first.
+      // A worker that was offline must confirm its leases before it starts a job.
       const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS);
       return this.#isPastTimeout(from, to) && isStartedInTime && from <= this.#settledBy(run, SETTLE_MS);
     }
@@ -183,8 +183,8 @@ class Hits {
   }
 
   /**
-   * Until when the store may not know how a run ended: this long after its end, or longer when the store or the worker was
-   * away at that time.
+   * The time until which the outcome of a run may be missing in the store: this long after its end, or longer if the store or worker was
+   * down at that time.
    */
   #settledBy(run: Run, withinMs: number): number {
     if (run.end === undefined) return Infinity;
@@ -230,7 +230,7 @@ function notUnique(
     .map(({ jid }) => ({ jid, what: `refused, and ${describe(byJid.get(jid))}` }));
   for (const same of Map.groupBy(stored.filter(({ key }) => key), ({ key }) => key).values()) {
     for (const [i, push] of same.entries()) {
-      // The job of an earlier push that had not even started when this one was answered held the lock.
+      // The lock was held by the job of an earlier push that had not started when this push was answered.
       const holder = same.slice(0, i).find(({ jid, from, t }) =>
         t < push.from && (byJid.get(jid)?.[0]?.start ?? 0) > push.t && storeMs(from, push.t) < UNIQUE_FOR_MS
       );
@@ -240,14 +240,14 @@ function notUnique(
   return findings;
 }
 
-/** Returns the runs that began while as many as may be were running. */
+/** Returns the runs that began while the maximum number was running. */
 function overLimit(runs: readonly Run[]): Finding[] {
   return runs.filter((run) =>
     runs.filter(({ start, end }) => start <= run.start && end! > run.start + STEP_MS).length > NARROW
   ).map((run) => ({ jid: run.jid, what: describe([run]) }));
 }
 
-/** Returns the occurrences of entries that are due each second. */
+/** Returns the runs of entries that are due each second. */
 function cronOf(runs: readonly Run[]): Pick<Account, "occurrences" | "cronTwice" | "cronMissed"> {
   const jobs = new Map<string, Set<string>>();
   for (const { occurrence, jid } of runs) {
@@ -269,7 +269,7 @@ function cronOf(runs: readonly Run[]): Pick<Account, "occurrences" | "cronTwice"
   };
 }
 
-/** One job's runs in a line. */
+/** Returns the runs of one job in a line. */
 function describe(runs: readonly Run[] = []): string {
   if (runs.length === 0) return "never ran";
   return runs.map(({ class: name, attempt, pid, start, end, why }) =>

@@ -1,5 +1,5 @@
 /**
- * The account itself: what it explains, and what it does not.
+ * Tests of the account: explained and unexplained executions.
  *
  * @module
  */
@@ -39,7 +39,7 @@ function incident(effect: Incident["effect"], from: number, to = from, more: Par
   return { kind: effect, pid: 1, from, to, effect, ...more };
 }
 
-/** What is not empty in an account. */
+/** Returns the fields of an account that are not empty. */
 function found(evidence: Partial<Evidence>): Record<string, unknown> {
   const { extra, ...all } = account({ ...EMPTY, ...evidence });
   const problems = Object.entries(all).filter(([, value]) => Array.isArray(value) && value.length > 0);
@@ -48,7 +48,7 @@ function found(evidence: Partial<Evidence>): Record<string, unknown> {
 
 const second = run({ run: "s", pid: 2, start: 15_000, end: 16_000 });
 
-Deno.test("soak account: an acknowledged job that ran once is no finding", () => {
+Deno.test("soak account: an acknowledged job that ran once is not a finding", () => {
   assertEquals(found({ pushes: [push()], runs: [run()] }), {});
 });
 

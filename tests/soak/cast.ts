@@ -11,7 +11,7 @@ import type { Incidents } from "./incidents.ts";
 import { QUEUES } from "./kinds.ts";
 import { type Ending, Program } from "./program.ts";
 
-/** What the programs are started with. */
+/** The options of the programs. */
 export interface CastOptions {
   readonly ground: Ground;
   readonly incidents: Incidents;
@@ -103,12 +103,12 @@ export class Cast {
     await this.#close(this.targets.filter(({ kind }) => kind !== "pusher"));
   }
 
-  /** Kills whatever still runs. */
+  /** Kills all programs that still run. */
   kill(): void {
     for (const { program } of this.targets) program.abandon();
   }
 
-  /** Ends that were not asked for, and failed stops. */
+  /** Unrequested ends, and failed stops. */
   get endings(): Ending[] {
     return this.targets.flatMap(({ program }) => program.failures);
   }

@@ -13,7 +13,7 @@ import { pause } from "./uptime.ts";
 /** As an NTP step or a resumed virtual machine does; longer than the default heartbeat timeout. */
 const JUMP_S = 30;
 
-/** What they need. */
+/** The services of these disturbances. */
 interface Options extends Omit<GroundOptions, "folder"> {
   readonly redis: RedisServer;
   readonly clock: ShiftedClock | undefined;

@@ -14,7 +14,7 @@ const JUMP_S = 30;
 /** Another program, say a backup, waits this long for the file. */
 const LOCK_WITHIN_MS = 60_000;
 
-/** What they need. */
+/** The services of these disturbances. */
 interface Options extends Omit<GroundOptions, "folder"> {
   readonly file: string;
   /** Leaves no room on the disk, and makes room again; absent where the disk is not ours alone. */

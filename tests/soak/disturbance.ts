@@ -1,5 +1,5 @@
 /**
- * What a soak does to the workers, the pushers, the network and the store.
+ * The disturbances of workers, pushers, the network and the store.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface Target {
   readonly kind: "plain" | "isolated" | "several" | "pusher";
 }
 
-/** What a disturbance may use. */
+/** The services of a disturbance. */
 export interface Scene {
   readonly target: Target;
   readonly forMs: number;
@@ -36,7 +36,7 @@ export interface Disturbance {
   readonly name: string;
   /** How often, compared with others. */
   readonly weight: number;
-  /** Whom it hits: only one disturbance at a time hits the same program, queue or store. */
+  /** The target: only one disturbance at a time hits the same program, queue or store. */
   readonly hits: "worker" | "pusher" | "any program" | "queue" | "store";
   /** How long it lasts, in milliseconds. */
   readonly forMs: readonly [number, number];

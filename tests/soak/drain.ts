@@ -13,14 +13,14 @@ const STUCK_MS = 45_000;
 const POLL_INTERVAL_MS = 200;
 const PAGE = 1_000;
 
-/** How a drain went. */
+/** The result of a drain. */
 export interface Drain {
   /** Jobs that were queued, scheduled, retrying or running when it began. */
   readonly jobs: number;
   readonly ms: number;
 }
 
-/** Waits until no job is queued, scheduled, retrying or running, or until nothing moves any more. */
+/** Waits until no job is queued, scheduled, retrying or running, or until their number stops falling. */
 export async function drain(store: Store): Promise<Drain> {
   const start = uptime();
   let jobs: number | undefined;

@@ -6,7 +6,7 @@
 import type { Incident, Outage, Run } from "./records.ts";
 import type { Ending } from "./program.ts";
 
-/** What an end is judged by. */
+/** The circumstances of an end. */
 interface Evidence {
   readonly runs: readonly Run[];
   readonly outages: readonly Outage[];

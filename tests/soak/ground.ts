@@ -1,5 +1,5 @@
 /**
- * What a soak takes place on: a store, the way of each program to it, and what can be done to both.
+ * The ground of a soak: a store, the line of each program to it, and the disturbances of both.
  *
  * @module
  */
@@ -15,24 +15,24 @@ export interface Line {
   clear(): void;
 }
 
-/** What a soak takes place on. */
+/** The ground of a soak. */
 export interface Ground extends AsyncDisposable {
   readonly kind: "sqlite" | "redis";
   /** The store, for the soak itself: nothing disturbs this way to it. */
   readonly store: Store;
   /** For each program's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** What can be done to this store, and to the lines to it. */
+  /** The disturbances of this store, and of the lines to it. */
   readonly disturbances: readonly Disturbance[];
-  /** What the machine does not allow, and why: part of the report. */
+  /** The disturbances that this machine doesn't allow, with the reasons, for the report. */
   readonly leftOut: readonly string[];
-  /** Makes a line for a program. */
+  /** Creates a line for a program. */
   line(): Promise<Line>;
-  /** Returns what should not be there when all jobs have ended and all workers have stopped, as text. */
+  /** Returns unexpected leftovers as text, after all jobs have ended and all workers have stopped. */
   leftovers(): Promise<string[]>;
 }
 
-/** What a ground is made with. */
+/** The options of a ground. */
 export interface GroundOptions {
   readonly incidents: Incidents;
   /** An empty folder. */

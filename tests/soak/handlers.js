@@ -16,7 +16,7 @@ export const Quick = handler(() => {});
 /** Takes its time, and stops when its signal aborts. */
 export const Nap = handler((ctx, ms) => sleep(ms, ctx.signal));
 
-/** Takes its time in a process of its own, where the worker isolates it. */
+/** Sleeps, in an isolated process if the worker isolates it. */
 export const Away = handler((ctx, ms) => sleep(ms, ctx.signal));
 
 /** Takes its time, whatever its signal does. */
@@ -46,7 +46,7 @@ export const Poison = handler(() => {
   while (true);
 });
 
-/** What the crontab enqueues. */
+/** The handler of the cron entries. */
 export const Tick = handler(() => {});
 
 function handler(work, options = {}) {

@@ -1,5 +1,5 @@
 /**
- * The log of what a soak has done, to whom and when: the account explains extra executions by it.
+ * The log of the incidents of a soak, by which the account explains extra executions.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export class Incidents {
   readonly incidents: Incident[] = [];
   readonly outages: Outage[] = [];
   readonly jumps: Jump[] = [];
-  /** How often each kind of disturbance took place. */
+  /** The number of disturbances of each kind. */
   readonly counts: Record<string, number> = {};
   readonly #log: (line: string) => void;
 
@@ -37,7 +37,7 @@ export class Incidents {
     this.jumps.push({ t: uptime(), ms: seconds * 1_000 });
   }
 
-  /** Notes what happens to a process while `during` runs. */
+  /** Records an incident of a process while `during` runs. */
   async over(kind: string, effect: "stopping" | "away", pid: number, during: () => Promise<unknown>): Promise<void> {
     const from = uptime();
     try {
@@ -47,7 +47,7 @@ export class Incidents {
     }
   }
 
-  /** Notes that the store cannot be used while `during` runs. */
+  /** Records an outage of the store while `during` runs. */
   async outage(kind: string, during: () => Promise<unknown>): Promise<void> {
     const from = uptime();
     try {

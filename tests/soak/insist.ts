@@ -1,5 +1,5 @@
 /**
- * What a soak itself asks of a store that it disturbs.
+ * Repeats calls of the soak itself to a store that it disturbs.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { pause, uptime } from "./uptime.ts";
 
 const WITHIN_MS = 120_000;
 
-/** Asks again and again while the store is down. */
+/** Repeats a call while the store is down. */
 export async function insist<T>(ask: () => Promise<T>): Promise<T> {
   const end = uptime() + WITHIN_MS;
   for (;;) {

@@ -23,7 +23,7 @@ interface Kind {
   readonly make: (random: Random) => JobRequest;
 }
 
-/** All kinds. What they do stands in `handlers.js`. */
+/** All kinds. `handlers.js` has their handlers. */
 export const KINDS: readonly Kind[] = [
   { weight: 36, make: () => ({ class: "Quick", args: [] }) },
   { weight: 16, make: (random) => ({ class: "Nap", args: [random.between(1, 300)] }) },

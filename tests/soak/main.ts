@@ -54,7 +54,7 @@ async function soakHere({ stores, ...options }: CommandLine, folder: string): Pr
   return isClean(result);
 }
 
-/** Soaks each store in a process of its own: what keeps one soak busy must not hold up the lines of the other. */
+/** Soaks each store in a separate process, so that a busy soak doesn't delay the lines of the other. */
 async function soakApart({ stores, seed }: CommandLine): Promise<boolean> {
   const ended = await Promise.all(stores.map(async (store) => {
     const args = ["run", "-A", import.meta.filename!, ...Deno.args, "--store", store, "--seed", String(seed)];

@@ -6,7 +6,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import type { SoakOptions } from "./soak.ts";
 
-/** What a soak is started with. */
+/** The options of a soak. */
 export interface CommandLine extends Omit<SoakOptions, "store" | "folder" | "signal"> {
   readonly stores: readonly SoakOptions["store"][];
   /** Keep logs and ledgers also when nothing was found. */

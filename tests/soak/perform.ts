@@ -8,7 +8,7 @@ import type { Planned } from "./plan.ts";
 import { Random } from "./random.ts";
 import { pause } from "./uptime.ts";
 
-/** What the disturbances are given, but for what stands in the plan. */
+/** The services of disturbances, except for the fields of the plan. */
 export interface Stage extends Omit<Scene, "target" | "forMs" | "random"> {
   /** The workers, then the pushers. */
   readonly targets: readonly Scene["target"][];
@@ -23,7 +23,7 @@ export async function perform(planned: readonly Planned[], stage: Stage, duratio
   const performOne = async ({ disturbance, at, forMs, target: place, seed }: Planned, previous?: Promise<void>) => {
     await untilAt(at);
     await previous;
-    // What hits the store has no target of its own.
+    // A disturbance of the store has no program as its target.
     const target = stage.targets[place] ?? stage.targets[0]!;
     const whom = disturbance.hits === "store" || disturbance.hits === "queue" ? "" : ` ${target.program.name}`;
     stage.incidents.count(disturbance.name, `${forMs} ms${whom}`);

@@ -18,7 +18,7 @@ export interface Planned {
   readonly seed: number;
 }
 
-/** What a plan is made for. */
+/** The subject of a plan. */
 export interface PlanOptions {
   readonly durationMs: number;
   readonly disturbances: readonly Disturbance[];

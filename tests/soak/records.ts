@@ -1,5 +1,5 @@
 /**
- * What a soak writes down while it runs, and how it is read back: runs of handlers, acknowledged pushes, incidents.
+ * The records of a soak, and how they are read: runs of handlers, acknowledged pushes, incidents.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A soak on a Redis server of its own. Each program reaches it through a proxy of its own.
+ * A soak on a separate Redis server. Each program reaches it through a separate proxy.
  *
  * @module
  */

@@ -1,12 +1,12 @@
 /**
- * What a soak prints: a report for people, and one line of JSON.
+ * The output of a soak: a report for people, and one line of JSON.
  *
  * @module
  */
 import type { Finding } from "./account.ts";
 import type { SoakResult } from "./soak.ts";
 
-/** So many findings of a kind are printed; the folder has the others. */
+/** At most this many findings of a kind are printed. The folder has the others. */
 const SHOWN = 5;
 
 /** Whether a soak found nothing. */

@@ -46,19 +46,19 @@ export interface SoakOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What came of a soak. */
+/** The result of a soak. */
 export interface SoakResult {
   readonly options: SoakOptions;
   readonly account: Account;
   /** How often each disturbance took place. */
   readonly disturbances: Readonly<Record<string, number>>;
-  /** What the machine does not allow. */
+  /** The disturbances that this machine doesn't allow. */
   readonly leftOut: readonly string[];
   /** The jobs that were there when the load stopped. */
   readonly drain: Drain;
   /** Programs that ended by themselves, did not end, or ended with an error. */
   readonly failures: readonly string[];
-  /** What is left in the store, and processes that are left. */
+  /** Leftovers in the store, and processes that still run. */
   readonly leftovers: readonly string[];
 }
 
@@ -90,7 +90,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   }
 }
 
-/** What a soak consists of. */
+/** The parts of a soak. */
 interface Parts {
   readonly incidents: Incidents;
   readonly ground: Ground;
@@ -170,7 +170,7 @@ async function calm({ store }: Ground, cast: Cast): Promise<void> {
   for (const name of CRON_ENTRIES) await insist(() => crontab.remove(name));
 }
 
-/** What the soak itself does to jobs; it writes each answer to a ledger. */
+/** The pushes and cancels of the soak itself. Each reply is written to a ledger. */
 function operator({ store }: Ground, ledger: string): Pick<Stage, "push" | "cancel"> {
   const client = new Client({ store });
   const note = (push: Omit<Push, "t">) =>

@@ -1,5 +1,5 @@
 /**
- * A soak on a SQLite file: as root on a small disk of its own, which can be filled.
+ * A soak on a SQLite file. As root, it is on a small separate disk, which can be filled.
  *
  * @module
  */

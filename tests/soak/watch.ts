@@ -1,5 +1,5 @@
 /**
- * Watches a soak from outside, for whoever looks for the cause of a finding: late heartbeats, and a machine that is late
+ * Watches a soak from outside, to find the cause of a finding: late heartbeats, and a machine that is late
  * itself. The account doesn't use it.
  *
  * @module
