@@ -37,10 +37,18 @@ export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string,
   return Number(changes) === 0 ? firstWith(context, key, now) : undefined;
 }
 
-/** Deletes expired keys: at most twice as many as jobs arrive. */
+/** Expired keys are deleted once per this many new ones: a deletion per push costs as much as storing the key. */
+const KEYS_PER_SWEEP = 64;
+/** The keys stored since the last sweep. Begins at random, so that processes which push a single job sweep in their turn. */
+const unswept = new WeakMap<Context, number>();
+
+/** Notes that keys were stored, and deletes expired ones from time to time: up to twice as many as arrived. */
 export function forgetKeys(context: Context, count: number, now: number): void {
+  const keys = (unswept.get(context) ?? Math.floor(Math.random() * KEYS_PER_SWEEP)) + count;
+  unswept.set(context, keys < KEYS_PER_SWEEP ? keys : 0);
+  if (keys < KEYS_PER_SWEEP) return;
   context.sql("DELETE FROM once_key WHERE key IN (SELECT key FROM once_key WHERE expires <= ? LIMIT ?)")
-    .run(now, MAX_SWEPT * count);
+    .run(now, MAX_SWEPT * keys);
 }
 
 /** Returns whether a job has the lock. */
