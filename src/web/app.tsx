@@ -19,6 +19,7 @@ import { eventStream } from "./read/events.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
 import { loginRoutes } from "./auth/login.tsx";
 import { METRICS_TYPE, metricsText } from "./prometheus/metrics.ts";
+import { batchPageRoutes } from "./pages/batches.tsx";
 import { formRoutes } from "./pages/forms.tsx";
 import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
@@ -98,6 +99,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   app.use((c, next) => limit(services, c, next));
   apiRoutes(app, services);
   viewRoutes(app, services);
+  batchPageRoutes(app, services);
   queueRoutes(app, services);
   groupRoutes(app, services);
   pushRoutes(app, services);

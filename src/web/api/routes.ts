@@ -7,6 +7,7 @@
 import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { batchRoutes } from "./batches.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobActionRoutes } from "./job_actions.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -52,6 +53,7 @@ export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
     ...stateRoutes,
     ...groupRoutes,
     ...stepRoutes,
+    ...batchRoutes,
     ...cronRoutes,
   ];
   for (const { method, path, query = {}, body, run } of routes) {

@@ -15,7 +15,7 @@ import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
-import { Empty, link, Time, TraceLink, type View } from "./view.tsx";
+import { BatchLink, Empty, link, Time, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
@@ -215,6 +215,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
           <State job={job} />
           <span class="note mono">{job.jid}</span>
           <span class="grow"></span>
+          <BatchLink view={view} payload={job.payload} />
           <TraceLink view={view} payload={job.payload} />
         </div>
 

@@ -13,7 +13,7 @@ import { isoTime } from "../../text/times.ts";
 import { FAR, type JobDetail } from "../read/job.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { cut, document, type JobView, text } from "../read/job_view.ts";
-import { ActionButton, Empty, Hidden, link, TraceLink, type View } from "./view.tsx";
+import { ActionButton, BatchLink, Empty, Hidden, link, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -59,6 +59,7 @@ function Detail({ view, detail, durable }: {
         <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
         <span class="note mono">{job.jid}</span>
         <span class="grow"></span>
+        <BatchLink view={view} payload={job.payload} />
         <TraceLink view={view} payload={job.payload} />
         <JobActions view={view} detail={detail} />
       </div>

@@ -33,6 +33,8 @@ const GROUPS: readonly { readonly label?: string; readonly items: readonly NavIt
       { path: "/retrying", label: "Retrying", icon: "retrying", key: "t", count: "retrying" },
       { path: "/dead", label: "Dead", icon: "dead", key: "d", count: "dead" },
       { path: "/finished", label: "Finished", icon: "finished", key: "f" },
+      { path: "/batches", label: "Batches", icon: "batches", key: "b" },
+      { path: "/flows", label: "Flows", icon: "flows", key: "l" },
     ],
   },
   {

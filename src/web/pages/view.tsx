@@ -75,6 +75,21 @@ export function TraceLink({ view, payload }: {
   );
 }
 
+/** A link to the batch or the flow that a payload names. */
+export function BatchLink({ view, payload }: {
+  readonly view: View;
+  readonly payload: Readonly<Record<string, unknown>> | undefined;
+}) {
+  const { batch, flow_node: node } = payload ?? {};
+  if (typeof batch !== "string" || batch === "") return null;
+  const kind = typeof node === "string" ? "flow" : "batch";
+  return (
+    <a class="button" href={link(view, `/${kind === "flow" ? "flows" : "batches"}/${encodeURIComponent(batch)}`)}>
+      {kind === "flow" ? "Flow" : "Batch"}
+    </a>
+  );
+}
+
 /** Hidden fields of a form: the token, and those given. */
 export function Hidden({ view, fields = {} }: {
   readonly view: View;

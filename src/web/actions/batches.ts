@@ -1,0 +1,67 @@
+/**
+ * Actions on batches and flows: cancel, retry the dead, push a flow.
+ *
+ * @module
+ */
+import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
+import type { PushedFlow } from "../../client/flows.ts";
+import { InvalidPayload } from "../../job/errors.ts";
+import { cancelBatch, retryBatch } from "../../store/ops/batches.ts";
+import { cancelFlow } from "../../store/ops/flows.ts";
+import type { Batch } from "../../store/port/batches.ts";
+import type { Visitor } from "../auth/gate.ts";
+import { HttpError } from "../http/body.ts";
+import type { Services } from "../services.ts";
+import { recordAudit } from "./audit.ts";
+
+/** `batch`, or `flow`. */
+export type BatchKind = "batch" | "flow";
+
+/**
+ * Returns a batch or a flow.
+ *
+ * @throws {HttpError} if there is none with this ID
+ */
+export async function findBatch({ store }: Services, kind: BatchKind, id: string): Promise<Batch> {
+  const batch = await store.batches.get(id);
+  if (batch !== undefined && (batch.flow ?? false) === (kind === "flow")) return batch;
+  const name = kind === "flow" ? "Flow" : "Batch";
+  throw new HttpError(404, `${name} "${id.slice(0, 80)}" not found: it doesn't exist, or its retention has expired`);
+}
+
+/** Cancels a batch or a flow. Returns the number of jobs that are cancelled, besides nodes that waited. */
+export async function cancel(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<number> {
+  await findBatch(services, kind, id);
+  const { store, clock } = services;
+  const result = await (kind === "flow" ? cancelFlow(store, id, clock.now()) : cancelBatch(store, id, clock.now()));
+  if (result?.closedAs !== "cancelled") throw new HttpError(409, `Can't cancel ${kind} "${id}": it has ended`);
+  await recordAudit(services, visitor, { action: `${kind} cancel` }, {
+    target: `${kind}:${id}`,
+    count: result.members,
+  });
+  return result.members;
+}
+
+/** Requeues the dead jobs of a batch or a flow. Returns their number. */
+export async function retry(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<number> {
+  await findBatch(services, kind, id);
+  const count = await retryBatch(services.store, id);
+  await recordAudit(services, visitor, { action: `${kind} retry` }, { target: `${kind}:${id}`, count });
+  return count;
+}
+
+/**
+ * Pushes a flow.
+ *
+ * @throws {HttpError} if it is invalid
+ */
+export async function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow> {
+  try {
+    const { name, nodes, options }: FlowDefinition = parseFlow(text);
+    const flow = await services.client.flow(name, nodes, options);
+    await recordAudit(services, visitor, { action: "flow push" }, { target: `flow:${flow.id}` });
+    return flow;
+  } catch (error) {
+    throw error instanceof InvalidPayload ? new HttpError(422, error.message) : error;
+  }
+}

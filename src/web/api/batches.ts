@@ -1,0 +1,112 @@
+/**
+ * The API's routes about batches and flows.
+ *
+ * @module
+ */
+import { stringifyLossless } from "../../job/json.ts";
+import { nodeStates } from "../../store/ops/flows.ts";
+import { batchJson } from "../../text/batches.ts";
+import { flowJson, nodeJson } from "../../text/flows.ts";
+import { type BatchKind, cancel, findBatch, pushFlow, retry } from "../actions/batches.ts";
+import { pageOf } from "../read/paging.ts";
+import { objectOf } from "./json.ts";
+import type { ApiRoute } from "./routes.ts";
+
+const PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 50" };
+
+/** The routes. */
+export const batchRoutes: readonly ApiRoute[] = [
+  ...routesOf("batch", "batches"),
+  ...routesOf("flow", "flows"),
+  {
+    method: "GET",
+    path: "/flows/{id}/nodes",
+    about: "Lists the nodes of a flow with their states, in the order of its definition",
+    query: PAGE_QUERY,
+    answer: {
+      type: "object",
+      properties: {
+        nodes: { type: "array", items: { type: "object" } },
+        next: { type: "string", description: "cursor of the next page; absent on the last" },
+      },
+    },
+    run: async (c, services) => {
+      const { id } = await findBatch(services, "flow", c.req.param("id") ?? "");
+      const { nodes, next } = await services.store.flows.nodes(id, pageOf(c));
+      const states = await nodeStates(services.store, nodes);
+      return { value: { nodes: nodes.map((node) => nodeJson(node, states.get(node.name)!)), next } };
+    },
+  },
+  {
+    method: "POST",
+    path: "/flows",
+    about: "Pushes a flow: jobs that run after each other. Nothing is stored if any of it is invalid",
+    body: {
+      type: "object",
+      properties: {
+        name: { type: "string" },
+        nodes: { type: "object", description: "by name: class, args, options of the job, after, onDead" },
+        tags: { type: "array", items: { type: "string" } },
+        success: { type: "object", description: "a job to push when every node has succeeded" },
+        complete: { type: "object", description: "a job to push when every node has ended or is dead" },
+        death: { type: "object", description: "a job to push when the first node has failed for good" },
+        keepFor: { type: "string", description: "how long a finished flow is kept; default 7d" },
+        parent: { type: "string", description: "ID of the batch that counts it as a member" },
+      },
+    },
+    answer: { type: "object", properties: { id: { type: "string" }, jids: { type: "object" } } },
+    run: async (c, services) => {
+      const text = stringifyLossless(await objectOf(c, services))!;
+      return { value: { ...await pushFlow(services, c.get("visitor"), text) }, status: 201 };
+    },
+  },
+];
+
+function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
+  const toJson = kind === "flow" ? flowJson : batchJson;
+  const id = `/${plural}/{id}`;
+  return [
+    {
+      method: "GET",
+      path: `/${plural}`,
+      about: `Lists the ${plural}, the latest first`,
+      query: PAGE_QUERY,
+      answer: {
+        type: "object",
+        properties: {
+          [plural]: { type: "array", items: { type: "object" } },
+          next: { type: "string", description: "cursor of the next page; absent on the last" },
+        },
+      },
+      run: async (c, services) => {
+        const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: kind === "flow" });
+        return { value: { [plural]: batches.map(toJson), next } };
+      },
+    },
+    {
+      method: "GET",
+      path: id,
+      about: `Returns a ${kind}: its state, the counts of its jobs, its callbacks`,
+      answer: { type: "object" },
+      run: async (c, services) => ({ value: toJson(await findBatch(services, kind, c.req.param("id") ?? "")) }),
+    },
+    {
+      method: "POST",
+      path: `${id}/cancel`,
+      about: `Cancels a ${kind} and its jobs`,
+      answer: { type: "object", properties: { changed: { type: "integer" } } },
+      run: async (c, services) => {
+        return { value: { changed: await cancel(services, c.get("visitor"), kind, c.req.param("id") ?? "") } };
+      },
+    },
+    {
+      method: "POST",
+      path: `${id}/retry`,
+      about: `Enqueues the dead jobs of a ${kind} again`,
+      answer: { type: "object", properties: { changed: { type: "integer" } } },
+      run: async (c, services) => {
+        return { value: { changed: await retry(services, c.get("visitor"), kind, c.req.param("id") ?? "") } };
+      },
+    },
+  ];
+}

@@ -1,0 +1,225 @@
+/**
+ * `/batches` and `/flows`: their lists, and one of them with its counts, callbacks and actions; a flow with its graph.
+ *
+ * @module
+ */
+import type { Hono } from "hono";
+import { MEMBER_STATES } from "../../job/batch.ts";
+import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
+import type { Batch } from "../../store/port/batches.ts";
+import type { FlowNode } from "../../store/port/flows.ts";
+import { batchProgress, batchStateText } from "../../text/batches.ts";
+import { waitText } from "../../text/flows.ts";
+import { number } from "../../text/format.ts";
+import { type BatchKind, cancel, findBatch, retry } from "../actions/batches.ts";
+import type { Services, WebEnv } from "../services.ts";
+import { FlowGraph } from "./flow_graph.tsx";
+import { Layout } from "./layout.tsx";
+import { Progress } from "./progress.tsx";
+import { back, html, requireOperator, viewOf } from "./responses.tsx";
+import { num, TableHead } from "./table.tsx";
+import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
+
+/** Batches of a page. */
+const PAGE = 50;
+/** A page draws this many nodes at most. */
+const MAX_NODES = 200;
+
+const TITLES = { batch: "Batches", flow: "Flows" } as const;
+const PATHS = { batch: "/batches", flow: "/flows" } as const;
+
+/** Adds the pages and their forms. */
+export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
+  const { store } = services;
+  for (const kind of ["batch", "flow"] as const) {
+    const path = PATHS[kind];
+    app.get(path, async (c) => {
+      const cursor = c.req.query("cursor");
+      const request = { limit: PAGE, flows: kind === "flow", ...(cursor !== undefined && { cursor }) };
+      const [view, { batches, next }] = await Promise.all([viewOf(services, c), store.batches.page(request)]);
+      return html(services, c, <ListPage {...{ view, kind, batches, next }} />);
+    });
+    app.get(`${path}/:id`, async (c) => {
+      const [view, batch] = await Promise.all([viewOf(services, c), findBatch(services, kind, c.req.param("id"))]);
+      const nodes = kind === "flow" ? (await store.flows.nodes(batch.id, { limit: MAX_NODES })).nodes : [];
+      return html(services, c, <OnePage {...{ view, kind, batch, nodes, states: await nodeStates(store, nodes) }} />);
+    });
+    app.post(`${path}/:id/cancel`, async (c) => {
+      requireOperator(c);
+      const count = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
+      return await back(services, c, { kind: "ok", text: `Cancelled; ${number(count)} jobs were queued or running.` });
+    });
+    app.post(`${path}/:id/retry`, async (c) => {
+      requireOperator(c);
+      const count = await retry(services, c.get("visitor"), kind, c.req.param("id"));
+      return await back(services, c, { kind: "ok", text: `Enqueued ${number(count)} dead jobs again.` });
+    });
+  }
+}
+
+function ListPage({ view, kind, batches, next }: {
+  readonly view: View;
+  readonly kind: BatchKind;
+  readonly batches: readonly Batch[];
+  readonly next: string | undefined;
+}) {
+  return (
+    <Layout view={view} title={TITLES[kind]}>
+      <div class="heading">
+        <h1>{TITLES[kind]}</h1>
+      </div>
+      {batches.length === 0
+        ? (
+          <Empty title={`No ${TITLES[kind].toLowerCase()}.`}>
+            {kind === "flow"
+              ? (
+                <>
+                  A flow runs jobs after each other. Push one with <code>jobs flow push FILE</code>.
+                </>
+              )
+              : (
+                <>
+                  A batch pushes a job when many jobs are done. A program opens one with <code>client.batch(…)</code>.
+                </>
+              )}
+          </Empty>
+        )
+        : (
+          <table class="list">
+            <TableHead columns={["Name", "State", "Progress", num("Dead"), "Created", "Tags"]} />
+            <tbody>
+              {batches.map((batch) => (
+                <tr>
+                  <td>
+                    <a href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
+                  </td>
+                  <td>
+                    <span class={`badge ${batch.state}`}>{batch.state}</span>
+                  </td>
+                  <td>
+                    <Progress text={batchProgress(batch)} />
+                  </td>
+                  <td class="num">{number(batch.dead)}</td>
+                  <td>
+                    <Time at={batch.createdAt} now={view.now} />
+                  </td>
+                  <td>{batch.tags.join(", ")}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      {next !== undefined && (
+        <p>
+          <a href={link(view, PATHS[kind], { cursor: next })}>Older</a>
+        </p>
+      )}
+    </Layout>
+  );
+}
+
+function OnePage({ view, kind, batch, nodes, states }: {
+  readonly view: View;
+  readonly kind: BatchKind;
+  readonly batch: Batch;
+  readonly nodes: readonly FlowNode[];
+  readonly states: ReadonlyMap<string, ShownState>;
+}) {
+  const path = `${PATHS[kind]}/${batch.id}`;
+  const hasEnded = batch.pending === 0 || batch.state === "cancelled";
+  return (
+    <Layout view={view} title={batch.name ?? batch.id}>
+      <div class="heading">
+        <h1>{batch.name ?? batch.id}</h1>
+        <span class={`badge ${batch.state}`}>{batch.state}</span>
+        <span class="note mono">{batch.id}</span>
+        <span class="grow"></span>
+        {batch.dead > 0 && <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />}
+        {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
+      </div>
+      <p>
+        <Progress text={batchProgress(batch)} /> <span class="note">{batchStateText(batch)}</span>
+      </p>
+      {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
+      <section>
+        <h2>{kind === "flow" ? "Nodes by state" : "Members by state"}</h2>
+        <table class="list">
+          <TableHead columns={["State", num("Jobs")]} />
+          <tbody>
+            {[...batch.flow ? ["waiting" as const] : [], ...MEMBER_STATES].map((state) => (
+              <tr>
+                <td>{state}</td>
+                <td class="num">{number(batch[state] ?? 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {batch.callbacks.length > 0 && <Callbacks view={view} batch={batch} />}
+      {nodes.length > 0 && <Nodes view={view} nodes={nodes} states={states} total={batch.total} />}
+      {batch.parent !== undefined && (
+        <p>
+          Member of batch <a href={link(view, `/batches/${batch.parent}`)}>{batch.parent}</a>
+        </p>
+      )}
+    </Layout>
+  );
+}
+
+function Callbacks({ view, batch }: { readonly view: View; readonly batch: Batch }) {
+  return (
+    <section>
+      <h2>Callbacks</h2>
+      <table class="list">
+        <TableHead columns={["Event", "Class", "Pushed", "Job"]} />
+        <tbody>
+          {batch.callbacks.map(({ event, class: name, jid, pushedAt }) => (
+            <tr>
+              <td>{event}</td>
+              <td>{name}</td>
+              <td>{pushedAt === undefined ? "not yet" : <Time at={pushedAt} now={view.now} />}</td>
+              <td class="mono">
+                {pushedAt === undefined ? jid : <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Nodes({ view, nodes, states, total }: {
+  readonly view: View;
+  readonly nodes: readonly FlowNode[];
+  readonly states: ReadonlyMap<string, ShownState>;
+  readonly total: number;
+}) {
+  return (
+    <section>
+      <h2>Nodes</h2>
+      <table class="list">
+        <TableHead columns={["Node", "State", "Class", "After", "Waits for", "Since"]} />
+        <tbody>
+          {nodes.map((node) => (
+            <tr>
+              <td>
+                <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>
+              </td>
+              <td>
+                <span class={`badge ${states.get(node.name)}`}>{states.get(node.name)}</span>
+              </td>
+              <td>{node.class}</td>
+              <td>{node.after.length > 5 ? `${node.after.slice(0, 5).join(", ")} …` : node.after.join(", ")}</td>
+              <td>{waitText(node) ?? ""}</td>
+              <td>
+                <Time at={node.changedAt} now={view.now} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {total > nodes.length && <p class="note">The first {number(nodes.length)} of {number(total)} nodes.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+/** Batches and flows on their pages and in the API, and what operators do about them. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { onBothStores } from "./site.ts";
+
+/** Pushes a flow of three nodes; the first one is dead. */
+async function stuckFlow(store: Store): Promise<string> {
+  const client = new Client({ store, onUnregistered: () => {} });
+  const { id } = await client.flow("nightly <b>", {
+    extract: { job: ["Extract", []] },
+    load: { job: ["Load", []], after: "extract" },
+    report: { job: ["Report", []], after: "load" },
+  }, { success: { class: "Notify", args: [] } });
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 });
+  await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+  return id;
+}
+
+onBothStores("A flow's page draws its graph with states, and lists nodes and callbacks", async ({ store, visitor }) => {
+  const id = await stuckFlow(store);
+  const list = await visitor().visit("/flows");
+  assertStringIncludes(list.text, "nightly &lt;b&gt;");
+  assertStringIncludes(list.text, "stuck");
+  const { text } = await visitor().visit(`/flows/${id}`);
+  for (const name of ["extract", "load", "report"]) assertStringIncludes(text, `>${name}</text>`);
+  assertEquals([...text.matchAll(/class="edge"/g)].length, 2);
+  assertMatch(text, /<rect class="node dead"/);
+  assertStringIncludes(text, "all of 1 before it");
+  assertStringIncludes(text, `${id}-success`);
+  const job = await visitor().visit(`/jobs/${id}-1`);
+  assertStringIncludes(job.text, `/flows/${id}"`);
+});
+
+onBothStores("Buttons of a flow's page retry its dead nodes, and cancel it", async ({ store, visitor }) => {
+  const id = await stuckFlow(store);
+  const someone = visitor();
+  await someone.visit(`/flows/${id}`);
+  await someone.submit(`/flows/${id}/retry`, {}, `/flows/${id}`);
+  assertEquals((await store.batches.get(id))?.state, "running");
+  await someone.submit(`/flows/${id}/cancel`, {}, `/flows/${id}`);
+  const { state, cancelled } = (await store.batches.get(id))!;
+  assertEquals([state, cancelled], ["cancelled", 3]);
+});
+
+onBothStores("A batch's page shows its members by state and its callbacks", async ({ store, visitor }) => {
+  const client = new Client({ store, onUnregistered: () => {} });
+  const batch = await client.batch({ name: "import 42", success: { class: "Notify", args: [] } }, async (add) => {
+    for (const row of [1, 2]) await add("ImportRow", [row]);
+  });
+  assertStringIncludes((await visitor().visit("/batches")).text, "import 42");
+  const { text } = await visitor().visit(`/batches/${batch.id}`);
+  for (const shown of ["0 of 2", "Notify", "not yet", `${batch.id}-success`]) assertStringIncludes(text, shown);
+  assert(!(await visitor().visit("/flows")).text.includes("import 42"));
+});
+
+onBothStores("The API pushes, lists, shows, retries and cancels flows, and refuses invalid ones", async (site) => {
+  const someone = site.visitor();
+  await someone.visit("/");
+  const api = (method: "GET" | "POST", path: string, body?: unknown) => someone.api(method, path, body);
+  const nodes = { a: { class: "A", args: [] }, b: { class: "B", args: [], after: ["a"] } };
+  const invalid = await api("POST", "/flows", { name: "x", nodes: { a: { class: "A", args: [], after: ["b"] } } });
+  assertEquals(invalid.status, 422);
+  assertStringIncludes(JSON.stringify(invalid.value), "nodes.a.after");
+  const pushed = await api("POST", "/flows", { name: "x", nodes });
+  assertEquals(pushed.status, 201);
+  const id = String(pushed.value["id"]);
+  assertEquals(((await api("GET", "/flows")).value["flows"] as { id: string }[]).map((flow) => flow.id), [id]);
+  const shown = (await api("GET", `/flows/${id}/nodes`)).value["nodes"] as { name: string; state: string }[];
+  assertEquals(shown.map(({ name, state }) => [name, state]), [["a", "queued"], ["b", "waiting"]]);
+  assertEquals((await api("GET", `/batches/${id}`)).status, 404);
+  assertEquals((await api("POST", `/flows/${id}/retry`, {})).value, { changed: 0 });
+  assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 1 });
+  assertEquals((await api("GET", `/flows/${id}`)).value["state"], "cancelled");
+  // A cancel that was interrupted is continued by the next one.
+  assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 0 });
+});
