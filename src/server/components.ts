@@ -164,7 +164,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     client,
     owner,
     batches: store.batches,
-    stepRunner: stepRunners({ store, owner, clock, client }),
+    stepRunner: stepRunners({ store, owner, clock, client, ...(options.aroundStep && { around: options.aroundStep }) }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };

@@ -14,6 +14,7 @@ import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Inbox } from "./control/signals.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
+import type { AroundStep } from "../steps/services.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
 /** Options of `Launcher`. */
@@ -39,6 +40,8 @@ export interface LauncherOptions {
   readonly pushMiddleware?: readonly PushMiddleware[];
   readonly batchMiddleware?: readonly BatchMiddleware[];
   readonly performMiddleware?: readonly PerformMiddleware[];
+  /** Runs the functions of durable steps. Default: calls them. */
+  readonly aroundStep?: AroundStep;
   readonly hooks?: Hooks;
   /** Receives requests of signals and commands. Default: a new one. Pass one that has received signals during the start. */
   readonly inbox?: Inbox;

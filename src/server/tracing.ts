@@ -22,10 +22,11 @@ export function openServerTracing({ traceStyle }: Settings): Promise<Tracing | u
 export function traced(
   tracing: Tracing | undefined,
   own: Pick<LauncherOptions, "pushMiddleware" | "performMiddleware"> = {},
-): Pick<LauncherOptions, "pushMiddleware" | "batchMiddleware" | "performMiddleware"> {
+): Pick<LauncherOptions, "pushMiddleware" | "batchMiddleware" | "performMiddleware" | "aroundStep"> {
   if (tracing === undefined) return own;
   const { client: { middleware, batchMiddleware }, perform } = tracing;
   return {
+    aroundStep: (step, run) => tracing.step(step, run),
     batchMiddleware,
     pushMiddleware: [...middleware, ...own.pushMiddleware ?? []],
     performMiddleware: [perform, ...own.performMiddleware ?? []],

@@ -7,7 +7,7 @@ import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import { StepRunner } from "./runner.ts";
-import type { StepJob } from "./services.ts";
+import type { AroundStep, StepJob } from "./services.ts";
 
 /** The services that the steps of a worker's jobs share. */
 export interface StepOptions {
@@ -17,11 +17,13 @@ export interface StepOptions {
   readonly clock: Clock;
   /** Builds children. */
   readonly client: Pick<Client, "build">;
+  /** Runs the functions of steps. Default: calls them. */
+  readonly around?: AroundStep;
 }
 
 /** Returns a function that creates the step runner of a job, for the token of its lease. */
 export function stepRunners(options: StepOptions): (job: StepJob, token: string) => StepRunner {
-  const { store, owner, clock, client } = options;
+  const { store, owner, clock, client, around } = options;
   const build = client.build.bind(client);
   return (job, token) => {
     const { jid } = job;
@@ -29,6 +31,7 @@ export function stepRunners(options: StepOptions): (job: StepJob, token: string)
     return new StepRunner(job, {
       clock,
       build,
+      ...(around !== undefined && { around }),
       steps: {
         read: () => store.steps.read(jid),
         remember: (step) => store.steps.remember(lease, step),

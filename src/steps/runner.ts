@@ -90,7 +90,9 @@ export class StepRunner {
       try {
         this.#services.onRun?.(full);
         const call = { name: full, attempt, timeoutMs };
-        value = await this.#active.inside(full, () => callStep(this.#job, this.#services.clock, call, run));
+        const { clock, around } = this.#services;
+        const perform = () => callStep(this.#job, clock, call, run);
+        value = await this.#active.inside(full, () => around === undefined ? perform() : around(call, perform));
       } catch (error) {
         // An error that ends the job isn't a failure of the step.
         if (this.#job.abortedBy !== undefined || (verdictOf(error) !== undefined)) throw error;

@@ -35,12 +35,20 @@ export interface ChildRequest {
   readonly [option: string]: unknown;
 }
 
+/** Runs one attempt of a step. */
+export type AroundStep = <Result>(
+  step: { readonly name: string; readonly attempt: number },
+  run: () => Promise<Result>,
+) => Promise<Result>;
+
 /** The services of a step runner. */
 export interface StepServices {
   readonly steps: LeaseSteps;
   readonly clock: Clock;
   /** Builds a child job. Resolves with undefined if middleware stopped it. */
   readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
+  /** Runs a step's function: within a span, if tracing is on. */
+  readonly around?: AroundStep;
   /** Called before a step's function runs. */
   readonly onRun?: (name: string) => void;
 }

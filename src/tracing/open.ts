@@ -8,6 +8,7 @@ import { systemClock } from "../clock.ts";
 import { VERSION } from "../version.ts";
 import { performSpans } from "./perform.ts";
 import { pushSpans } from "./push.ts";
+import { stepSpan } from "./step.ts";
 import { hasProvider, type Tracing, type TracingOptions } from "./tracing.ts";
 
 /** Disposing waits at most this long for the remaining spans. */
@@ -24,6 +25,7 @@ export async function openSpans(options: TracingOptions): Promise<Tracing> {
   return {
     client: pushSpans(tracer),
     perform: performed.middleware,
+    step: stepSpan(tracer),
     within: (carrier, run) => context.with(propagation.extract(ROOT_CONTEXT, carrier), run),
     async [Symbol.asyncDispose]() {
       performed.end();

@@ -20,6 +20,8 @@ export interface Tracing extends AsyncDisposable {
   readonly client: Required<Pick<ClientOptions, "middleware" | "batchMiddleware">>;
   /** Middleware around each attempt. It must be the outermost. */
   readonly perform: PerformMiddleware;
+  /** Runs the function of a durable step within a span, a child of the current one. */
+  step<Result>(step: { readonly name: string; readonly attempt: number }, run: () => Promise<Result>): Promise<Result>;
   /** Runs a function as part of a span of another process. Spans that it creates are children of that span. */
   within<Result>(carrier: Carrier, run: () => Result): Result;
 }

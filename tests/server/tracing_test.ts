@@ -137,6 +137,26 @@ Deno.test("the spans of an isolated handler are children of its job's span, also
   assertEquals([pushed!.traceId, pushed!.name], [process.traceId, "send default"]);
 });
 
+for (const isolate of [false, true]) {
+  Deno.test(`a durable step has a span in that of its attempt, ${isolate ? "in an isolated process" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    await using collector = new Collector();
+    await using server = await bench.server([HANDLERS, ...(isolate ? ["--isolate", "Stepped"] : [])], collector.env);
+    const jid = await push(bench, collector, ["Stepped"]);
+    await server.logged("Done", { jid });
+    server.kill("SIGTERM");
+    await server.status();
+    const [process] = await performs(collector, jid) as [Span];
+    const step = await collector.span("step charge");
+    assertEquals([step.traceId, step.parentSpanId], [process.traceId, process.spanId]);
+    assertEquals([step.attributes["messaging.jobs.step"], step.attributes["messaging.jobs.step_attempt"]], [
+      "charge",
+      1,
+    ]);
+    assertEquals((await collector.span("inside")).parentSpanId, step.spanId);
+  });
+}
+
 Deno.test("a job that a handler pushes is in its trace, and linked to it", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();

@@ -25,3 +25,8 @@ export async function PushMore(ctx) {
   await new Promise((resolve) => setTimeout(resolve, 1));
   return await ctx.client.push("Noop", []);
 }
+
+/** Runs a durable step that creates a span. */
+export async function Stepped(ctx) {
+  await ctx.step("charge", () => inner(ctx, "inside"));
+}

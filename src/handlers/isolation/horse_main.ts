@@ -13,7 +13,7 @@ import type { JobContext } from "../context.ts";
 import { RunningJob } from "../running_job.ts";
 import { systemClock } from "../../clock.ts";
 import { StepRunner } from "../../steps/runner.ts";
-import type { LeaseSteps, StepServices } from "../../steps/services.ts";
+import type { AroundStep, LeaseSteps, StepServices } from "../../steps/services.ts";
 import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "../load.ts";
@@ -26,6 +26,8 @@ import { errorFrame, RemoteError } from "./remote_error.ts";
 export interface HorseTracing extends AsyncDisposable {
   /** Middleware for the client of its handlers. */
   readonly client: Pick<ClientOptions, "middleware" | "batchMiddleware">;
+  /** Runs the function of a step within a span. */
+  readonly step: AroundStep;
   /** Runs a function as part of a span of the parent. */
   within<Result>(carrier: Readonly<Record<string, string>>, run: () => Result): Result;
 }
@@ -166,8 +168,10 @@ class HorseMain implements AsyncDisposable {
   }
 
   get #stepServices(): StepServices {
+    const around = this.#tracing?.step;
     return {
       clock: systemClock,
+      ...(around !== undefined && { around }),
       build: (job) => this.#client.build(job),
       steps: {
         read: () => this.#call({ verb: "readSteps", args: [] }) as ReturnType<LeaseSteps["read"]>,
