@@ -131,5 +131,5 @@ function printLimits(queues: readonly QueueInfo[]): void {
 
 /** Returns what the parser of a limit expected: its message begins with the invalid text. */
 function expectationOf(error: Error): string {
-  return `expected ${error.message.replace(/^.*?(wanted:|expected|Expected)\s*/s, "")}`;
+  return `expected ${error.message.replace(/^.*?(expected|Expected)\s*/s, "")}`;
 }
