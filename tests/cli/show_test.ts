@@ -1,5 +1,6 @@
 /** `jobs show`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
@@ -147,3 +148,19 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await server.logged("Cancelled", { jid });
   });
 }
+
+Deno.test("a node that waits in a flow says for how many, and one that is queued names its flow", async () => {
+  await using bench = await Bench.open();
+  const client = new Client({ store: bench.store, onUnregistered: () => {} });
+  const { id, jids } = await client.flow("nightly", {
+    extract: { job: ["Extract", []] },
+    load: { job: ["Load", []], after: "extract" },
+  });
+  const env = { JOBS_STORE: bench.url };
+  const waiting = await jobs(["show", jids["load"]!], { env });
+  assertMatch(
+    waiting.stdout,
+    new RegExp(`\nstate +waiting for all of 1 before it\nflow +${id}, node load\nafter +extract\n`),
+  );
+  assertMatch((await jobs(["show", jids["extract"]!], { env })).stdout, new RegExp(`\nflow +${id}, node extract\n`));
+});

@@ -16,6 +16,7 @@ import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";
 import { errorText } from "../shared/job_text.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
+import { waitingNode, waitingRows } from "../shared/waiting_node.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
 import { readSteps, stepLine } from "../shared/steps.ts";
@@ -79,7 +80,9 @@ export async function jobLines(store: Store, jid: string): Promise<string[] | un
   const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
     const record = await store.results.get(jid);
-    return record === undefined ? undefined : describeEnded(readEnded(record));
+    if (record !== undefined) return describeEnded(readEnded(record));
+    const waiting = await waitingNode(store, jid);
+    return waiting && format(waitingRows(waiting));
   }
   const reported = await reportOf(store, jid, entries);
   const why = await reasonsOf(store, entries);
@@ -106,6 +109,11 @@ async function reportOf(store: Store, jid: string, entries: readonly Entry[]): P
     ...(log !== undefined && { log }),
     ...(abortReason !== undefined && { abortReason }),
   };
+}
+
+/** Returns the batch of a job, or its flow and its node. */
+function batchText({ batch, flow_node: node }: { readonly [field: string]: unknown }): string | undefined {
+  return typeof batch !== "string" ? undefined : typeof node === "string" ? `${batch}, node ${node}` : batch;
 }
 
 /** Returns for each entry why it isn't running. */
@@ -148,6 +156,7 @@ function describe(
     ["last line", report?.lastLine],
     ["position", position && `${position} in its ${payload.group === undefined ? "queue" : "group"}`],
     ["queue", payload.queue],
+    [payload["flow_node"] === undefined ? "batch" : "flow", batchText(payload)],
     ["group", payload.group],
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],

@@ -204,7 +204,9 @@ function Nodes({ view, nodes, states, total }: {
           {nodes.map((node) => (
             <tr>
               <td>
-                <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>
+                {node.state === "waiting"
+                  ? node.name
+                  : <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>}
               </td>
               <td>
                 <span class={`badge ${states.get(node.name)}`}>{states.get(node.name)}</span>

@@ -50,13 +50,17 @@ export function FlowGraph({ view, nodes, states }: {
         {placed.map(({ node, x, y }) => {
           const state = states.get(node.name) ?? "waiting";
           const label = node.name.length > MAX_LABEL_CHARS ? `${node.name.slice(0, MAX_LABEL_CHARS - 1)}…` : node.name;
-          return (
-            <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>
+          const shape = (
+            <>
               <title>{`${node.name}: ${state}, ${node.class}`}</title>
               <rect class={`node ${state}`} x={x} y={y} width={WIDTH} height={HEIGHT} rx="6" />
               <text x={x + 10} y={y + HEIGHT / 2 + 4}>{label}</text>
-            </a>
+            </>
           );
+          // A waiting node has no page: it isn't in a queue yet.
+          return node.state === "waiting"
+            ? <g>{shape}</g>
+            : <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{shape}</a>;
         })}
       </svg>
     </div>
