@@ -24,6 +24,8 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     await Deno.writeTextFile(file, printed.stdout);
     const command = jobsCommand().map((word) => `'${word}'`).join(" ");
     await Deno.writeTextFile(`${bench.folder}/jobs`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    // The script limits the time of `jobs queues`. A busy machine may take longer.
+    await Deno.writeTextFile(`${bench.folder}/timeout`, '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
 
     const env = { JOBS_STORE: bench.url, PATH: `${bench.folder}:${Deno.env.get("PATH")}`, HOME: bench.folder };
     const complete = async (...words: string[]) => {
