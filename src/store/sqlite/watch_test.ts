@@ -59,25 +59,21 @@ Deno.test("watch: listens to the kernel after some polls without a change, and s
 
 Deno.test("watch: sees commits without a report, and stops listening after three of them", async () => {
   await withTwo(async (ours, others) => {
-    let listened = 0;
-    let listening = false;
+    let subscribed = 0;
+    let ended = 0;
     const watch = new Watch(ours, () => {
-      listened++;
-      listening = true;
-      return () => listening = false;
+      subscribed++;
+      return () => ended++;
     });
-    let jobs = 0;
     const waiting = watch.until(() => count(ours) === 5, new AbortController().signal);
     for (let missed = 1; missed <= 3; missed++) {
-      await until(() => listening);
+      await until(() => subscribed === missed);
       others.exec("INSERT INTO jobs VALUES (1)");
-      jobs++;
-      await until(() => !listening);
+      await until(() => ended === missed);
     }
     others.exec("INSERT INTO jobs VALUES (1); INSERT INTO jobs VALUES (1)");
-    jobs += 2;
     await waiting;
-    assertEquals([count(ours), listened], [jobs, 3]);
+    assertEquals(subscribed, 3);
     watch.close();
   });
 });
@@ -106,7 +102,7 @@ Deno.test("watch: a waiter whose time comes soon speeds up the polls of the othe
     let polls = 0;
     const others = watch.until(() => ++polls < 0, signal);
     // The first two looks come at once; the third is the first poll at the pace of listening.
-    await until(() => polls === 3);
+    await until(() => polls >= 3);
     let looks = 0;
     const waiting = watch.until(() => ++looks === 40 || "soon", signal);
     // At the pace of listening, 40 looks take 12 s; at the usual one, 0.6 s.
