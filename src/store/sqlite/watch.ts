@@ -6,7 +6,8 @@
  *  2. After that, the kernel reports writes to the log (`wal_watcher.ts`). A write precedes its commit by one sync to the
  *     disk, so each report starts the fast polls again.
  *  3. Without a change, the polls become rare. Waits that end by the clock, such as a pause, still need them.
- *  4. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
+ *  4. While this connection commits a lot, the kernel would report its own writes. It polls every 15 ms instead.
+ *  5. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
  *
  * @module
  */
@@ -26,6 +27,8 @@ const PACES_MS = {
 const POLLS_PER_PACE = 10;
 /** After this many polls at the usual pace (half a second), waiters look even if the file hasn't changed. */
 const LOOK_ANYWAY = 33;
+/** Commits of this connection between two polls, after which it no longer listens. */
+const MAX_OWN_COMMITS = 2;
 /** After this many changes without a report, the kernel's reports are no longer used. */
 const MAX_MISSED = 3;
 
@@ -53,6 +56,8 @@ export class Watch {
   /** Changes in a row that the kernel did not report. */
   #missed = 0;
   #canListen = true;
+  /** Commits of this connection since the last poll. */
+  #ownCommits = 0;
   #stopPolling: (() => void) | undefined;
   #unsubscribe: (() => void) | undefined;
   #isClosed = false;
@@ -92,7 +97,7 @@ export class Watch {
 
   /** Notes that this connection has committed a change. */
   changed(): void {
-    if (this.#pace === "usual") this.#polls = 0;
+    this.#ownCommits++;
     this.#look();
   }
 
@@ -138,30 +143,38 @@ export class Watch {
   }
 
   #poll(): void {
-    if (this.#hasChanged()) return this.#onChange();
+    const own = this.#ownCommits;
+    this.#ownCommits = 0;
+    if (own > MAX_OWN_COMMITS) this.#stopListening();
+    if (this.#hasChanged()) return this.#onChange(own > 0);
     if (this.#isSoon) {
       this.#lookSoon();
       return this.#look();
     }
     this.#polls++;
     if (this.#pace === "listening" || this.#polls % LOOK_ANYWAY === 0) return this.#look();
+    if (this.#pace === "usual") {
+      if (own > 0) this.#polls = 0;
+      else if (this.#unsubscribe === undefined) this.#listen();
+      else if (this.#polls >= POLLS_PER_PACE) this.#setPace("listening");
+      return;
+    }
     if (this.#polls < POLLS_PER_PACE) return;
-    if (this.#pace === "prompt") this.#slowDown();
-    else if (this.#unsubscribe !== undefined) this.#setPace("listening");
+    this.#setPace("usual");
+    if (own === 0) this.#listen();
   }
 
-  #onChange(): void {
+  #onChange(isBusy: boolean): void {
     // The subscription is renewed, in case the log is another file now.
     if (this.#pace !== "prompt" && this.#unsubscribe !== undefined) {
       this.#stopListening();
       if (++this.#missed === MAX_MISSED) this.#canListen = false;
     }
-    this.#setPace("prompt");
+    this.#setPace(isBusy ? "usual" : "prompt");
     this.#look();
   }
 
-  #slowDown(): void {
-    this.#setPace("usual");
+  #listen(): void {
     if (this.#unsubscribe !== undefined || !this.#canListen) return;
     this.#unsubscribe = this.#subscribe(() => this.#onWrite());
     this.#canListen = this.#unsubscribe !== undefined;
@@ -182,10 +195,13 @@ export class Watch {
     this.#missed = 0;
     if (this.#pace === "prompt") {
       this.#polls = 0;
-      return;
+    } else if (this.#ownCommits > 0) {
+      // Most likely it was this connection. If not, the usual polls see it.
+      if (this.#pace === "listening") this.#setPace("usual");
+    } else {
+      this.#setPace("prompt");
+      this.#poll();
     }
-    this.#setPace("prompt");
-    this.#poll();
   }
 
   /** Returns whether the file has changed since the last poll. */
