@@ -55,6 +55,8 @@ export class Watch {
   #polls = 0;
   /** Changes in a row that the kernel did not report. */
   #missed = 0;
+  /** Whether the last change has come without a report so far. */
+  #isUnreported = false;
   #canListen = true;
   /** Commits of this connection since the last poll. */
   #ownCommits = 0;
@@ -133,6 +135,7 @@ export class Watch {
   #stopListening(): void {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
+    this.#isUnreported = false;
   }
 
   #setPace(pace: keyof typeof PACES_MS): void {
@@ -161,17 +164,22 @@ export class Watch {
     }
     if (this.#polls < POLLS_PER_PACE) return;
     this.#setPace("usual");
+    if (this.#isUnreported) this.#noteMissed();
     if (own === 0) this.#listen();
   }
 
   #onChange(isBusy: boolean): void {
-    // The subscription is renewed, in case the log is another file now.
-    if (this.#pace !== "prompt" && this.#unsubscribe !== undefined) {
-      this.#stopListening();
-      if (++this.#missed === MAX_MISSED) this.#canListen = false;
-    }
+    // The report may still come: the prompt polls give it its time.
+    if (this.#pace !== "prompt" && this.#unsubscribe !== undefined && !isBusy) this.#isUnreported = true;
     this.#setPace(isBusy ? "usual" : "prompt");
     this.#look();
+  }
+
+  /** Notes a change without a report. Listens again, in case the log is another file now, unless that happens repeatedly. */
+  #noteMissed(): void {
+    this.#isUnreported = false;
+    this.#stopListening();
+    if (++this.#missed === MAX_MISSED) this.#canListen = false;
   }
 
   #listen(): void {
@@ -193,6 +201,7 @@ export class Watch {
 
   #onWrite(): void {
     this.#missed = 0;
+    this.#isUnreported = false;
     if (this.#pace === "prompt") {
       this.#polls = 0;
     } else if (this.#ownCommits > 0) {
