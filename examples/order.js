@@ -25,7 +25,7 @@ export async function Order(ctx, id) {
 
   let reservation;
   try {
-    // Three attempts of its own; then it has failed for good, in every later attempt of the job too.
+    // Three attempts of this step; then it has failed, in every later attempt of the job too.
     reservation = await ctx.step("reserve", () => shop.reserve(id), { retry: 2, backoff: "5s", timeout: "30s" });
   } catch (error) {
     if (error.name !== "StepFailed") throw error; // a sleep or a retry ends the attempt by an error
@@ -52,7 +52,7 @@ export async function Order(ctx, id) {
   return `done with ${invoice}`;
 }
 
-/** The child: a job like any other, with its own queue and retries. */
+/** The child: a job like any other, with a queue and retries. */
 export function Invoice(_ctx, id, cents) {
   return `invoice ${id} over ${cents}`;
 }

@@ -25,7 +25,10 @@ export const BANNED: readonly BannedPhrase[] = [
     instead: "the worker, the client, the operator, no worker",
   },
   { pattern: /\bwanted:|\b(is|are) wanted\b/i, instead: '"expected X"' },
-  { pattern: /\bof (its|one's|his|her|our|your|their) own\b|\bone's own\b/i, instead: '"separate", or nothing' },
+  {
+    pattern: /\b(its|one's|his|her|our|their) own\b/i,
+    instead: 'nothing ("its log"), "separate", "new", or the name of the thing ("Sidekiq\'s log")',
+  },
   { pattern: /\bof (ours|yours)\b|\bthat of those\b/i, instead: "the name of the thing" },
   { pattern: /(?<!there )\b(is|are) no\b(?! longer\b)/i, instead: '"isn\'t", "invalid", "unknown", "doesn\'t exist"' },
   { pattern: /\banew\b/i, instead: '"again"' },

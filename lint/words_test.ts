@@ -13,6 +13,7 @@ function reported(code: string): string[] {
 Deno.test("reports banned phrases in comments, strings, templates and JSX", () => {
   assertEquals(reported("// replaced after so many\nexport const a = 1;"), ["so many"]);
   assertEquals(reported("/**\n * Waits for so\n * long.\n */\nexport const a = 1;"), ["so long"]);
+  assertEquals(reported("// Each has its\n// own counter.\nexport const a = 1;"), ["its own"]);
   assertEquals(reported("// It waits, as it\n// stands, at the end.\nexport const a = 1;"), ["as it stands"]);
   assertEquals(reported('export const a = "Invalid; wanted: a number";'), ["wanted:"]);
   assertEquals(reported("export const a = (b: string) => `${b} runs in vain`;"), ["in vain"]);

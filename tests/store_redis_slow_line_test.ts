@@ -118,7 +118,7 @@ Deno.test("redis: a server that receives slowly doesn't run into the reply timeo
   server.close();
 });
 
-Deno.test("redis: 50,000 pipelined commands get their own replies", async () => {
+Deno.test("redis: 50,000 pipelined commands each get the reply that belongs to them", async () => {
   const { server, connect } = await startServer();
   const [connection, socket] = await connect({ replyTimeoutMs: 60_000 });
   const asked = Array.from({ length: 50_000 }, () => connection.send(["PING"]));

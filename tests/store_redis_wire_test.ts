@@ -283,7 +283,7 @@ Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages fi
   assertEquals(await redis.cli("ZCARD", "retry"), "0");
 });
 
-Deno.test("redis wire: lists Sidekiq processes with their own descriptions", async () => {
+Deno.test("redis wire: lists Sidekiq processes with the descriptions that they publish", async () => {
   await using store = await openEmpty();
   const identity = "ruby:7:cccccccccccc";
   const info = {

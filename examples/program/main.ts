@@ -1,5 +1,5 @@
 /**
- * A program of one's own that pushes and performs, with typed jobs; it can be compiled to one binary:
+ * A program that pushes and performs typed jobs. It can be compiled to one binary:
  *
  *     deno compile -A --include src/server/liveness/heartbeat_worker.ts examples/program/main.ts
  *

@@ -275,7 +275,7 @@ export class Client {
   }
 
   /**
-   * Pushes jobs of one class from any iterable, each with its own options, in batches of up to 1,000. At most one batch is
+   * Pushes jobs of one class from any iterable, each with separate options, in batches of up to 1,000. At most one batch is
    * in memory. A result is yielded when its batch is stored.
    *
    * @example

@@ -84,7 +84,7 @@ export class Pusher {
   ): Promise<AsyncGenerator<PushResult[]>> {
     await this.#classes.learn(shared.class);
     const prepared = this.#builder.prepare(shared);
-    if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets its own");
+    if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets a new ID");
     if (prepared.once !== undefined) {
       throw new InvalidPayload("id", shared["id"], "none: it names one push; see pushMany");
     }

@@ -67,7 +67,7 @@ export interface ServerSettings {
   readonly heartbeatTimeout?: Duration;
   /** A job is dead after crashing its worker this many times. Default 3. */
   readonly maxRescues?: number;
-  /** How often to retry a failed job, unless the job or its class sets its own number. Default 25. */
+  /** How many times to retry a failed job, unless the job or its class sets a number. Default 25. */
   readonly maxRetries?: number;
   /** Larger payloads are refused. Default 1 MiB. */
   readonly maxPayloadBytes?: number;
@@ -77,7 +77,7 @@ export interface ServerSettings {
     readonly deadJobs?: number;
     /** Keeps a dead job this long. Default 180d. */
     readonly deadAge?: Duration;
-    /** Keeps a job's result this long, unless the job or its class sets its own time. Default 8m20s. */
+    /** Keeps a job's result this long, unless the job or its class sets a time. Default 8m20s. */
     readonly results?: Duration;
     /** Keeps the record of a failed job this long. Default 1d. */
     readonly failures?: Duration;
@@ -126,7 +126,7 @@ const WITHOUT_EFFECT: Partial<Record<SettingName, string>> = {
   maxMemoryBytes: "it limits isolated processes, which only jobs run has",
   maxJobsPerIsolatedProcess: "it limits isolated processes, which only jobs run has",
   processes: "start the program more than once, or use jobs run",
-  pidFile: "the program writes its own",
+  pidFile: "a program writes its pid file itself",
   webListen: 'use the option "web"',
 };
 

@@ -24,13 +24,13 @@ export const RETENTION_SETTINGS = {
     key: "retention.results",
     kind: duration(0),
     default: 500_000,
-    about: "keep a job's result this long, unless the job or its class sets its own time",
+    about: "keep a job's result this long, unless the job or its class sets a time",
   }),
   failureTtlMs: setting<number>({
     key: "retention.failures",
     kind: duration(0),
     default: 24 * 3600 * 1000,
-    about: "keep the record of a failed job this long, unless the job or its class sets its own time",
+    about: "keep the record of a failed job this long, unless the job or its class sets a time",
   }),
   succeededTtlMs: setting<number>({
     key: "retention.succeeded",

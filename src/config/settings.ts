@@ -208,7 +208,7 @@ export const SETTINGS = {
     key: "maxRetries",
     kind: wholeNumber(0, 1000),
     default: 25,
-    about: "how often to retry a failed job, unless the job or its class sets its own number",
+    about: "how many times to retry a failed job, unless the job or its class sets a number",
   }),
   maxPayloadBytes: setting<number>({
     key: "maxPayloadBytes",

@@ -5,7 +5,7 @@
  */
 
 /** The part of a definition from `defineJob` that a client uses. */
-// deno-lint-ignore no-explicit-any -- each class has its own arguments
+// deno-lint-ignore no-explicit-any -- the arguments differ by class
 export interface JobClass<Args extends readonly any[]> {
   /** Performs a job. Clients use only the types of its arguments. */
   (ctx: never, ...args: Args): unknown;

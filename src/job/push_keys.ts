@@ -69,7 +69,7 @@ const BELONGS_TO = {
   throttle_key: "throttle",
 } as const;
 
-/** A debounced job has its own time, and takes the place of another: what names or counts this one job contradicts it. */
+/** Rejects options that contradict `debounce`: it sets the time, and a later push replaces the job under its ID. */
 function checkDebounce(fields: Readonly<Record<string, unknown>>): void {
   for (const name of ["in", "at", "unique_for", "batch", "id"]) {
     if (isOn(fields[name])) throw new InvalidPayload(name, fields[name], `no "${name}" together with "debounce"`);

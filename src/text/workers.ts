@@ -15,7 +15,7 @@ export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean
 
 /** Returns the message about the dump of a Sidekiq worker, which only writes to its log. */
 export function dumpsElsewhere(identity: string): string {
-  return `${identity} is a worker of Sidekiq: it writes the dump of its threads to its own log`;
+  return `${identity} is a worker of Sidekiq: it writes the dump of its threads to Sidekiq's log`;
 }
 
 /** Returns `running`, `quiet`, or `offline` if its heartbeat has lapsed. */

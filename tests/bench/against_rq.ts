@@ -1,5 +1,5 @@
 /**
- * No-op jobs in processes of their own, ours and RQ's, one after the other on the same Redis. RQ forks for each job; ours
+ * No-op jobs in isolated processes, ours and RQ's, one after the other on the same Redis. RQ forks for each job; ours
  * stay warm. Needs Debian's python3-rq. Prints one line of JSON.
  *
  *     deno run -A tests/bench/against_rq.ts [OUR-JOBS] [RQ-JOBS]

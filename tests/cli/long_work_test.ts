@@ -403,7 +403,7 @@ Deno.test("bench leaves the store and other files unchanged, also when it is sto
       url === sqlite
         ? (await Array.fromAsync(Deno.readDir(bench.folder))).some(({ name }) => name.startsWith("jobs-bench-"))
         : (await redis.cli("-n", "15", "EXISTS", "jobs:scratch")) === "1";
-    await bench.until(scratch, "it has a store of its own");
+    await bench.until(scratch, "the benchmark has created a scratch store");
     if (url !== sqlite) await redis.cli("-n", "15", "SET", "invoices:42", "due");
     child.kill("SIGINT");
     const { code, stderr } = await child.output();

@@ -260,7 +260,7 @@ Deno.test("jobs shows the running jobs, dumps and counts of a Sidekiq process", 
   const dump = await run("dump", process!.identity);
   assertEquals([dump.code, dump.stdout], [0, ""]);
   const { identity } = process!;
-  const elsewhere = "it writes the dump of its threads to its own log";
+  const elsewhere = "it writes the dump of its threads to Sidekiq's log";
   assertEquals(dump.stderr, `jobs: ${identity} is a worker of Sidekiq: ${elsewhere}\n`);
 
   const waiting = run("push", "Note", bench.notes, "done", "--wait", "--wait-timeout", "2s");

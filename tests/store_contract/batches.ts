@@ -214,7 +214,7 @@ export const batches: Cases = {
     assertEquals((await counts(t.store, one)).pending, 1);
   },
 
-  "cancelled, expired and deleted members count in their own counters": async (open) => {
+  "cancelled, expired and deleted members are counted apart": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
     const one = batch(1);

@@ -207,7 +207,7 @@ export const cron: Cases = {
     assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
     assertEquals((await read(t.store))!.live, undefined);
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
-    assertEquals((await read(t.store))!.version, again, "the job of the one before is not its own");
+    assertEquals((await read(t.store))!.version, again, "the job of the removed entry doesn't belong to it");
   },
 
   "an entry is seen when a worker carries or defines it, not by other writes": async (open) => {
@@ -286,7 +286,7 @@ export const cron: Cases = {
     await t.store.workers.heartbeat(processRecord(owner), 60_000);
     await takeUpTo(t.store, owner);
     const commands = await woken((signal) => t.store.workers.receive(owner, signal), async () => {
-      assertEquals(await t.store.jobs.cancel(jid(2), owner), false, "its own worker isn't asked");
+      assertEquals(await t.store.jobs.cancel(jid(2), owner), false, "no command to the worker that cancels");
       assertEquals(await t.store.jobs.cancel(jid(2), "host:2:bbbbbbbbbbbb"), true);
     });
     assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);

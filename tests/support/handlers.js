@@ -72,7 +72,7 @@ export function Hold(ctx, file) {
   Note(ctx, file, `end ${ctx.jid}`);
 }
 
-/** Kills its own process, as a crash in native code would. */
+/** Kills the process that runs it, as a crash in native code would. */
 export function Crash(ctx, file) {
   Note(ctx, file, `start ${ctx.jid}`);
   Deno.kill(Deno.pid, "SIGKILL");

@@ -14,7 +14,7 @@ const SERVER = `
   console.log(server.port);
 `;
 
-/** A web server in a process of its own, that may open so many files. */
+/** A web server in a separate process, which may open this many files. */
 async function serving({ files, connections }: { files: number; connections: number }) {
   const args = [
     "-c",

@@ -359,7 +359,7 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
   await store.workers.heartbeat(sidekiqs, 60_000);
   const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
-  assertStringIncludes(elsewhere.text, "it writes the dump of its threads to its own log");
+  assertStringIncludes(elsewhere.text, "it writes the dump of its threads to Sidekiq's log");
   const gone = await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
   assertEquals(gone.status, 404);
 });

@@ -1,4 +1,4 @@
-/** The dashboard in a real browser. One file, because each test file runs in its own worker and would start its own. */
+/** The dashboard in a real browser. One file, because each test file would start another browser. */
 import "./browser/access.ts";
 import "./browser/forms.ts";
 import "./browser/hostile.ts";

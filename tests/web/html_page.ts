@@ -2,8 +2,8 @@
  * A page as a browser without scripts has it: fields are filled in by their labels, buttons are pressed by their names,
  * links are followed. Costs a hundredth of a page in a real browser, so that each button can be pressed on both stores.
  *
- * Reads the HTML that our own pages consist of. Anything that a browser would read differently is an error: a form within
- * a form, or a field that belongs to a form elsewhere.
+ * Reads the HTML that the dashboard's pages consist of. Anything that a browser would read differently is an error: a form
+ * within a form, or a field that belongs to a form elsewhere.
  *
  * @module
  */

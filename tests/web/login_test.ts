@@ -7,7 +7,7 @@ import { openSite, PAGES, quickSecret, type Site, type Visitor } from "./site.ts
 
 const ANN = `ann:operator:${quickSecret("correct horse")}`;
 
-/** Opens a dashboard with a login, on a clock of its own. */
+/** Opens a dashboard with a login, on a separate clock. */
 async function guarded(
   test: (site: Site, clock: FakeClock) => Promise<void>,
   options: Partial<WebOptions> = {},

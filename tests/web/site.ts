@@ -1,5 +1,5 @@
 /**
- * A dashboard for tests on a store of its own, and a visitor who keeps cookies and fills in forms as a browser does.
+ * A dashboard for tests on a new store, and a visitor who keeps cookies and fills in forms as a browser does.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface Site extends AsyncDisposable {
   visitor(peer?: string): Visitor;
 }
 
-/** How a test wants it; the store goes by a clock of its own. */
+/** Options of a site. `storeClock` is the store's clock alone. */
 export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number; readonly storeClock?: Clock };
 
 /** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */

@@ -46,7 +46,7 @@ Deno.test("jobs web refuses to listen for other machines without users, and prin
   assertMatch(token.user, /^ci:operator:sha256\$[\w-]{43}$/);
 });
 
-Deno.test("jobs run --web shows the jobs of its own process, and is not ready once quiet", async () => {
+Deno.test("jobs run --web shows the jobs of its worker, and is not ready once quiet", async () => {
   await using folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;
   await using server = new JobsProcess({ store, args: [HANDLERS, "--web", "0"] });

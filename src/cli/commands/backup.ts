@@ -11,8 +11,8 @@ Usage: jobs backup FILE [--json]
 
 Copies a SQLite store to a file, consistently and while workers use it. A plain
 copy of the file isn't enough: the latest jobs are in a second file next to it.
-FILE must not exist. jobs restore restores it. For Redis, use its own backups
-(BGSAVE, or a replica).
+FILE must not exist. jobs restore restores it. For Redis, use the backups of the
+server (BGSAVE, or a replica).
 
 Examples
   jobs backup /var/backups/jobs-$(date +%F).db

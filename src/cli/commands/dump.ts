@@ -15,7 +15,7 @@ Usage: jobs dump WORKER …
        jobs dump --here | --all
 
 Prints what every async task of a worker is doing, and since when, as the signal
-TTIN writes it to the worker's log. Sidekiq's workers write it to their own log.
+TTIN writes it to the worker's log. Sidekiq's workers write it to Sidekiq's log.
 Exit 1 if a worker doesn't reply within 10 seconds: its event loop is blocked.
 
 ${WORKER_HELP}

@@ -1,7 +1,7 @@
 /**
  * `jobs shell-init SHELL`: a shell function named `jobs`. `jobs` is a builtin of bash, zsh, sh and fish, and a builtin comes
- * before a program of the same name. The function calls the program for its own commands and options, and the builtin
- * for everything else: `jobs`, `jobs -l` and `jobs %1` keep working.
+ * before a program of the same name. The function calls the program for the program's commands and options, and the
+ * builtin for everything else: `jobs`, `jobs -l` and `jobs %1` keep working.
  *
  * @module
  */

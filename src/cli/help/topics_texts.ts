@@ -18,8 +18,8 @@ out.
                                            with critical
   jobs run h.js                            default, then the handlers' queues
 
-A worker processes its own queues only. jobs doctor names queues without a
-worker.
+A worker processes the queues of its list only. jobs doctor names queues
+without a worker.
 
   jobs queues                              size, latency, pauses, limits
   jobs list queued -q critical             the jobs in it, in order

@@ -1,6 +1,6 @@
 /**
  * The async tasks of this process, by label, each with its state and since when: what TTIN and `jobs dump` print. JavaScript
- * can't list pending promises, so each task reports its own state.
+ * can't list pending promises, so each task reports its state.
  *
  * @module
  */

@@ -42,7 +42,7 @@ function reasonOf(error: unknown): string {
   return (error as Error).message;
 }
 
-/** Returns the live process that the file names. In a container, an old file may contain our own number. */
+/** Returns the live process that the file names. In a container, an old file may contain this process's number. */
 async function holderOf(path: string): Promise<number | undefined> {
   let text: string;
   try {

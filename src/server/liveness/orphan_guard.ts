@@ -30,7 +30,7 @@ export interface OrphanGuardOptions {
   readonly kill?: () => void;
 }
 
-/** Watches one process: its own. */
+/** Watches the process that it runs in. */
 export class OrphanGuard {
   readonly #options: OrphanGuardOptions;
   #answeredAt = -Infinity;

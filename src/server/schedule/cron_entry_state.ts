@@ -20,11 +20,11 @@ export interface OwnEntry {
 
 /** The state of an entry. */
 export interface EntryState {
-  /** Its own definition; undefined if the entry comes from others. */
+  /** The definition in this worker's configuration; undefined if only others define the entry. */
   readonly own: OwnEntry | undefined;
-  /** The own definition must replace the stored one: it is newer. */
+  /** This worker's definition must replace the stored one: it is newer. */
   readonly isUnwritten: boolean;
-  /** The stored definition is the own one. */
+  /** The stored definition is this worker's. */
   readonly isStored: boolean;
   /** It was switched off or left the configuration: it must be removed from the store. */
   readonly isRemoved: boolean;
@@ -92,7 +92,7 @@ export function isForgettable({ own, isRemoved, next }: EntryState): boolean {
   return own === undefined && !isRemoved && next === undefined;
 }
 
-/** How a worker acts on an entry: it writes its own definition, decides on the stored one, removes it, or leaves it to others. */
+/** How a worker acts on an entry: it writes the definition that it has, decides on the stored one, removes it, or leaves it to others. */
 export type EntryAction =
   | { readonly kind: "define"; readonly own: OwnEntry }
   | { readonly kind: "decide"; readonly definition: CronDefinition }

@@ -57,7 +57,7 @@ function declarationsOf(registry: Registry): DeclaredClass[] {
   return registry.list().map(({ class: name, options }) => ({ name, options: stringifyLossless(options)! }));
 }
 
-/** Looks up classes within a worker: its own in the registry, the others in the store. */
+/** Looks up classes within a worker: in its registry, and those that it lacks in the store. */
 export function declaredWithin(registry: Registry, store: Pick<ServerStore, "classes">): ClassStore["read"] {
   return async (names) => {
     const own = declarationsOf(registry).filter(({ name }) => names === undefined || names.includes(name));

@@ -12,7 +12,7 @@ import { type LoopBody, OutageLog } from "../component.ts";
 import type { ClassCounters } from "./counters.ts";
 
 const MINUTE_MS = 60_000;
-/** It stores in the last seconds of a minute, to which the counts belong. Each worker chooses its own second. */
+/** Counts are stored in the last seconds of the minute that they belong to. Each worker picks a random second. */
 const EARLIEST_MS = 50_000;
 const LATEST_MS = 59_000;
 /** Its name in the outage log. */

@@ -14,7 +14,7 @@ export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;
 const MIN_DELAY_MS = 5_000;
 const MAX_DELAY_MS = 600_000;
 
-/** Returns whether a class had no handler, here or in an isolated process. By name: the latter throws its own error. */
+/** Returns whether a class had no handler. Compares names: an isolated process throws another class of error. */
 export function isHandlerMissing(error: unknown): boolean {
   return error instanceof Error && error.name === "HandlerMissing";
 }

@@ -31,7 +31,7 @@ export interface MigrationBatch {
   readonly refs: readonly string[];
 }
 
-/** Imports the jobs of another store, and exports its own. */
+/** Imports the jobs of another store, and exports the jobs of this one. */
 export interface MigrationStore {
   /**
    * Imports a batch of jobs, each to its place, behind the existing ones, and remembers the batch, all in one step.

@@ -1,6 +1,6 @@
 /**
- * The reasons why a job doesn't run: one answer for `jobs push`, `jobs show`, `jobs doctor` and the dashboard, each with its own
- * wording. Pure.
+ * The reasons why a job doesn't run: one answer for `jobs push`, `jobs show`, `jobs doctor` and the dashboard, which word it
+ * differently. Pure.
  *
  * @module
  */

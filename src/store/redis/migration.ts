@@ -1,5 +1,5 @@
 /**
- * The migration part of the port: imports jobs of another store, and exports its own.
+ * The migration part of the port: imports jobs of another store, and exports the jobs of this one.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The migration part of the port: imports jobs of another store, and exports its own. Remembered keys and batches are kept as
- * unique locks that no job takes.
+ * The migration part of the port: imports jobs of another store, and exports the jobs of this one. Remembered keys and
+ * batches are kept as unique locks that no job takes.
  *
  * @module
  */

@@ -6,7 +6,7 @@
  *  2. After that, the kernel reports writes to the log (`wal_watcher.ts`). A write precedes its commit by one sync to the
  *     disk, so each report starts the fast polls again.
  *  3. Without a change, the polls become rare. Waits that end by the clock, such as a pause, still need them.
- *  4. While this connection commits a lot, the kernel would report its own writes. It polls every 15 ms instead.
+ *  4. While this connection commits a lot, the kernel would report those writes. The watch polls every 15 ms instead.
  *  5. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
  *
  * @module

@@ -56,7 +56,7 @@ let browser: Browser | undefined;
 Deno.test.afterAll(async () => await browser?.close());
 shareRedis();
 
-/** Registers a test with a visitor and a dashboard of its own. */
+/** Registers a test with a new visitor and a new dashboard. */
 export function browserTest(
   name: string,
   test: (tools: Tools) => Promise<void>,
