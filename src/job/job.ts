@@ -111,7 +111,7 @@ export function parsePayload(raw: string): Job | undefined {
   const { jid } = payload;
   return {
     jid: typeof jid === "string" ? jid : typeof jid === "number" ? String(jid) : "",
-    class: classOf(payload),
+    class: performedClass(payload),
     args: payload.args,
     attempt: failureCount(payload) + 1,
     payload,
@@ -134,9 +134,12 @@ export function releasesOf(
   return { unlock, jid, ...(occurrence !== undefined && { occurrence }) };
 }
 
-function classOf({ class: name, wrapped, args }: Payload): string {
+/** Returns the class whose handler performs a payload: under a wrapper, the wrapped class. */
+export function performedClass(
+  { class: name, wrapped, args }: { readonly class: string; readonly wrapped?: unknown; readonly args?: unknown },
+): string {
   if (typeof wrapped === "string" && wrapped !== "") return wrapped;
-  if (!WRAPPERS.has(name)) return name;
+  if (!WRAPPERS.has(name) || !Array.isArray(args)) return name;
   const inner = (args[0] as { job_class?: unknown } | null | undefined)?.job_class;
   return typeof inner === "string" && inner !== "" ? inner : name;
 }

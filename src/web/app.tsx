@@ -189,6 +189,9 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
   if (visitor.role === "reader" && !isHarmless) {
     throw new HttpError(403, "Your role (reader) does not allow this action");
   }
+  if (visitor.role === "push" && services.gate.readOnly) {
+    throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
+  }
   if (isForPrograms(services, c)) {
     // A browser sends JSON to another site only after a preflight request, which is never answered.
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {

@@ -148,6 +148,48 @@ onEach("a token of the role push pushes what its scope allows, and does nothing 
   assertEquals(listed.every(({ lastUsed }) => lastUsed !== null), true);
 }, { users });
 
+onEach("a token limited to classes or queues reads the results of those jobs alone", async (site) => {
+  const result = async (name: string, jid: string, wait = "") =>
+    (await call(site, "GET", `/jobs/${jid}/result${wait}`, { token: tokens[name]!.token })).value["finished"] !== null;
+  const keep = (jid: string, job: { class: string; queue: string }) =>
+    site.store.results.keep({
+      jid,
+      ttlMs: 60_000,
+      body: JSON.stringify({ jid, state: "done", result: 42, ended_at: Date.now(), ...job }),
+    });
+  await keep("m1", { class: "Mail", queue: "low" });
+  await keep("m2", { class: "Mail", queue: "default" });
+  await keep("o1", { class: "Other", queue: "default" });
+  const read = async (name: string) => [await result(name, "m1"), await result(name, "m2"), await result(name, "o1")];
+  assertEquals(await read("any"), [true, true, true]);
+  assertEquals(await read("mail"), [true, true, false]);
+  assertEquals(await read("low"), [true, false, false]);
+  const waiting = [result("mail", "o2", "?wait=30s"), result("mail", "m3", "?wait=30s")];
+  await keep("o2", { class: "Other", queue: "default" });
+  await keep("m3", { class: "Mail", queue: "default" });
+  assertEquals(await Promise.all(waiting), [false, true]);
+}, { users });
+
+onEach("a token limited to a class can't push a job that wraps another class", async (site) => {
+  const push = async (body: unknown) =>
+    (await call(site, "POST", "/jobs", { body, token: tokens["mail"]!.token })).status;
+  assertEquals(await push({ class: "Mail", args: [], wrapped: "Other" }), 403);
+  assertEquals(await push({ class: "Other", args: [], wrapped: "Mail" }), 201);
+  assertEquals(await push({ class: "Mail", args: [], fields: { tenant: "acme" } }), 201);
+  assertEquals((await site.store.admin.stats()).enqueued, 2);
+}, { users });
+
+onEach(
+  "in a read-only dashboard, a push token waits for results, pushes nothing and reads nothing else",
+  async (site) => {
+    const status = async (method: "GET" | "POST", path: string, body?: unknown) =>
+      (await call(site, method, path, { token: tokens["any"]!.token, body })).status;
+    assertEquals(await status("POST", "/jobs", { class: "Mail", args: [] }), 403);
+    assertEquals([await status("GET", "/jobs/a1/result"), await status("GET", "/jobs?in=dead")], [200, 403]);
+  },
+  { users, readOnly: true },
+);
+
 onEach("a token that sends too many requests is told when to try again, and no other token is", async (site) => {
   const statuses: number[] = [];
   for (let i = 0; i < 11; i++) {

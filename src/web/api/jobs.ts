@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
 import { FILTERS } from "../read/filter.ts";
 import { lookUp } from "../read/job.ts";
@@ -110,11 +111,19 @@ async function listJobs(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
   return { value: { jobs, next, looked } };
 }
 
-/** Returns the result of a job, after waiting for it if requested. */
+/**
+ * Returns the result of a job, after waiting for it if requested. A token limited to classes or queues reads the results of
+ * those alone. The result of any other job is null, as if the job didn't exist.
+ */
 async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
   const jid = c.req.param("jid") ?? "";
+  const { scope } = c.get("visitor");
+  const readResult = async () => {
+    const job = await endedJob(services, jid);
+    return job !== undefined && inScope(scope, job) ? job : undefined;
+  };
   const waitMs = Math.min(MAX_WAIT_MS, spanIn({ wait: c.req.query("wait") }, "wait") ?? 0);
-  const finished = await endedJob(services, jid);
+  const finished = await readResult();
   if (finished !== undefined || waitMs === 0) return { value: { finished: finished ?? null } };
   await services.tokens.waiting(MAX_WAITING, async () => {
     const over = new AbortController();
@@ -126,5 +135,5 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
       over.abort();
     }
   });
-  return { value: { finished: await endedJob(services, jid) ?? null } };
+  return { value: { finished: await readResult() ?? null } };
 }

@@ -5,6 +5,7 @@
  */
 import type { Context } from "hono";
 import type { PushResult } from "../../client/client.ts";
+import { performedClass } from "../../job/job.ts";
 import { meantOption, optionNames } from "../../job/options.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { closestWord } from "../../text/suggest.ts";
@@ -140,12 +141,16 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
   return request;
 }
 
-/** Checks a push against a token's scope. The push must name its queue: otherwise the class's options could choose another. */
-function checkScope({ class: name, queue }: JobRequest, scope: PushScope | undefined): void {
-  if (scope?.classes !== undefined && !scope.classes.includes(name)) {
+/**
+ * Checks a push against a token's scope. The class is the one that would be performed: `wrapped` can name another. The push
+ * must name its queue: otherwise the class's options could choose another.
+ */
+function checkScope(request: JobRequest, scope: PushScope | undefined): void {
+  const { queue = "" } = request;
+  if (scope?.classes !== undefined && !scope.classes.includes(performedClass(request))) {
     throw new HttpError(403, `This token may push only ${scope.classes.join(", ")}`, "class");
   }
-  if (scope?.queues !== undefined && !scope.queues.includes(queue ?? "")) {
+  if (scope?.queues !== undefined && !scope.queues.includes(queue)) {
     throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}: set "queue"`, "queue");
   }
 }

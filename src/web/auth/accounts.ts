@@ -14,10 +14,18 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 /** Permissions: a reader views, an operator also acts, and `push` can only push jobs. */
 export type Role = "reader" | "operator" | "push";
 
-/** Bounds what a user of the role `push` may push. An absent list allows all. */
+/** Bounds the jobs that a user of the role `push` may push, and whose results it may read. An absent list allows all. */
 export interface PushScope {
   readonly classes?: readonly string[];
   readonly queues?: readonly string[];
+}
+
+/** Returns whether a scope includes the jobs of a class in a queue. No scope includes all. */
+export function inScope(
+  scope: PushScope | undefined,
+  job: { readonly class: string; readonly queue: string },
+): boolean {
+  return (scope?.classes?.includes(job.class) ?? true) && (scope?.queues?.includes(job.queue) ?? true);
 }
 
 /** An authenticated user. */

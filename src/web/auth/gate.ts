@@ -25,7 +25,7 @@ export interface GateOptions {
   readonly proxies: readonly string[];
   /** Called once, when `X-Forwarded-For` comes from another address: perhaps a proxy that is missing in `proxies`. */
   readonly onUnknownProxy?: (peer: string) => void;
-  /** Makes every user a reader. */
+  /** Refuses all actions: operators become readers, and push tokens only wait for results. */
   readonly readOnly: boolean;
   readonly clock: Clock;
 }
@@ -84,6 +84,11 @@ export class Gate {
     return this.#accounts.empty && this.#options.proxyHeader === undefined;
   }
 
+  /** Whether all actions are refused. */
+  get readOnly(): boolean {
+    return this.#options.readOnly;
+  }
+
   /** The users that have a token. */
   get tokenUsers(): readonly User[] {
     return this.#accounts.withTokens;
@@ -99,7 +104,7 @@ export class Gate {
     const address = this.addressOf(c, peer);
     const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
       name: user.name,
-      role: this.#options.readOnly ? "reader" : user.role,
+      role: this.#options.readOnly && user.role === "operator" ? "reader" : user.role,
       ...(user.scope !== undefined && { scope: user.scope }),
       address,
       by,
