@@ -39,7 +39,7 @@ export class GroupCommit {
   readonly #clock: Clock;
   readonly #busyRetry: BusyRetry;
   readonly #onBegin: () => void;
-  readonly #onCommit: () => void;
+  readonly #onCommit: (wasSynced: boolean) => void;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
   /** Whether a commit is synced. */
@@ -49,11 +49,17 @@ export class GroupCommit {
 
   /**
    * @param options.onBegin called before each transaction; when it throws, there is none
-   * @param options.onCommit called after each transaction that was committed
+   * @param options.onCommit called after each transaction that was committed, with whether it was synced
    */
   constructor(
     database: DatabaseSync,
-    options: { path: string; clock: Clock; busyRetry: BusyRetry; onBegin?: () => void; onCommit: () => void },
+    options: {
+      path: string;
+      clock: Clock;
+      busyRetry: BusyRetry;
+      onBegin?: () => void;
+      onCommit: (wasSynced: boolean) => void;
+    },
   ) {
     this.#database = database;
     this.#path = options.path;
@@ -120,7 +126,7 @@ export class GroupCommit {
       return;
     }
     group.forEach((operation, i) => operation.resolve(results.values[i]));
-    this.#onCommit();
+    this.#onCommit(this.#isSynced && !isDeferred);
   }
 
   #start(isDeferred: boolean): void {

@@ -11,11 +11,15 @@ function open() {
   database.exec("CREATE TABLE word (text TEXT NOT NULL)");
   const insert = database.prepare("INSERT INTO word VALUES (?)");
   let commits = 0;
+  const synced: boolean[] = [];
   const committer = new GroupCommit(database, {
     path: "words.db",
     clock: systemClock,
     busyRetry: new BusyRetry({ path: "words.db", clock: systemClock, waitMs: 0 }),
-    onCommit: () => void commits++,
+    onCommit: (wasSynced) => {
+      commits++;
+      synced.push(wasSynced);
+    },
   });
   return {
     database,
@@ -23,6 +27,7 @@ function open() {
     add: (text: string | null, rows = 1) => committer.run(() => insert.run(text).changes, { rows }),
     count: () => database.prepare("SELECT count(*) AS n FROM word").get()!.n,
     commits: () => commits,
+    synced,
     [Symbol.dispose]: () => database.close(),
   };
 }
@@ -90,6 +95,7 @@ Deno.test("a transaction of deferrable operations isn't synced, one with any oth
   assertEquals(await Promise.all([run(true), run(false)]), [FULL, FULL]);
   await assertRejects(fail, Error, `${NORMAL}`);
   assertEquals([synchronous(), t.database.isTransaction], [FULL, false]);
+  assertEquals(t.synced, [false, true]);
 });
 
 Deno.test("a lock that isn't released in time rejects all waiting operations together, and is logged", async () => {

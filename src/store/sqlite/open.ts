@@ -13,7 +13,7 @@ import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
 import { joinMemory } from "./named_memory.ts";
-import { watchWal } from "./wal_watcher.ts";
+import { createWalSignal, watchWal } from "./wal_watcher.ts";
 import { BusyRetry } from "./busy_retry.ts";
 import { FileGuard } from "./file_guard.ts";
 import { sqliteStore } from "./store.ts";
@@ -48,12 +48,16 @@ async function openAt(url: string, { path, durability }: SqliteAddress, options:
   });
   const watch = new Watch(database, (onWrite) => watchWal(path, onWrite));
   const file = new FileGuard(path, systemClock);
+  const signalCommit = createWalSignal(path, systemClock);
   const commit = new GroupCommit(database, {
     path,
     clock: systemClock,
     busyRetry,
     onBegin: () => file.check(),
-    onCommit: () => watch.changed(),
+    onCommit: (wasSynced) => {
+      if (wasSynced) signalCommit();
+      watch.changed();
+    },
   });
   const clock = options.clock ?? systemClock;
   const nonce = crypto.randomUUID().slice(-12);

@@ -4,7 +4,7 @@
  *
  *  1. A new waiter polls every 2 ms at first, because work often follows work.
  *  2. After that, the kernel reports writes to the log (`wal_watcher.ts`). A write precedes its commit by one sync to the
- *     disk, so each report starts the fast polls again.
+ *     disk, so each report starts the fast polls again. Another report follows a synced commit.
  *  3. Without a change, the polls become rare. Waits that end by the clock, such as a pause, still need them.
  *  4. While this connection commits a lot, the kernel would report those writes. The watch polls every 15 ms instead.
  *  5. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
@@ -202,15 +202,15 @@ export class Watch {
   #onWrite(): void {
     this.#missed = 0;
     this.#isUnreported = false;
-    if (this.#pace === "prompt") {
-      this.#polls = 0;
-    } else if (this.#ownCommits > 0) {
-      // Most likely it was this connection. If not, the usual polls see it.
+    if (this.#ownCommits > 0) {
+      // Most likely it was this connection. If not, the next poll sees it.
       if (this.#pace === "listening") this.#setPace("usual");
-    } else {
-      this.#setPace("prompt");
-      this.#poll();
+      else if (this.#pace === "prompt") this.#polls = 0;
+      return;
     }
+    if (this.#pace === "prompt") this.#polls = 0;
+    else this.#setPace("prompt");
+    this.#poll();
   }
 
   /** Returns whether the file has changed since the last poll. */

@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { until } from "../../../tests/support/eventually.ts";
-import { watchWal } from "./wal_watcher.ts";
+import { systemClock } from "../../clock.ts";
+import { createWalSignal, watchWal } from "./wal_watcher.ts";
 import { Watch } from "./watch.ts";
 
 /** Opens a database with two connections: the one that watches, and another. */
@@ -54,6 +55,29 @@ Deno.test("watch: listens to the kernel after some polls without a change, and s
     watch.close();
     await waiting;
     assertEquals(listening, 0);
+  });
+});
+
+Deno.test("watch: looks at each report, also while it polls at short intervals", async () => {
+  await withTwo(async (ours, others) => {
+    let report: (() => void) | undefined;
+    const watch = new Watch(ours, (onWrite) => {
+      report = onWrite;
+      return () => report = undefined;
+    });
+    let looks = 0;
+    const waiting = watch.until(() => {
+      looks++;
+      return count(ours) === 1;
+    }, new AbortController().signal);
+    await until(() => report !== undefined);
+    report!(); // the write, before its sync: the polls are short from now on
+    others.exec("INSERT INTO jobs VALUES (1)");
+    const before = looks;
+    report!(); // after the commit
+    assertEquals(looks, before + 1, "in the same turn");
+    await waiting;
+    watch.close();
   });
 });
 
@@ -111,5 +135,29 @@ Deno.test("watch: a waiter whose time comes soon speeds up the polls of the othe
     assert(!deadline.aborted, `${looks} looks in 8 s`);
     watch.close();
     await others;
+  });
+});
+
+Deno.test("wal signal: the kernel reports it to watchers", async () => {
+  await withTwo(async (_ours, _others, path) => {
+    const signal = createWalSignal(path, systemClock);
+    const reported = Promise.withResolvers<void>();
+    const stop = watchWal(path, () => reported.resolve());
+    assert(stop !== undefined, "the kernel reports writes");
+    signal();
+    await reported.promise;
+    stop();
+  });
+});
+
+Deno.test("wal signal: does nothing without a log", async () => {
+  await withTwo(async (ours, others, path) => {
+    const signal = createWalSignal(path, systemClock);
+    ours.close();
+    others.close(); // the last connection deletes the log
+    signal();
+    await assertRejects(() => Deno.stat(`${path}-wal`), Deno.errors.NotFound);
+    ours.open();
+    others.open();
   });
 });
