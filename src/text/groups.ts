@@ -4,7 +4,9 @@
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
+import { MAX_HELD } from "../store/admin/admin.ts";
 import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
+import { number } from "./format.ts";
 import { limitText, limitUse } from "./limits.ts";
 
 /** `2 at once, 100/1m, weight 3, for 30d`; empty without any part. */
@@ -19,4 +21,10 @@ export function groupLimitText(limit: GroupLimit): string {
 /** Why nothing is taken from a group now: `at its limit: 2 of 2 run`; empty if its turn comes. */
 export function groupHeldText({ limit }: Pick<GroupInfo, "limit">): string {
   return limit === undefined || limit.freeInMs === 0 ? "" : `at its limit: ${limitUse(limit)}`;
+}
+
+/** `3 groups held`: at their limit, so that nothing is taken from them. */
+export function heldGroupsText(count: number): string {
+  const counted = number(count) + (count >= MAX_HELD ? "+" : "");
+  return `${counted} ${count === 1 ? "group" : "groups"} held`;
 }

@@ -98,6 +98,9 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs show JID", ["show", queued]);
   await check(bench, "jobs pause", ["pause", "low", "--for", "1h"]);
   await check(bench, "jobs limit", ["limit", "low", "--running", "5", "--starts", "100/m"]);
+  await bench.store.admin.limitGroup("low", "acme", { running: 5, weight: 3, forMs: 3_600_000 });
+  await bench.store.admin.limitGroup("low", undefined, { running: 2 });
+  await check(bench, "jobs limit", ["limit", "low"]);
   await check(bench, "jobs queues", ["queues"]);
   await check(bench, "jobs list STATE", ["list", "queued", "-q", "low", "-n", "1"]);
   await check(bench, "jobs list STATE", ["list", "scheduled"]);
@@ -105,6 +108,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs top --once", ["top", "--once"]);
   await check(bench, "jobs resume", ["resume", "low"]);
   await jobs(["limit", "low", "--off"], { env: { JOBS_STORE: bench.url } });
+  for (const group of ["acme", undefined]) await bench.store.admin.limitGroup("low", group, {});
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs move", ["move", queued, "--to", "low"]);
   await check(bench, "jobs retry", ["retry", "--all", "dead", "--yes"]);

@@ -89,3 +89,29 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
     ],
   );
 });
+
+Deno.test("jobs limit shows the limits of groups after that of their queue, and --off removes only the named one", async () => {
+  await using bench = await Bench.open();
+  const command = async (...args: string[]) => (await jobs(["limit", ...args, "--store", bench.url])).stdout;
+  const each = 'Queue "exports", each group: 2 at once\n';
+  const acme = 'Queue "exports", group "acme": 10 at once, weight 3 (0 of 10 running)\n';
+  await command("exports", "--each-group", "--running", "2");
+  await command("exports", "--group", "acme", "--running", "10", "--weight", "3");
+  assertEquals(await command("exports"), `Queue "exports": not limited\n${each}${acme}`);
+  await command("exports", "--running", "5");
+  const listed = await command();
+  assertMatch(listed, /^queue +group +limit +now +queued\nexports +5 at once +0 of 5 running +0\n/);
+  assertMatch(listed, /\nexports +\(each\) +2 at once *\nexports +acme +10 at once, weight 3 +0 of 10 running +0\n$/);
+  assertEquals(await command("exports", "--off"), `Queue "exports": not limited\n${each}${acme}`);
+  assertEquals(
+    JSON.parse(await command("--json")).map((
+      { group, running, weight }: Record<string, unknown>,
+    ) => [group, running, weight]),
+    [[null, 2, undefined], ["acme", 10, 3]],
+  );
+  await command("exports", "--each-group", "--off");
+  assertEquals(await command("exports"), `Queue "exports": not limited\n${acme}`);
+  await command("exports", "--group", "acme", "--off");
+  assertEquals(await command("exports"), 'Queue "exports": not limited\n');
+  assertMatch(await command(), /^No limits; /);
+});

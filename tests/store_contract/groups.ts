@@ -293,6 +293,29 @@ export const groups: Cases = {
     assertEquals((await t.store.admin.groups("default", { group: "none" })).groups[0]!.size, 0);
   },
 
+  "stats count held groups, and separate limits are listed without the other groups": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    const queue = async () => {
+      const [{ heldGroups, hasGroupLimits } = {}] = (await t.store.admin.stats()).queues;
+      return [heldGroups, hasGroupLimits];
+    };
+    await t.store.jobs.enqueue([...groupOf("a", 1, 3), ...groupOf("b", 4, 5), grouped(6, "c")]);
+    assertEquals(await queue(), [undefined, undefined]);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.limitGroup("default", "idle", { weight: 3 });
+    await t.store.admin.limitGroup("default", "b", { running: 5, forMs: HOUR_MS });
+    assertEquals(await queue(), [undefined, true]);
+    const leases = await takeUpTo(t.store, owner);
+    assertEquals(shares(leases), { a: 1, b: 2, c: 1 });
+    assertEquals(await queue(), [1, true], "a is at its limit; c has no job that waits");
+    const own = async () => (await t.store.admin.groups("default", { isOwn: true })).groups.map(({ name }) => name);
+    assertEquals(await own(), ["b", "idle"]);
+    assertEquals((await t.store.admin.groups("default", { isOwn: true, limit: 1 })).next, "b");
+    await t.advance(HOUR_MS + 1);
+    assertEquals(await own(), ["idle"]);
+  },
+
   "a wait for work ends when a group gets a job, and when a full one has room again": async (open) => {
     await using t = await open();
     const other = await t.another();

@@ -1,16 +1,15 @@
 /** `jobs limit [QUEUE]`. @module */
 import { QUEUE_NAME } from "../../job/queue_name.ts";
-import type { QueueInfo } from "../../store/admin/admin.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
-import { limitText, limitUse } from "../../text/limits.ts";
+import { limitText } from "../../text/limits.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { queueNotFound } from "../terminal/confirm.ts";
 import { recordAudit } from "../shared/audit.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { printJson } from "../terminal/output.ts";
 import { limitGroups } from "./limit_groups.ts";
+import { limitsJson, printLimit, printLimits, readLimits } from "./limit_list.ts";
 import { withStore } from "../shared/store.ts";
-import { printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -22,13 +21,13 @@ Usage: jobs limit QUEUE [--running N|none] [--starts N/TIME|none]
 
 Limits a queue across all workers: at most --running of its jobs run at once,
 and at most --starts begin within any TIME. Options that aren't given keep their
-value. Without an option, prints the limit of the queue, or of all queues. A
-limit takes effect within a second, outlives restarts, and doesn't end running
-jobs. Sidekiq's workers on the same store ignore limits.
+value. Without an option, prints the limits of the queue and its groups, or of
+all queues. A limit takes effect within a second, outlives restarts, and doesn't
+end running jobs. Sidekiq's workers on the same store ignore limits.
 
       --running N        at most this many jobs at once; none: no limit
       --starts N/TIME    at most this many starts, for example 100/1m
-      --off              remove the limits
+      --off              remove the limit of the queue, of each group or of one
       --each-group       limit every group of the queue (jobs push --group)
       --group NAME       limit this group, instead of as each group
       --weight N         the group's share of the queue; others have 1
@@ -85,10 +84,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (queue !== undefined && !changes && !queues.some(({ name }) => name === queue)) {
       throw queueNotFound(queue, queues.map(({ name }) => name));
     }
-    const limited = queues.filter((info) => info.limit && (queue === undefined || info.name === queue));
-    if (flags.json) printJson(limited.map(({ name, limit }) => ({ queue: name, ...limit })));
-    else if (queue !== undefined) print(`Queue "${queue}": ${describe(limited[0])}`);
-    else printLimits(limited);
+    const listed = await readLimits(store.admin, queues.filter(({ name }) => queue === undefined || name === queue));
+    if (flags.json) printJson(limitsJson(listed));
+    else if (queue !== undefined) printLimit(queue, listed[0]);
+    else printLimits(listed);
     return 0;
   }, { make: changes ? "always" : "never" });
 }
@@ -115,18 +114,6 @@ export function partOf<Name extends string, Value>(
 ) {
   const value = given === undefined ? before : given;
   return (value === undefined || value === null ? {} : { [name]: value }) as { readonly [key in Name]?: Value };
-}
-
-function describe(info: QueueInfo | undefined): string {
-  return info?.limit ? `${limitText(info.limit)} (${limitUse(info.limit)})` : "not limited";
-}
-
-function printLimits(queues: readonly QueueInfo[]): void {
-  printTable(
-    ["queue", "limit", "now", "queued"],
-    queues.map(({ name, limit, size }) => [name, limitText(limit!), limitUse(limit!), size]),
-    "No limits; jobs limit QUEUE --running 5 sets one",
-  );
 }
 
 /** Returns what the parser of a limit expected: its message begins with the invalid text. */

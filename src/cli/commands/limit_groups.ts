@@ -10,6 +10,7 @@ import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { optionOf, partOf } from "./limit.ts";
+import { groupLine, separateLimit } from "./limit_list.ts";
 
 /** The flags that concern groups. */
 export interface GroupFlags extends ConfigFlags {
@@ -56,10 +57,7 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
     }
     const limit = await limitOf(store.admin, queue, group);
     if (flags.json) printJson({ queue, group: group ?? null, ...limit });
-    else {
-      const limited = group === undefined ? "each group" : `group "${group}"`;
-      print(`Queue "${queue}", ${limited}: ${groupLimitText(limit) || "not limited"}`);
-    }
+    else print(groupLine(queue, group, groupLimitText(limit)));
     return 0;
   }, { make: changes ? "always" : "never" });
 }
@@ -72,12 +70,5 @@ async function limitOf(
 ): Promise<GroupLimit> {
   if (group === undefined) return (await admin.groups(queue, { limit: 1 })).each ?? {};
   const [info] = (await admin.groups(queue, { group })).groups;
-  if (!info?.isOwn) return {};
-  const { running, starts } = info.limit ?? {};
-  return {
-    ...(running !== undefined && { running }),
-    ...(starts !== undefined && { starts }),
-    ...(info.weight !== 1 && { weight: info.weight }),
-    ...(info.endsInMs !== undefined && { forMs: info.endsInMs }),
-  };
+  return info === undefined ? {} : separateLimit(info);
 }

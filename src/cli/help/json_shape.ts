@@ -26,7 +26,7 @@ export function under(prefix: string, fields: Fields): Fields {
 }
 
 /** Returns the fields as absent together with the object that they belong to. */
-function optional(fields: Fields): Fields {
+export function optional(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([path, about]) => [path.replace(/\??$/, "?"), about]));
 }
 
@@ -50,4 +50,6 @@ export const QUEUE: Fields = {
   "pausedForMs?": ["number", "remaining time of the pause; absent if it has no end"],
   "limit?": ["object", "its limit; absent if it has none"],
   ...optional(under("limit", LIMIT)),
+  "heldGroups?": ["number", "its groups that are at their limit, counted up to 1000; absent without any"],
+  "hasGroupLimits?": ["boolean", "true if limits for its groups are stored; absent without any"],
 };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Fields, LIMIT, type Shape } from "./json_shape.ts";
+import { type Fields, LIMIT, optional, type Shape } from "./json_shape.ts";
 
 const edited = (past: string): Fields => ({
   [`${past}?`]: ["number", "how many jobs changed; absent with `--dry-run`"],
@@ -47,7 +47,13 @@ export const CHANGE_SHAPES: readonly Shape[] = [
   {
     command: "jobs limit",
     prints: "a list of objects",
-    fields: { "queue": ["text", "a queue with a limit"], ...LIMIT },
+    fields: {
+      "queue": ["text", "a queue with a limit"],
+      "group?": ["text", "the group that the limit belongs to, null for each group; absent for the limit of the queue"],
+      ...optional(LIMIT),
+      "weight?": ["number", "the share of the group; absent for 1"],
+      "forMs?": ["number", "time until the limit of the group ends; absent if it doesn't"],
+    },
   },
   {
     command: "jobs quiet|stop",

@@ -6,6 +6,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { heldGroupsText } from "../../text/groups.ts";
 import { limitUse } from "../../text/limits.ts";
 import type { Column } from "../terminal/table.ts";
 
@@ -17,13 +18,14 @@ export const QUEUE_COLUMNS: readonly Column[] = ["queue", "queued", "latency", {
 
 /** Returns a row for each queue: name, queued jobs, latency, and its pause and limit. */
 export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
-  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit }) => [
+  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit, heldGroups }) => [
     shownQueue(name),
     size,
     formatDuration(latencyMs),
     [
       ...(paused ? [pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`] : []),
       ...(limit ? [`limited: ${limitUse(limit)}`] : []),
+      ...(heldGroups === undefined ? [] : [heldGroupsText(heldGroups)]),
     ].join(", "),
   ]);
 }

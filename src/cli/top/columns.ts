@@ -9,6 +9,7 @@ import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { relative } from "../../text/times.ts";
 import { number } from "../../text/format.ts";
+import { heldGroupsText } from "../../text/groups.ts";
 import { workerState } from "../../text/workers.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { glance } from "./job_summary.ts";
@@ -112,11 +113,12 @@ const QUEUES: readonly Column<Of<"queue">>[] = [
   },
   {
     heading: "state",
-    width: 13,
+    width: 18,
     dropOrder: 0,
     cell: ({ queue, fetched }) => {
       if (!queue.paused && !fetched && queue.size > 0) return ["no worker", "bad"];
-      if (!queue.paused) return [queue.limit && queue.limit.freeInMs !== 0 ? "at its limit" : ""];
+      if (!queue.paused && queue.limit && queue.limit.freeInMs !== 0) return ["at its limit"];
+      if (!queue.paused) return [queue.heldGroups === undefined ? "" : heldGroupsText(queue.heldGroups)];
       return [queue.pausedForMs === undefined ? "paused" : `paused ${formatDuration(queue.pausedForMs)}`, "warn"];
     },
   },

@@ -66,7 +66,14 @@ export interface QueueInfo {
   readonly pausedForMs?: number;
   /** Its limit, and how much of it is used; absent without a limit. */
   readonly limit?: LimitInfo;
+  /** Groups with jobs that were at their limit at their last turn, counted up to {@linkcode MAX_HELD}; absent without any. */
+  readonly heldGroups?: number;
+  /** Whether limits for its groups are stored; absent without any. */
+  readonly hasGroupLimits?: boolean;
 }
+
+/** Held groups are counted up to this number. */
+export const MAX_HELD = 1_000;
 
 /** Totals, and the sizes of all places. */
 export interface Stats {

@@ -65,6 +65,8 @@ export interface GroupPage {
 export interface GroupRequest {
   /** Only this group. It is returned even if it has neither jobs nor a separate limit. */
   readonly group?: string;
+  /** Only groups with a separate limit. A page may have fewer than `limit` of them. Default false. */
+  readonly isOwn?: boolean;
   /** From the page before; absent for the first. */
   readonly cursor?: string;
   /** Maximum number of groups. Default 25. */

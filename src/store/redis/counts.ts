@@ -4,7 +4,7 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import type { QueueInfo, QueuePause, Stats } from "../admin/admin.ts";
+import { MAX_HELD, type QueueInfo, type QueuePause, type Stats } from "../admin/admin.ts";
 import { type DayCount, daysBetween } from "../admin/history.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
@@ -25,13 +25,15 @@ export async function readStats(context: Context): Promise<Stats> {
     if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
   }
   const queues = rows
-    .map(([name, size, oldest, paused, ...limit]): QueueInfo => ({
+    .map(([name, size, oldest, paused, held, isLimited, ...limit]): QueueInfo => ({
       name,
       size: Math.max(0, size),
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
       paused: paused !== 0,
       ...(paused > 0 && { pausedForMs: paused }),
       ...(limit.length > 0 && { limit: limitOf(limit as LimitRow) }),
+      ...(held > 0 && { heldGroups: Math.min(held, MAX_HELD) }),
+      ...(isLimited === 1 && { hasGroupLimits: true }),
     }))
     .sort((a, b) => a.name < b.name ? -1 : 1);
   return {
@@ -83,7 +85,15 @@ async function readRows({ client, offset }: Context): Promise<[counts: number[],
 }
 
 /** A row that the script returns for a queue. */
-type QueueRow = [name: string, size: number, oldest: string | null, paused: number, ...limit: [] | LimitRow];
+type QueueRow = [
+  name: string,
+  size: number,
+  oldest: string | null,
+  paused: number,
+  held: number,
+  isLimited: 0 | 1,
+  ...limit: [] | LimitRow,
+];
 
 /** The fields that the script returns for a limit. */
 type LimitRow = [limit: string, opensInMs: number, taken: number, started: number];

@@ -63,13 +63,12 @@ async function countLeases(client: ReconnectingClient, queue: string): Promise<v
 export async function readGroups(
   { client, offset }: Context,
   queue: string,
-  { group, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
+  { group, isOwn = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
 ): Promise<GroupPage> {
   const running = await countRunning(client, queue);
   const names = group !== undefined ? [group] : [
     ...new Set([
-      ...await queuedGroups(client, queue),
-      ...running.keys(),
+      ...(isOwn ? [] : [...await queuedGroups(client, queue), ...running.keys()]),
       ...(await client.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
     ]),
   ].filter((name) => name > cursor).sort();
@@ -78,7 +77,8 @@ export async function readGroups(
   const [[ungrouped, weight, , , ...parts], ...infos] = rows as [Row, ...Row[]];
   const each = limitIn(parts);
   return {
-    groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0)),
+    groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0))
+      .filter((info) => info.isOwn || !isOwn),
     ...(names.length > limit && { next: shown.at(-1)! }),
     ...((each || weight !== 1) && { each: { ...each, ...(weight !== 1 && { weight }) } }),
     ungrouped,

@@ -4,7 +4,7 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import type { QueueInfo, Stats } from "../admin/admin.ts";
+import { MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
@@ -43,7 +43,10 @@ function readQueues(context: Context): QueueInfo[] {
            SELECT (SELECT min(job) FROM queued WHERE queued.queue = ready.id) FROM (
              SELECT id FROM queue AS one WHERE one.parent = queue.id AND queue.grouped > 0 LIMIT ${MAX_GROUPS_READ}
            ) AS ready)
-       )) AS oldest
+       )) AS oldest,
+       (SELECT count(*) FROM (
+         SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 2 LIMIT ${MAX_HELD})) AS held,
+       EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id) AS limited
      FROM queue WHERE parent IS NULL ORDER BY name`,
   ).all();
   return rows.map((row) => {
@@ -58,6 +61,8 @@ function readQueues(context: Context): QueueInfo[] {
       paused: isPaused,
       ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
       ...(limited && { limit: limits.info(context, limited) }),
+      ...(Number(row.held) > 0 && { heldGroups: Number(row.held) }),
+      ...(row.limited === 1 && { hasGroupLimits: true }),
     };
   }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // the row for all queues isn't a queue
 }

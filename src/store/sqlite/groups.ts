@@ -158,18 +158,19 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
   if (row === undefined) return { groups: [], ungrouped: 0 };
   const id = Number(row.id);
-  const { group, cursor, limit = DEFAULT_LIMIT } = request;
+  const { group, isOwn = false, cursor, limit = DEFAULT_LIMIT } = request;
   const names = group !== undefined ? [group] : sql(
     `SELECT name FROM (
-       SELECT substr(name, ?2) AS name FROM queue WHERE parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
+       SELECT substr(name, ?2) AS name FROM queue
+         WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
        UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> '')
      WHERE name > ?3 ORDER BY name LIMIT ?4`,
-  ).all(id, queue.length + 2, cursor ?? "", limit + 1).map(({ name }) => String(name));
+  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isOwn ? 1 : 0).map(({ name }) => String(name));
   const each = limitOf(context, id, "");
-  const { isOwn: _, weight, ...parts } = each;
+  const { isOwn: _each, weight, ...parts } = each;
   const shown = names.slice(0, limit);
   return {
-    groups: shown.map((name) => infoOf(context, { id, name: queue }, name)),
+    groups: shown.map((name) => infoOf(context, { id, name: queue }, name)).filter((info) => info.isOwn || !isOwn),
     ...(names.length > limit && { next: shown.at(-1)! }),
     ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
       { each: { ...parts, ...(weight !== 1 && { weight }) } }),

@@ -1,7 +1,7 @@
 -- Included: the rows of queues. A row has: name, size (-1: its key has another type), oldest payload (false: the queue is
 -- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it), paused
--- (0 no, -1 until it is resumed, else the remaining ms); with a limit also: the limit, ms until a job may be taken (-1: when
--- one ends), running, started.
+-- (0 no, -1 until it is resumed, else the remaining ms), held groups, 1 if limits for its groups are stored or else 0; with a
+-- limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
 -- Reduces a large payload to its enqueue time, its last field unless another program wrote it. In a payload of more than 1 MiB
 -- only the ends are searched. A nested field may be taken for it there, but reading all of it each time would block Redis.
@@ -27,6 +27,7 @@ local function rowsOf(now, names)
     -- A key of another type, which another program uses, must not hide the other queues.
     local size = redis.pcall('LLEN', key)
     local isList = type(size) == 'number'
+    local held, isLimited = 0, 0
     local head = isList and headOf(key)
     if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
       size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
@@ -34,11 +35,15 @@ local function rowsOf(now, names)
       local next = not head and redis.call('ZRANGE', 'jobs:groups:ready:' .. name, 0, 0)[1]
       if next then head = headOf(key .. '|' .. next) end
     end
-    local row = { name, isList and size or -1, head, paused[i] }
+    if limits[i] and string.sub(limits[i], -2) == ' g' then
+      held = redis.call('ZCARD', 'jobs:groups:held:' .. name)
+      isLimited = redis.call('EXISTS', 'jobs:groups:limits:' .. name)
+    end
+    local row = { name, isList and size or -1, head, paused[i], held, isLimited }
     local limit = limitIn(limits[i])
     if limit then
       local fine, _, opens, running, started = pcall(roomIn, name, limit, now)
-      if fine then row[5], row[6], row[7], row[8] = limits[i], opens, running, started end
+      if fine then row[7], row[8], row[9], row[10] = limits[i], opens, running, started end
     end
     rows[i] = row
   end

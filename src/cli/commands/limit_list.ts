@@ -1,0 +1,98 @@
+/** Lists the limits of queues and of their groups, for `jobs limit`. @module */
+import type { AdminStore, QueueInfo } from "../../store/admin/admin.ts";
+import type { GroupInfo, GroupLimit } from "../../store/port/groups.ts";
+import { groupLimitText } from "../../text/groups.ts";
+import { limitText, limitUse } from "../../text/limits.ts";
+import { faint, print } from "../terminal/output.ts";
+import { printTable } from "../terminal/table.ts";
+
+/** Groups with a separate limit that are listed for each queue. */
+const MAX_GROUPS = 100;
+
+/** A queue and the limits of its groups. */
+export interface ListedLimits {
+  readonly queue: QueueInfo;
+  /** The limit of each group without a separate one. */
+  readonly each?: GroupLimit;
+  /** Groups with a separate limit, at most {@linkcode MAX_GROUPS}. */
+  readonly groups: readonly GroupInfo[];
+  /** Whether there are more of them. */
+  readonly hasMore: boolean;
+}
+
+/** Reads the limits of the groups of queues. Queues without any cost nothing. */
+export async function readLimits(
+  admin: Pick<AdminStore, "groups">,
+  queues: readonly QueueInfo[],
+): Promise<ListedLimits[]> {
+  const listed: ListedLimits[] = [];
+  for (const queue of queues) {
+    if (!queue.hasGroupLimits) listed.push({ queue, groups: [], hasMore: false });
+    else {
+      const { each, groups, next } = await admin.groups(queue.name, { isOwn: true, limit: MAX_GROUPS });
+      listed.push({ queue, ...(each && { each }), groups, hasMore: next !== undefined });
+    }
+  }
+  return listed;
+}
+
+/** Returns the limits as JSON. Rows of groups have a `group`, which is null for the limit of each group. */
+export function limitsJson(listed: readonly ListedLimits[]): unknown[] {
+  return listed.flatMap(({ queue: { name, limit }, each, groups }) => [
+    ...(limit ? [{ queue: name, ...limit }] : []),
+    ...(each ? [{ queue: name, group: null, ...each }] : []),
+    ...groups.map((info) => ({ queue: name, group: info.name, ...separateLimit(info), ...info.limit })),
+  ]);
+}
+
+/** Prints a table of all limits. */
+export function printLimits(listed: readonly ListedLimits[]): void {
+  printTable(
+    ["queue", "group", "limit", "now", "queued"],
+    listed.flatMap(({ queue: { name, limit, size }, each, groups }) => [
+      ...(limit ? [[name, "", limitText(limit), limitUse(limit), size]] : []),
+      ...(each ? [[name, "(each)", groupLimitText(each), "", ""]] : []),
+      ...groups.map((info) => [name, info.name, groupLimitText(separateLimit(info)), useOf(info), info.size]),
+    ]),
+    "No limits; jobs limit QUEUE --running 5 sets one",
+  );
+  for (const { queue, hasMore } of listed) if (hasMore) printMore(queue.name);
+}
+
+/** Prints the limit of one queue, and those of its groups. */
+export function printLimit(queue: string, limits: ListedLimits | undefined): void {
+  const limit = limits?.queue.limit;
+  print(`Queue "${queue}": ${limit ? `${limitText(limit)} (${limitUse(limit)})` : "not limited"}`);
+  if (limits === undefined) return;
+  if (limits.each) print(groupLine(queue, undefined, groupLimitText(limits.each)));
+  for (const info of limits.groups) {
+    const use = useOf(info);
+    print(groupLine(queue, info.name, groupLimitText(separateLimit(info)) + (use === "" ? "" : ` (${use})`)));
+  }
+  if (limits.hasMore) printMore(queue);
+}
+
+/** Returns `Queue "mail", group "acme": 2 at once`. @param group undefined: each group */
+export function groupLine(queue: string, group: string | undefined, limit: string): string {
+  return `Queue "${queue}", ${group === undefined ? "each group" : `group "${group}"`}: ${limit || "not limited"}`;
+}
+
+/** Returns the separate limit of a group; without any part if it has none. */
+export function separateLimit({ isOwn, limit, weight, endsInMs }: GroupInfo): GroupLimit {
+  if (!isOwn) return {};
+  const { running, starts } = limit ?? {};
+  return {
+    ...(running !== undefined && { running }),
+    ...(starts !== undefined && { starts }),
+    ...(weight !== 1 && { weight }),
+    ...(endsInMs !== undefined && { forMs: endsInMs }),
+  };
+}
+
+function useOf({ limit }: GroupInfo): string {
+  return limit ? limitUse(limit) : "";
+}
+
+function printMore(queue: string): void {
+  print(faint(`more: groups of "${queue}" (jobs list groups ${queue} --limit all)`));
+}
