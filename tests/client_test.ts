@@ -50,7 +50,7 @@ Deno.test("a unique job is stored once, whichever client pushes it", async () =>
   assertEquals(held?.refused?.startsWith(`duplicate of job "${jids[0]}"`), true);
 });
 
-Deno.test("a push with an id is stored once, whichever client repeats it, single or in bulk, with middleware or without", async () => {
+Deno.test("a push with an ID is stored once, whichever client repeats it, single or in bulk, with or without middleware", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   const plain = new Client({ store });
@@ -72,7 +72,7 @@ Deno.test("a push with an id is stored once, whichever client repeats it, single
   await assertRejects(() => plain.pushBulk({ class: "Mail", args: [[]], id: "x" }), InvalidPayload, "id is");
 });
 
-Deno.test("a job with a chosen jid is stored once, and jids that the client makes never count as repeated", async () => {
+Deno.test("a job with a given jid is stored once; jids that the client generates never count as repeated", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   for (const middleware of [[], [(_context: unknown, next: () => Promise<string | undefined>) => next()]]) {

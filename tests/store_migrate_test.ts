@@ -67,7 +67,7 @@ async function everything(store: Store): Promise<unknown[]> {
   }));
 }
 
-/** Some of everything. */
+/** Fills a store with a job in each place. */
 async function fill(store: Store): Promise<void> {
   const owner = await register(store);
   await inRetry(store, owner, jobs(10, 12), HOUR_MS);
@@ -113,7 +113,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
-  Deno.test(`migrate ${name}: pauses are copied, then end at the source; none is lost if it is killed at any step`, async () => {
+  Deno.test(`migrate ${name}: pauses are copied, then end at the source; a kill at any step loses none`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -136,7 +136,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
   });
 
   Deno.test(`migrate ${name}: killed at any step and run again, it loses and duplicates no job`, async () => {
-    // Dies right before, or right after, the n-th of its steps; then a new run does the rest.
+    // Dies right before or right after its n-th step; then a new run does the rest.
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -157,7 +157,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
   });
 
   Deno.test(`migrate ${name}: killed at any step and run again, it migrates byte-identical jobs once each`, async () => {
-    // Without a jid, so that nothing tells one from another; more than one batch of them.
+    // Without a jid, so that the jobs are identical; more than one batch of them.
     const alike = { payload: '{"class":"A","args":[]}' };
     for (let n = 0;; n++) {
       await using t = await openBoth();
@@ -178,7 +178,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
 Deno.test("migrate: workers of the target may run, and jobs that they finish don't return", async () => {
   await using t = await openBoth();
   await t.sqlite.jobs.enqueue(jobs(1, 3));
-  const dying = mortal(3); // after the first batch came in
+  const dying = mortal(3); // after the first batch was imported
   await assertRejects(() => migrateStore(t.sqlite, dying.wrap(t.redis)), Killed);
   const owner = await register(t.redis);
   const leases = await takeUpTo(t.redis, owner);
@@ -359,10 +359,10 @@ Deno.test("migrate: works between two databases of one server", async () => {
   assertEquals((await migrateStore(t.redis, other)).jobs, 3);
 });
 
-/** A process that was killed goes no further. */
+/** The error of a process that was killed. */
 class Killed extends Error {}
 
-/** Stores whose user dies at the n-th of its changes: even n right before it, odd n right after it. */
+/** Stores whose user dies at the n-th change: for an even n right before it, for an odd n right after it. */
 function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [

@@ -167,7 +167,7 @@ Deno.test("redis: opening fails with the reason if the server isn't a Redis", as
   const answers = { "Unknown RESP type": "<html>", "unexpected reply": "+OK\r\n+OK\r\n", "it closed": "" };
   for (const [why, answer] of Object.entries(answers)) {
     const server = createServer((socket) => {
-      // The store may close the connection before it has read the answer.
+      // The store may close the connection before it has read the response.
       socket.on("error", () => {});
       socket.once("data", () => answer ? socket.write(answer) : socket.end());
     });
@@ -276,7 +276,7 @@ Deno.test("redis: reconnects to the new master after a failover", async () => {
   await using one = await startRedis();
   await using two = await startRedis({ config: { replicaof: `127.0.0.1 ${one.port}` } });
   await until(async () => (await two.cli("ROLE")).includes("connected"));
-  // The address leads to another server later, as behind a load balancer.
+  // Later, the address leads to another server, as behind a load balancer.
   let target = one.port;
   await using proxy = await TcpProxy.start(() => target);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);

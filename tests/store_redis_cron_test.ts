@@ -1,4 +1,4 @@
-/** The crontab on a Redis whose answers are lost. */
+/** Cron entries on a Redis whose replies are lost. */
 import { assertEquals } from "@std/assert";
 import { Client } from "../src/client/client.ts";
 import { Crontab } from "../src/client/crontab.ts";
@@ -23,7 +23,7 @@ Deno.test("redis: an occurrence whose reply was lost is stored once, and the rep
   assertEquals(await store.cron.history("a", 10), ["{}", "{}"]);
 });
 
-Deno.test("redis: a cron entry that is run by hand enqueues one job if the reply is lost", async () => {
+Deno.test("redis: running a cron entry by hand enqueues one job if the reply is lost", async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
@@ -31,7 +31,7 @@ Deno.test("redis: a cron entry that is run by hand enqueues one job if the reply
   await crontab.add({ name: "a", rule: "0 0 1 1 *", class: "HardJob" });
   let writes = 0;
   const lossy = interceptStore(store, ({ verb, pass }) => {
-    // The reading before it must be answered.
+    // The read before it must get its reply.
     if (verb === "cron.write" && ++writes === 1) proxy.cutNextAnswer();
     return pass();
   });
@@ -48,7 +48,7 @@ Deno.test("redis: a cron entry is removed if the reply is lost", async () => {
   await using store = await openStore(`redis://127.0.0.1:${proxy.port}/0`);
   const write = { name: "a", definition: "d", awaited: false, records: [], state: "s", jobs: [] };
   const [version] = await store.cron.write([{ ...write, version: 0 }]);
-  // So that Redis has the script.
+  // Loads the script into Redis.
   assertEquals(await store.cron.remove("a", version! + 1), false);
   proxy.cutNextAnswer();
   assertEquals(await store.cron.remove("a", version!), true);

@@ -1,6 +1,5 @@
 /**
- * Edits on Redis: how much of a long queue a script walks through, what happens while jobs are taken, and when an answer
- * is lost.
+ * Edits on Redis: how much of a long queue a script walks through, edits while jobs are taken, and lost replies.
  *
  * @module
  */
@@ -35,7 +34,7 @@ async function fill(count: number): Promise<void> {
   await redis.cli("EVAL", script, "0", `${count}`);
 }
 
-/** The refs of positions `from` to `to` of the queue of {@linkcode fill}, as a list of it shows them. */
+/** The refs of positions `from` to `to` of the queue of {@linkcode fill}, as a list of the queue returns them. */
 function refsAt(from: number, to: number): string[] {
   const positions = Array.from({ length: to - from + 1 }, (_, i) => from + i);
   return positions.map((at) => refOf(`{"class":"A","args":[${at + 1}],"jid":"${jid(at + 1)}"}`, at));
@@ -45,7 +44,7 @@ function refOf(payload: string, position: number): string {
   return formatRef({ in: "queue", queue: "default", digest: digestOf(payload), position });
 }
 
-/** Every command that Redis runs meanwhile, those of scripts too, in order: its name and arguments. */
+/** Every command that Redis runs meanwhile, including those of scripts, in order: its name and arguments. */
 async function commandsDuring(run: () => Promise<unknown>): Promise<string[][]> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: redis.port });
   await connection.write(new TextEncoder().encode("MONITOR\r\n"));
@@ -169,7 +168,7 @@ Deno.test("redis edit: each job is edited or taken once while workers take and r
   assertEquals(missing.filter((one) => parseInt(one, 16) % 50 !== 0), []);
 });
 
-/** Runs a case again and again, with the connection cut after each further bit of the answers. */
+/** Repeats a case, with the connection cut one reply later each time. */
 async function withEachAnswerLost(run: (store: Store, cut: () => void) => Promise<void>): Promise<void> {
   await using proxy = await TcpProxy.start(redis.port);
   for (let bytes = 0; bytes < 500; bytes += 20) {

@@ -1,5 +1,5 @@
 /**
- * Large jobs on a Redis with its default settings, which close a subscribed connection when more than 32 MB wait for it.
+ * Large jobs on a Redis with default settings: it closes a subscribed connection with more than 32 MB of pending output.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const OWNER = "host:1:aaaaaaaaaaaa";
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-/** Two stores on an empty Redis, of which the first waits for due jobs, queues and results as a worker does. */
+/** Two stores on an empty Redis. The first one waits for due jobs, queues and results as a worker does. */
 interface Bench extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly store: Store;
@@ -40,7 +40,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   await until(async () => {
     const channels = await redis.cli("PUBSUB", "CHANNELS");
     return channels.includes("jobs:wake") && channels.includes("jobs:results");
-  }, "the store listens");
+  }, "the store is subscribed");
   return {
     redis,
     store,
@@ -55,7 +55,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   };
 }
 
-/** Fills a queue, or `schedule`, with `count` jobs of `bytes` bytes each, inside Redis. */
+/** Fills a queue, or `schedule`, with `count` jobs of `bytes` bytes each, by a script in Redis. */
 async function fill(count: number, bytes: number, dueAt?: number): Promise<void> {
   const script = `
     local filler = string.rep('x', ARGV[2])

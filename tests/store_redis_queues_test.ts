@@ -1,5 +1,5 @@
 /**
- * Queues on Redis that are thousands, or that another program has written.
+ * Thousands of queues on Redis, and queues that another program has written.
  *
  * @module
  */
@@ -39,7 +39,7 @@ Deno.test("redis: a worker takes from thousands of queues, some of them paused o
   assertEquals(await store.jobs.hasQueuedJobs(MANY), true);
 });
 
-Deno.test("redis: a worker that waits for thousands of queues opens a connection for 32 of them, and wakes for each", async () => {
+Deno.test("redis: waiting for thousands of queues opens a connection for 32 of them, and wakes for each", async () => {
   await using store = await openEmpty();
   for (const queue of ["q0", "q8999"]) {
     await woken((signal) => store.jobs.waitForWork(MANY, signal), async () => {
@@ -48,7 +48,7 @@ Deno.test("redis: a worker that waits for thousands of queues opens a connection
     });
     assertEquals(numbers(await takeUpTo(store, OWNER, 100, MANY)), [1]);
   }
-  // In another order, the same queues are watched: connections that are not used stay open for a while.
+  // The same queues in another order share these connections: idle ones stay open for a while.
   await woken((signal) => store.jobs.waitForWork(MANY.toReversed(), signal), async () => {
     await store.admin.stats();
     await store.jobs.enqueue([job(2, { queue: "q4500" })]);
@@ -80,7 +80,7 @@ Deno.test("redis: the age of a queue's oldest job is read without its payload, a
   const filler = "x".repeat(100_000);
   const payload = (n: number) => `{"class":"HardJob","args":[${n},"${filler}"],"jid":"${jid(n)}"}`;
   await store.jobs.enqueue([job(1, { payload: payload(1) })]);
-  // Another program writes the time elsewhere.
+  // Another program puts the time elsewhere in the payload.
   const hourAgo = `${(systemClock.now() - 3_600_000) / 1_000}`;
   const theirs = `{"class":"HardJob","enqueued_at":${hourAgo},"args":["${filler}",{"x":{"enqueued_at":1.5}}]}`;
   await redis.cli("EVAL", "redis.call('LPUSH', 'queue:theirs', ARGV[1])", "0", theirs);
@@ -150,7 +150,7 @@ Deno.test("redis: a queue without groups costs no command for groups", async () 
   await once();
   await redis.cli("CONFIG", "RESETSTAT");
   await once();
-  // None of them is about groups: that a queue has some stands in the limits that a take reads anyway.
+  // None of them concerns groups: the limits, which a take reads anyway, show whether a queue has groups.
   assertEquals((await calls()).filter((call) => /^(exists|h|l|r|s|z)/.test(call)), [
     ...["exists 2", "hdel 1", "hmget 1", "hset 1", "llen 1", "lpush 1", "rpop 2"],
     ...["sadd 1", "set 1", "smismember 1", "zadd 1", "zmscore 1"],

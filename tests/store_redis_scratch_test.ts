@@ -1,4 +1,4 @@
-/** The empty database that a bench uses: its clearing at the end, and after a bench that was killed. */
+/** The empty database of a bench: its removal at the end, and after a bench that was killed. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../src/client/client.ts";
 import { Registry } from "../src/handlers/registry.ts";
@@ -61,7 +61,7 @@ Deno.test("keys that other programs write there meanwhile stay, and a warning na
   assertStringIncludes(warnings[0]!, '1 key there meanwhile ("invoices:42"), left unchanged');
 });
 
-Deno.test("a store that another program begins there meanwhile keeps its jobs", async () => {
+Deno.test("a store that another program creates there meanwhile keeps its jobs", async () => {
   await using redis = await startRedis();
   const [warnings, options] = collecting();
   {
@@ -83,7 +83,7 @@ Deno.test("a later bench clears the database of a killed one after its claim has
   const [, options] = collecting({ clock });
   const first = await openScratch(redis.url, options);
   await work(first.url);
-  // As after a kill: the claim isn't renewed.
+  // As after a kill: nothing renews the claim.
   const [, second] = collecting();
   const taken = async () => {
     await using scratch = await openScratch(redis.url, second);
@@ -97,7 +97,7 @@ Deno.test("a later bench clears the database of a killed one after its claim has
   await first[Symbol.asyncDispose]();
 });
 
-Deno.test("a bench renews its claim, and keeps its database for any time", async () => {
+Deno.test("a bench renews its claim, and keeps its database as long as it runs", async () => {
   await using redis = await startRedis();
   const clock = new FakeClock();
   const [warnings, options] = collecting({ clock });
@@ -130,7 +130,7 @@ Deno.test("a bench that has lost its claim leaves the database unchanged, and wa
 
 Deno.test("a database with keys of other programs is never claimed, even if a killed bench left keys there", async () => {
   await using redis = await startRedis({ config: { databases: "2" } });
-  await redis.cli("-n", "1", "MSET", "jobs:scratch", `1 somebody ${QUEUE}`, "jobs:classes", "x", "invoices:42", "due");
+  await redis.cli("-n", "1", "MSET", "jobs:scratch", `1 another ${QUEUE}`, "jobs:classes", "x", "invoices:42", "due");
   const [, options] = collecting();
   await assertRejects(() => openScratch(redis.url, options), StoreError, "none of 0 to 15 is empty");
   assertEquals(await keysIn(redis, "1"), ["invoices:42"]);

@@ -1,5 +1,5 @@
 /**
- * Scripts on Redis do a bounded part of what may be large: the rest follows with the next ones.
+ * Scripts on Redis process a bounded part of large data. The next calls process the rest.
  *
  * @module
  */
@@ -23,7 +23,7 @@ async function fill(count: number, line: string): Promise<void> {
   await redis.cli("EVAL", `for n = 1, ${count} do ${line} end`, "0");
 }
 
-/** How often scripts ran since the counts were reset, without those of redis-cli. */
+/** The number of script calls since the counts were reset, without those of redis-cli. */
 async function scriptRuns(): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1] ?? 0);
 }
@@ -42,7 +42,7 @@ Deno.test("redis: stats reads all queues, 500 per script", async () => {
   assertEquals(queues.find(({ name }) => name === "limited")!.limit!.running, 3);
 });
 
-Deno.test("redis: stats returns the latency of a queue with a large oldest job without its payload", async () => {
+Deno.test("redis: stats returns the latency of a queue without reading the large payload of its oldest job", async () => {
   await using store = await openEmpty();
   const enqueuedAt = (Date.now() - HOUR_MS) / 1_000;
   const payload = `{"class":"A","args":["${"x".repeat(100_000)}"],"enqueued_at":${enqueuedAt}}`;
@@ -87,7 +87,7 @@ Deno.test("redis: a settled job leaves the index of its limited queue", async ()
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "1");
 });
 
-Deno.test("redis: leases of a large limit that no longer exist make room over time", async () => {
+Deno.test("redis: leases that no longer exist under a large limit make room over time", async () => {
   await using store = await openEmpty();
   const owner = await register(store);
   await store.admin.limit("default", { running: 2_000 });

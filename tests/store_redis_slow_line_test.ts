@@ -1,5 +1,5 @@
 /**
- * A slow line to Redis isn't a silent one: a large command or reply arrives, however long that takes.
+ * A slow line to Redis isn't a dead one: a large command or reply arrives, however long that takes.
  *
  * @module
  */
@@ -15,7 +15,7 @@ type Connect = (options: Pick<ConnectOptions, "replyTimeoutMs" | "minBytesPerMs"
   [Connection, Socket]
 >;
 
-/** The largest part of a command that the sending and the receiving system hold together, with room to spare. */
+/** The largest part of a command that the buffers of both systems hold together, with a margin. */
 const SYSTEM_BUFFER_BYTES = 16_000_000;
 
 /** Starts a server that replies to the greeting, and returns the accepted sockets. */
@@ -64,7 +64,7 @@ Deno.test("redis: the reply timeout grows with the size of the command", async (
   socket.write("+OK\r\n");
   assertEquals(await answer, "OK");
 
-  await clock.advance(50); // the end of the round that the answer came in
+  await clock.advance(50); // the end of the interval in which the reply arrived
   const lost = assertRejects(() => connection.send(["PING"]), ConnectionLost, "no reply for 50 ms");
   await clock.advance(50);
   await lost;
@@ -82,7 +82,7 @@ Deno.test("redis: the extra time for a large command ends at that of 5 MB", asyn
   await until(async () => {
     await clock.advance(50);
     return lost !== undefined;
-  }, "the connection is given up");
+  }, "the connection is closed");
   await sent;
   assert(lost instanceof ConnectionLost);
   const [, silentMs] = /^no reply for (\d+) ms$/.exec(lost.message)!;
@@ -103,7 +103,7 @@ Deno.test("redis: a server that receives slowly doesn't run into the reply timeo
   });
   const answer = connection.send(["SET", "large", "x".repeat(size)]);
   while (pauseAt + 2 * SYSTEM_BUFFER_BYTES < size) {
-    // More than the systems hold: some of it was sent since the last timeout.
+    // More than the buffers hold: some of it was sent since the last timeout.
     pauseAt += SYSTEM_BUFFER_BYTES;
     socket.resume();
     await until(() => received >= pauseAt);

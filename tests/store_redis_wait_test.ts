@@ -21,7 +21,7 @@ const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 async function openEmpty(): Promise<Store> {
-  await until(async () => (await connections()).length === 0, "the connections of the test before are closed");
+  await until(async () => (await connections()).length === 0, "the previous test's connections are closed");
   await redis.cli("FLUSHALL");
   await redis.cli("CONFIG", "RESETSTAT");
   return await openStore(redis.url);
@@ -158,7 +158,7 @@ Deno.test("redis: waitForWork doesn't miss a resume that is announced while it r
   await store.jobs.enqueue([job(1)]);
   await store.admin.pause("default");
   const client = newClient("commands");
-  /** A channel whose waits never end by their time. */
+  /** A channel whose waits never time out. */
   const channel = new class extends WakeChannel {
     override wait(topic: Topic, signal: AbortSignal, _ms: number, since?: number): Promise<void> {
       return super.wait(topic, signal, 3_600_000, since);
@@ -166,7 +166,7 @@ Deno.test("redis: waitForWork doesn't miss a resume that is announced while it r
   }(client);
   const patience = new AbortController();
   const listening = channel.wait("queues", patience.signal, 0);
-  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
+  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "the store is subscribed");
   await using watched = openWatch(60, channel, async (reply) => {
     const before = channel.count("queues");
     await store.admin.pause("default", 0);
@@ -297,7 +297,7 @@ Deno.test("redis: ended jobs of a limited queue wake only the waiters for that q
   const begun = performance.now();
   const before = await calls("zrange") + await calls("get");
   const waits = [store.jobs.waitForDue(patience.signal), store.cron.wait(patience.signal)];
-  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "it listens");
+  await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "the store is subscribed");
   for (const { token } of leases) await other.jobs.settle(owner, [{ kind: "ack", token }]);
   const looks = await calls("zrange") + await calls("get") - before;
   assert(looks <= 5 + 3 * (performance.now() - begun) / 1_000, `${looks}`);

@@ -1,5 +1,5 @@
 /**
- * The contents of Redis, byte for byte: Sidekiq's keys and formats, and the traps of sharing them with Ruby.
+ * The contents of Redis, byte for byte: Sidekiq's keys and formats, and the pitfalls of sharing them with Ruby.
  *
  * @module
  */
@@ -21,7 +21,7 @@ async function openEmpty(options: StoreOptions = {}): Promise<Store> {
   return await openStore(redis.url, options);
 }
 
-/** The lines that a command prints. */
+/** The lines of a command's output. */
 async function lines(...command: string[]): Promise<string[]> {
   return (await redis.cli(...command)).split("\n");
 }
@@ -35,7 +35,7 @@ Deno.test("redis wire: a push goes to the left, and its queue is listed", async 
 });
 
 Deno.test("redis wire: times have a fraction, which every version of Sidekiq reads as seconds", async () => {
-  // A whole second: where a fraction is lost most easily.
+  // A whole second: the fraction is lost most easily there.
   const clock = wholeSecond();
   await using store = await openEmpty({ clock });
   await store.jobs.enqueue([job(1)]);
@@ -52,7 +52,7 @@ Deno.test("redis wire: times in Sidekiq 8's format are whole milliseconds", asyn
   await redis.cli("ZADD", "schedule", "XX", "1700000000.0", job(2).payload);
   await store.jobs.promote(10);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{13}}$/);
-  // Scores stay seconds, in every version.
+  // Scores are seconds in every version.
   await store.jobs.enqueue([job(3, { at: 4_000_000_000_125 })]);
   assertEquals(await lines("ZRANGE", "schedule", "0", "-1", "WITHSCORES"), [job(3).payload, "4000000000.125"]);
 });
@@ -181,7 +181,7 @@ Deno.test("redis wire: only outcomes of rescued leases are lost", async () => {
   await register(store, OWNER);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
   const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
-  // The youngest goes first.
+  // The youngest lease is settled first.
   await redis.cli("ZADD", "jobs:owners", "1", OWNER);
   await register(store, RESCUER);
   await redis.cli("HSET", `jobs:owner:${RESCUER}`, "since", "1");
@@ -362,7 +362,7 @@ function wholeSecond() {
 }
 
 Deno.test("redis wire: a foreign key with the name of a Sidekiq 7 histogram keeps its value and its TTL", async () => {
-  // The beginning of a minute, which it will not leave.
+  // The beginning of a minute, so that the minute doesn't change during the test.
   const at = Date.UTC(2026, 2, 21, 23, 3, 1);
   const shift = at - Date.now();
   await using store = await openEmpty({ clock: { ...systemClock, now: () => Date.now() + shift } });
@@ -414,7 +414,7 @@ Deno.test("redis wire: an unreadable queue doesn't lose the jobs taken from anot
     await woken((signal) => store.jobs.waitForWork(queues, signal), () => Promise.resolve());
     const leases = await takeUpTo(store, owner, 10, queues);
     assertEquals(leases.map(({ queue }) => queue), ["default", "last"], key);
-    // When there is nothing else, it is told.
+    // Without jobs in another queue, the take fails.
     await assertRejects(() => takeUpTo(store, owner, 10, queues), StoreError, "a value of another type");
     assertEquals(await redis.cli("HLEN", `jobs:leases:${owner}`), "2");
   }

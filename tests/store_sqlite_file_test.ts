@@ -112,7 +112,7 @@ Deno.test("sqlite: waits for a lock of another program without blocking the even
   other.exec("BEGIN IMMEDIATE");
   let waits = true;
   const push = store.jobs.enqueue([job(1)]).finally(() => waits = false);
-  // The loop turns all the while, and it has tried more than once: the lock is let go of from here.
+  // The lock is released from this event loop, after more than one attempt: so the attempts don't block it.
   for (let turns = 0; turns < 100; turns++) await systemClock.turn();
   assertEquals(waits, true);
   other.exec("ROLLBACK");
@@ -170,7 +170,7 @@ Deno.test("sqlite: metrics are deleted after their retention", async () => {
   assertEquals(rows(), 2);
   clock.advance(9 * HOUR_MS);
   await store.metrics.record([one]);
-  assertEquals(rows(), 3, "the first minute is gone, its ten minutes are not");
+  assertEquals(rows(), 3, "the first minute is deleted, its ten minutes aren't");
   clock.advance(73 * HOUR_MS);
   await store.metrics.record([one]);
   assertEquals(rows(), 2);

@@ -9,7 +9,7 @@ import { Child } from "./support/child.ts";
 import { checkPlaces } from "./support/stores.ts";
 import { MissingTool, requireRoot } from "./support/tools.ts";
 
-/** A place where a file can't exceed some megabytes. */
+/** A place where a file can't exceed a few megabytes. */
 interface Narrow extends AsyncDisposable {
   readonly dir: string;
   /** The command that starts a child. */
@@ -25,7 +25,7 @@ Deno.test("sqlite: pushes to a file at its size limit fail, and succeed again wi
   await fillUp(narrow);
 });
 
-// Elsewhere, the file at its size limit tests the same except for the error's code.
+// On other systems, the file at its size limit tests the same except for the error's code.
 Deno.test("sqlite: pushes to a full disk fail, and succeed again with space", async () => {
   requireRoot();
   if (!await mayMount()) throw new MissingTool("permission to mount required");
@@ -38,7 +38,7 @@ async function fillUp({ dir, before, code, widen }: Narrow): Promise<void> {
   await using child = new Child("sqlite_child.ts", ["fill", `sqlite:${file}`, "1"], before);
   assertEquals(await child.line(), code);
   await child.tell("again");
-  assertMatch((await child.line())!, new RegExp(`^${code} (\\d+) \\1$`), "None is stored half, none is lost");
+  assertMatch((await child.line())!, new RegExp(`^${code} (\\d+) \\1$`), "no push is stored in part, none is lost");
   await widen(child.pid);
   await child.tell("again");
   assertMatch((await child.line())!, /^stored (\d+) \1$/);

@@ -19,7 +19,7 @@ Deno.test("sqlite: after kills at any moment, every acknowledged push exists, ea
   for (let round = 1; round <= 4; round++) {
     await using pusher = new Child("sqlite_child.ts", ["push", store.url, `${2 * round}`]);
     await using worker = new Child("sqlite_child.ts", ["work", store.url, `${2 * round + 1}`]);
-    // A different number of steps each time, so that each kill comes at a different moment of a step.
+    // A different number of steps each time, so that each kill interrupts another moment of a step.
     for (let steps = 0; steps < 10 + 3 * round; steps++) {
       note((await pusher.line())!);
       assert(await worker.line() !== undefined);

@@ -6,7 +6,7 @@ import { temporaryFolder } from "./support/process.ts";
 import { ShiftedClock } from "./support/stores.ts";
 import { job } from "./store_contract/jobs.ts";
 
-Deno.test("expired keys are deleted by later pushes, so that no more are kept than are valid and few more", async () => {
+Deno.test("later pushes delete expired keys, so that few more are kept than are valid", async () => {
   await using folder = await temporaryFolder();
   const path = `${folder.path}/jobs.db`;
   const clock = new ShiftedClock();

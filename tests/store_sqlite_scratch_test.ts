@@ -1,4 +1,4 @@
-/** The folder that a bench uses: where it is created, and its removal after a bench that was killed. */
+/** The folder of a bench: where it is created, and its removal after a bench that was killed. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../src/store/port/errors.ts";
 import { openStore } from "../src/store/open.ts";
@@ -19,7 +19,7 @@ async function age(path: string): Promise<void> {
   await Deno.utime(path, time, time);
 }
 
-Deno.test("bench creates the folder of the default store, but not of a store that it was given", async () => {
+Deno.test("bench creates the folder of the default store, but not of another store", async () => {
   await using folder = await temporaryFolder();
   const here = { cwd: folder.path, env: { XDG_STATE_HOME: folder.path, JOBS_STORE: "" } };
   const mistyped = await jobs(["bench", "--jobs", "1", "--store", `sqlite:${folder.path}/no/such.db`], here);
@@ -48,7 +48,7 @@ Deno.test("a later bench removes the folder of a killed one, and nothing else", 
   const left = `${folder.path}/${(await contents(folder.path))[0]}`;
   await until(async () => (await contents(left)).includes("jobs.db-wal"));
   await age(left);
-  // It is running, however old its folder is.
+  // The bench is running, however old its folder is.
   await using other = await openScratch(store, options);
   assertEquals((await contents(folder.path)).length, 2);
   child.kill("SIGKILL");
@@ -67,7 +67,7 @@ Deno.test("a later bench removes the folder of a killed one, and nothing else", 
   assertEquals(rest, ["jobs-bench-young", "other", other.url.split("/").at(-2)!].sort());
 });
 
-Deno.test("a place that can't be used for measuring is one clear error", async () => {
+Deno.test("a place where a bench can't measure is one clear error", async () => {
   await using folder = await temporaryFolder();
   await Deno.writeTextFile(`${folder.path}/file`, "");
   const url = `sqlite:${folder.path}/file/jobs.db`;

@@ -1,5 +1,5 @@
 /**
- * Several processes and connections on one SQLite file: opening it together, and which waits end.
+ * Several processes and connections on one SQLite file: opening it together, and the waits that end.
  *
  * @module
  */
@@ -38,7 +38,7 @@ Deno.test("sqlite: a rescue that waited for the lock decides under the lock", as
   other.exec("BEGIN IMMEDIATE");
   const rescuing = rescueFor(store);
   for (let turns = 0; turns < 10; turns++) await clock.turn();
-  // As long as no worker can beat.
+  // Longer than the heartbeat timeout of every worker.
   clock.advance(LAPSE_MS);
   other.exec("ROLLBACK");
   assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });

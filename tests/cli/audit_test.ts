@@ -20,7 +20,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     };
     await run("retry", one);
     await run("kill", "--all", "queued", "-q", "default", "--yes");
-    await run("cancel", one, "nobody");
+    await run("cancel", one, "unknown");
     await run("cancel", "--all", "running", "--yes");
     await run("pause", "mail");
     await run("resume");
@@ -35,7 +35,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["retry", one, 1, undefined],
       ["kill", 'all queued jobs in queue "default"', 2, "begun"],
       ["kill", 'all queued jobs in queue "default"', 2, undefined],
-      ["cancel", `${one} nobody`, 0, undefined],
+      ["cancel", `${one} unknown`, 0, undefined],
       ["cancel", "all running jobs", 0, "begun"],
       ["cancel", "all running jobs", 0, undefined],
       ["pause", "queue:mail", undefined, undefined],
@@ -47,7 +47,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["clear", "queue default", 0, undefined],
     ]);
     assert(acts.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
-    // Two days, so that it does not matter when the day changes.
+    // Two days, because the day may change meanwhile.
     const { history } = JSON.parse((await jobs(["stats", "--store", url, "--history", "2", "--json"])).stdout);
     assertEquals(history.map(({ processed }: { processed: number }) => processed), [0, 0]);
   });

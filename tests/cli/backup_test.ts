@@ -49,7 +49,7 @@ Deno.test("backs up a store under a running worker, and restores every job of it
   assertEquals((await Deno.stat(kept)).isFile, true);
 });
 
-Deno.test("restores where there is no store yet", async () => {
+Deno.test("restores to a place without a store", async () => {
   await using bench = await Bench.open();
   await bench.push("A", [1]);
   assertMatch((await on(bench, "backup", "copy.db")).stdout, /^Backed up 1 job to copy\.db \(\d+ KB\)\n$/);

@@ -1,4 +1,4 @@
-/** What keeps a job from running: push and doctor report the same. */
+/** The reasons why a job doesn't run: push and doctor report the same. */
 import { assertEquals } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";

@@ -5,7 +5,7 @@ import { jobsCommand, runHere } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
 import { requireTool } from "../support/tools.ts";
 
-/** For each shell: completes the words of ARGV after the script, and prints what it offers, one a line. */
+/** For each shell: a script that completes the words in ARGV and prints the completions, one per line. */
 const COMPLETE = {
   bash: `. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _jobs; printf '%s\\n' "\${COMPREPLY[@]}"`,
   zsh: `compdef() {}; _files() {}; compadd() { shift; print -l -- $@ }; _describe() { print -l -- \${(P)2%%:*} }
@@ -30,7 +30,7 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     const env = { JOBS_STORE: bench.url, PATH: `${bench.folder}:${Deno.env.get("PATH")}`, HOME: bench.folder };
     const complete = async (...words: string[]) => {
       const offered = await runHere(shell, ["-c", script, file, "jobs", ...words], env);
-      const last = words.at(-1)!; // zsh itself picks what fits
+      const last = words.at(-1)!; // zsh filters the completions itself
       return offered.split("\n").filter((word) => word.startsWith(last)).sort();
     };
     assertEquals(await complete("pu"), ["push"]);
@@ -57,7 +57,7 @@ Deno.test("rejects an unknown shell in one line", async () => {
   }
 });
 
-/** Runs the function of `jobs shell-init` in a shell with a background job. */
+/** Runs the function of `jobs shell-init` in a shell that has a background job. */
 const RUN: Readonly<Record<string, { readonly load: string; readonly job: string }>> = {
   bash: { load: 'eval "$("$0" shell-init bash)"', job: "set -m; sleep 300 &" },
   zsh: { load: 'eval "$("$0" shell-init zsh)"', job: "setopt monitor 2>/dev/null; sleep 300 &" },
@@ -87,7 +87,7 @@ for (const [shell, { load, job }] of Object.entries(RUN)) {
     assertMatch(await run("jobs stats"), /^scheduled +1$/m);
     assertMatch(await run("jobs --json stats"), /"scheduled": 1/);
     assertMatch(await run("jobs --version"), /^jobs \d/m);
-    // dash lists no commands when it isn't interactive.
+    // dash lists no commands unless it is interactive.
     const listed = shell === "sh" ? /Running/ : /sleep/;
     assertMatch(await run("jobs"), listed);
     assertMatch(await run("jobs -l"), listed);

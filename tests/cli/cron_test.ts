@@ -3,14 +3,14 @@ import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
-/** Runs `jobs cron …` in a workbench's folder, and returns what it printed. */
+/** Runs `jobs cron …` in the bench's folder; returns its output. */
 async function cron(bench: Bench, args: string[], wanted = 0): Promise<string> {
   const { code, stdout, stderr } = await jobs(["cron", ...args, "--store", bench.url], { cwd: bench.folder });
   assertEquals(code, wanted, stderr);
   return wanted === 0 ? stdout : stderr;
 }
 
-/** The job that waits, parsed. */
+/** The payload of the queued job. */
 async function onlyJob(bench: Bench): Promise<Record<string, unknown>> {
   const { entries } = await bench.store.admin.page({ in: "queue", queue: "low" });
   assertEquals(entries.length, 1);
@@ -54,14 +54,14 @@ Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () =>
 Deno.test("finds every problem with cron check, also with the classes of handlers", async () => {
   await using bench = await Bench.open();
   const write = (cron: unknown) => Deno.writeTextFile(`${bench.folder}/jobs.json`, JSON.stringify({ cron }));
-  await write([{ name: "a", rule: "0 25 * * *", class: "Tick" }, { name: "b", every: "1s", class: "Nobody" }]);
+  await write([{ name: "a", rule: "0 25 * * *", class: "Tick" }, { name: "b", every: "1s", class: "Unknown" }]);
   const handlers = new URL("../support/cron_handlers.js", import.meta.url).pathname;
   const wrong = await cron(bench, ["check", handlers], 1);
   assert(
     wrong.includes('Cron entry "a": Invalid cron expression "0 25 * * *", column 3: hour "25" is out of range'),
     wrong,
   );
-  assert(wrong.includes('Cron entry "b": no handler for class "Nobody"'), wrong);
+  assert(wrong.includes('Cron entry "b": no handler for class "Unknown"'), wrong);
   assertEquals(
     JSON.parse((await jobs(["doctor", handlers, "--json"], { cwd: bench.folder })).stdout).findings
       .filter(({ check }: { check: string }) => check === "cron").length,

@@ -26,7 +26,7 @@ async function bury(bench: Bench, name: string, message: string, count: number, 
 }
 
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
-  Deno.test(`acts on the jobs that match, and on no other (${name})`, async () => {
+  Deno.test(`acts on the matching jobs, and on no others (${name})`, async () => {
     await using redis = await openRedis?.();
     benchOn(redis ? () => redis.url : sqlite);
     await using bench = await Bench.open();
@@ -76,7 +76,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals(acts.some(({ target }) => target === 'all dead jobs in queue "low"'), true);
   });
 
-  Deno.test(`lists matching jobs page by page, none twice and none left out (${name})`, async () => {
+  Deno.test(`pages through the matching jobs without repeating or skipping one (${name})`, async () => {
     await using redis = await openRedis?.();
     benchOn(redis ? () => redis.url : sqlite);
     await using bench = await Bench.open();
@@ -125,7 +125,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
   });
 }
 
-Deno.test("rejects filters that would be ignored", async () => {
+Deno.test("rejects filters that would have no effect", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const jid = await bench.push("A", []);

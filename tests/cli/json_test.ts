@@ -1,14 +1,14 @@
-/** What the commands print with `--json` has the fields of the table that docs/reference/json.md is made from, and no others. */
+/** The output of `--json` has the fields that docs/reference/json.md lists, and no others. */
 import { assert, assertEquals } from "@std/assert";
 import { SHAPES } from "../../src/cli/help/json_shapes.ts";
 import { Client } from "../../src/client/client.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
-/** What was printed, by the command of the table. */
+/** Outputs, by the command of the table. */
 const seen = new Set<string>();
 
-/** Runs a command, and checks what it prints against the table. */
+/** Runs a command, and checks its output against the table. */
 async function check(bench: Bench, command: string, args: readonly string[], code = 0): Promise<unknown> {
   const shape = SHAPES.find((shape) => shape.command === command);
   assert(shape !== undefined, `"${command}" is not in the table`);

@@ -111,7 +111,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
       (await on(bench, ["find", "müller", "-n", "1", "--json"])).stdout,
     );
     assertEquals([entries.length, ended.length, more], [1, 1, true]);
-    assertEquals((await on(bench, ["find", "nobody"])).code, 1);
+    assertEquals((await on(bench, ["find", "unknown"])).code, 1);
   });
 }
 
@@ -236,7 +236,7 @@ Deno.test("cancel --all finds a job that moves meanwhile", async () => {
   assertEquals(await sizes(bench.store), { default: 0, other: 0 });
 });
 
-Deno.test("looks for several jids at once, with any characters", async () => {
+Deno.test("finds several jids at once, whatever characters they contain", async () => {
   await using redis = await startRedis();
   benchOn(() => redis.url);
   await using bench = await Bench.open();
@@ -263,7 +263,7 @@ Deno.test("looks for several jids at once, with any characters", async () => {
   assertEquals(await scans(["delete", "a", "b", "c", "d"]), ["deleted 4", 0, "1"]);
 });
 
-Deno.test("records the progress in the audit log if the store fails on the way", async () => {
+Deno.test("records the progress in the audit log if the store fails during the command", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
@@ -304,7 +304,7 @@ Deno.test("Ctrl-C in a bulk push: printed jids are stored, and the message names
   }).spawn();
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(Array.from({ length: 1_500 }, (_, i) => `[${i}]\n`).join("")));
-  // The first batch is stored. The others wait for lines that never come.
+  // The first batch is stored. The other lines wait for lines that never come.
   await bench.until(async () => (await bench.store.admin.stats()).enqueued >= 1_000);
   child.kill("SIGINT");
   const [{ code }, stdout, stderr] = await Promise.all([
@@ -377,7 +377,7 @@ Deno.test("tables fit the terminal, and have colors only there", async () => {
   assert(!stdout.includes("\x1b"));
 });
 
-Deno.test("bench leaves the store and other files unchanged, also when it is stopped (SQLite, Redis)", async () => {
+Deno.test("bench leaves the store and other files unchanged, even if it is stopped (SQLite, Redis)", async () => {
   await using redis = await startRedis();
   for (const url of [sqlite, () => redis.url]) {
     benchOn(url);

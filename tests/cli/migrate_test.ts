@@ -1,4 +1,4 @@
-/** `jobs migrate`. Kills in the middle are tested with the stores. */
+/** `jobs migrate`. tests/store_migrate_test.ts kills it halfway. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { Client } from "../../src/client/client.ts";

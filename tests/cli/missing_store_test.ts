@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { jobs, temporaryFolder } from "../support/process.ts";
 
-/** Everything in a folder, at any depth. */
+/** All files and folders in a folder, at any depth. */
 async function contents(path: string): Promise<string[]> {
   return (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name).sort();
 }
@@ -50,7 +50,7 @@ Deno.test("creates no store at a mistyped address", async () => {
   assertEquals(await contents(folder.path), []);
 });
 
-Deno.test("creates the store when something is put in", async () => {
+Deno.test("creates the store with the first push or cron entry", async () => {
   for (
     const command of [
       ["push", "Noop"],
@@ -68,7 +68,7 @@ Deno.test("creates the store when something is put in", async () => {
   }
 });
 
-Deno.test("treats the default store as empty until something is put in", async () => {
+Deno.test("treats a missing default store as empty", async () => {
   await using folder = await temporaryFolder();
   const here = { cwd: folder.path, env: { XDG_STATE_HOME: folder.path, JOBS_STORE: "" } };
   assertMatch((await jobs(["stats"], here)).stdout, /^queued +0$/m);

@@ -11,7 +11,7 @@ function on(bench: Bench, args: readonly string[], stdin?: string) {
   return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
 }
 
-/** Runs a command whose results go to a full disk. */
+/** Runs a command whose output goes to a full disk. */
 async function onFullDisk(bench: Bench, args: readonly string[]) {
   const [program, ...first] = jobsCommand();
   const { code, stderr } = await new Deno.Command("sh", {
@@ -164,14 +164,14 @@ Deno.test("warns once of a class that no worker has registered; --strict rejects
   const lines = "[1]\n[2]\n[3]\n";
   const file = `${bench.folder}/jobs.ndjson`;
   await Deno.writeTextFile(file, lines);
-  const loose = await on(bench, ["push", "Nobody", "--bulk", file]);
+  const loose = await on(bench, ["push", "Unknown", "--bulk", file]);
   assertEquals([loose.code, loose.stdout.trim().split("\n").length], [0, 3]);
-  assertEquals(loose.stderr.match(/class "Nobody" isn't registered/g)?.length, 1);
-  const strict = await on(bench, ["push", "Nobody", "--strict", "1"]);
+  assertEquals(loose.stderr.match(/class "Unknown" isn't registered/g)?.length, 1);
+  const strict = await on(bench, ["push", "Unknown", "--strict", "1"]);
   assertEquals([strict.code, strict.stdout], [2, ""]);
   assertStringIncludes(
     strict.stderr,
-    'class is "Nobody"; expected a class that this client or a worker has registered',
+    'class is "Unknown"; expected a class that this client or a worker has registered',
   );
   assertEquals((await bench.store.admin.stats()).enqueued, 3);
 });
@@ -192,7 +192,7 @@ Deno.test("prints the jid that holds the lock of a duplicate, with exit 0", asyn
   assertStringIncludes(bulk.stderr, "jobs: skipped 2 lines as duplicates");
 });
 
-Deno.test("rejects times that are probably meant otherwise, and prints the time as understood", async () => {
+Deno.test("rejects times that are probably mistakes, and prints the time as parsed", async () => {
   await using bench = await Bench.open();
   for (
     const [args, message] of [
@@ -210,7 +210,7 @@ Deno.test("rejects times that are probably meant otherwise, and prints the time 
   assertMatch(later.stderr, /jobs: scheduled for 2100-01-01 \d\d:00 \(in .*\)/);
 });
 
-Deno.test("stores numbers as typed, one by one and in bulk", async () => {
+Deno.test("stores numbers digit by digit as typed, one by one and in bulk", async () => {
   await using bench = await Bench.open();
   const stored = async (stdout: string) => {
     const jids = stdout.trim().split("\n");

@@ -7,7 +7,7 @@ benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
 
-Deno.test("remarks that a paused queue is new, and removes it with clear", async () => {
+Deno.test("notes that a paused queue is new, and removes it with clear", async () => {
   await using bench = await Bench.open();
   await bench.push("A", [], { queue: "mail" });
   const typo = await on(bench, "pause", "mails");
@@ -30,7 +30,7 @@ Deno.test("remarks that a paused queue is new, and removes it with clear", async
   assertEquals((await bench.store.admin.stats()).queues.map(({ name }) => name), ["mail"]);
 });
 
-Deno.test("remarks that a resumed queue wasn't paused, and which are", async () => {
+Deno.test("notes that a resumed queue wasn't paused, and names the paused ones", async () => {
   await using bench = await Bench.open();
   const nothing = await on(bench, "resume");
   assertEquals([nothing.code, nothing.stderr], [0, "jobs: all queues weren't paused as a whole\n"]);

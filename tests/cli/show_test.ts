@@ -70,7 +70,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
     const { stdout } = await jobs(["show", jid], { env });
     const { why } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
     const shown = /\nwhy +(.*\n(?: {10}.*\n)*)/.exec(stdout)?.[1]?.trimEnd().split(/\n +/) ?? [];
-    // The two looks are not of one moment.
+    // The two commands ran at different moments.
     const still = (lines: string[]) => lines.map((line) => line.replace(/in [\dhms]+\.$/, "in a while."));
     assertEquals(still(shown), still(why));
     return why;
@@ -95,7 +95,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(first), ["It is dead: it was killed. jobs retry runs it again."]);
 });
 
-Deno.test("rejects a cursor of no list in one line", async () => {
+Deno.test("rejects an unknown cursor in one line", async () => {
   await using bench = await Bench.open();
   await bench.push("A", []);
   for (const list of [["dead"], ["running"], ["queued", "-q", "default"], ["finished"]]) {
@@ -107,7 +107,7 @@ Deno.test("rejects a cursor of no list in one line", async () => {
   }
 });
 
-Deno.test("prints how a job ended if it can't be cancelled anymore", async () => {
+Deno.test("prints how a job ended if it can no longer be cancelled", async () => {
   await using bench = await Bench.open();
   const body = JSON.stringify({
     jid: "ended1",
@@ -122,7 +122,7 @@ Deno.test("prints how a job ended if it can't be cancelled anymore", async () =>
 });
 
 for (const kind of ["SQLite", "Redis"] as const) {
-  Deno.test(`shows that a job was cancelled whose handler hasn't ended, on ${kind}`, async () => {
+  Deno.test(`shows that a job was cancelled while its handler still runs, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
     const handlers = `${bench.folder}/deaf.js`;
@@ -149,7 +149,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("a node that waits in a flow says for how many, and one that is queued names its flow", async () => {
+Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow of a queued one", async () => {
   await using bench = await Bench.open();
   const client = new Client({ store: bench.store, onUnregistered: () => {} });
   const { id, jids } = await client.flow("nightly", {

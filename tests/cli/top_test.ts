@@ -22,7 +22,7 @@ async function open(bench: Bench, columns = 110, rows = 30): Promise<Terminal> {
   return terminal;
 }
 
-/** Waits for the shell, and checks that the terminal has its previous settings. */
+/** Waits for the shell, and checks that the terminal's settings are restored. */
 async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
   await until(async () => !await terminal.isAlternate(), "the shell's screen");
   await terminal.prompts();
@@ -55,7 +55,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertMatch(screen, /later +3 .*paused$/m);
 
     await terminal.press("Tab", "/", "mail", "Enter");
-    await terminal.sees(/^▸ Queues 0 of/m); // it has no job yet
+    await terminal.sees(/^▸ Queues 0 of/m); // no job has its name yet
     await terminal.press("Escape", "Home");
     await terminal.sees(/^› default/m);
     await terminal.press("p");
@@ -103,7 +103,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
-Deno.test("gives the terminal back on Ctrl-C, TERM and Ctrl-Z, and enters it again on fg", async () => {
+Deno.test("restores the terminal on Ctrl-C, TERM and Ctrl-Z, and takes it again on fg", async () => {
   await using bench = await Bench.open();
   await using terminal = await open(bench);
   await terminal.press("C-c");
@@ -131,7 +131,7 @@ Deno.test("fits the terminal, also after a resize", async () => {
   await using terminal = await open(bench, 120, 40);
   await terminal.sees(/mail .*no worker$/m);
   await terminal.resize(60, 15);
-  // One line of keys, at the end: nothing is left of the larger screen.
+  // One line of keys, at the end: no line of the larger screen remains.
   await terminal.sees(/^(?:(?!q quit).*\n)*▸ Workers 0 +memory.*\n(?:(?!q quit).*\n)*q quit.*\s*$/);
   await terminal.resize(100, 30);
   await terminal.sees(/scheduled +0 .*run later/);

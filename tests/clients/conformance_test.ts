@@ -1,4 +1,4 @@
-/** The clients in clients/: each does the same against a real worker with its API, on both stores. */
+/** The clients in clients/: all do the same against a real worker with its API, on both stores. */
 import { assert, assertEquals } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { Bench } from "../support/bench.ts";
@@ -23,7 +23,7 @@ const EXPECTED = {
   forbidden: ["unauthenticated", 401, null],
 };
 
-/** Passes requests on, and loses the answer to each one's first try. */
+/** Forwards requests, and loses the response to the first try of each. */
 function losing(target: string) {
   const seen = new Set<string>();
   return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -47,7 +47,7 @@ const DRIVERS = [
 
 for (const kind of ["sqlite", "redis"] as const) {
   for (const { language, command, driver } of DRIVERS) {
-    Deno.test(`the ${language} client does what every client does, on ${kind}`, async () => {
+    Deno.test(`the ${language} client passes the conformance run, on ${kind}`, async () => {
       requireTool(command);
       await using redis = kind === "redis" ? await startRedis() : undefined;
       await using bench = await Bench.open(redis?.url);

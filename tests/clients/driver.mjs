@@ -1,4 +1,4 @@
-// What every client of the HTTP API does: prints one JSON object, which tests/clients/conformance_test.ts compares.
+// The conformance run of every client of the HTTP API: prints one JSON object for tests/clients/conformance_test.ts.
 import { JobsClient, JobsError } from "../../clients/node/jobs_client.mjs";
 
 const [url, flaky, dead] = process.argv.slice(2);

@@ -33,7 +33,7 @@ Deno.test("each warning and error in a worker's log is a heading, and the revers
   }
   const section = PAGE.split("\n## Log messages of workers\n")[1]!.split("\n## ")[0]!;
   const headings = [...section.matchAll(/^### (.*)$/gm)].map((match) => match[1]!);
-  // The end of an outage is no problem: "Outcomes are stored again".
+  // The end of an outage isn't a problem: "Outcomes are stored again".
   const problems = [...logged].filter((message) => !/(?<!trying|asking) again$/.test(message));
   assertEquals(
     headings.toSorted(),

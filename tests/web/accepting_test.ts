@@ -1,4 +1,4 @@
-/** What the web server does when the files that it may open run out. */
+/** The web server when it runs out of file descriptors. */
 import { assertEquals } from "@std/assert";
 import { exhaustDescriptors } from "../support/descriptors.ts";
 import { until } from "../support/eventually.ts";
@@ -54,9 +54,9 @@ Deno.test("a web server accepts again once file descriptors are free, with the s
   assertEquals(await server.answers(), true);
   {
     await using _exhausted = await exhaustDescriptors(server.pid);
-    await until(async () => !await server.answers(), "it accepts nothing");
+    await until(async () => !await server.answers(), "the server accepts no connection");
   }
-  await until(() => server.answers(), "it answers again");
+  await until(() => server.answers(), "the server responds again");
   using wire = await Deno.connect({ port: server.port });
   await wire.write(new TextEncoder().encode("GET / HT"));
   const answer = new Uint8Array(1_000);
@@ -71,7 +71,7 @@ Deno.test("connections take no more than half of the files that may be open", as
   await using server = await serving({ files: 120, connections: 1_000 });
   using stack = new DisposableStack();
   for (let i = 0; i < 200; i++) stack.use(await Deno.connect({ port: server.port }));
-  await until(async () => !await server.answers(), "it takes no more connections");
+  await until(async () => !await server.answers(), "the server accepts no more connections");
   let open = 0;
   for await (const _ of Deno.readDir(`/proc/${server.pid}/fd`)) open++;
   assertEquals(open < 110, true, `${open} of 120 files are open`);

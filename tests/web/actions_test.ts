@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, onBothStores, placeOf, processRecord, push, refsOf } from "./site.ts";
 
-onBothStores("One job and selected ones are retried, killed, deleted and moved", async ({ store, visitor }) => {
+onBothStores("retries, kills, deletes and moves one job and selected jobs", async ({ store, visitor }) => {
   const someone = visitor();
   for (const jid of ["d1", "d2", "d3", "d4"]) await bury(store, jid);
   const [d1, d2, d3, d4] = await refsOf(store, "d1", "d2", "d3", "d4") as [string, string, string, string];
@@ -32,7 +32,7 @@ onBothStores("One job and selected ones are retried, killed, deleted and moved",
   assertStringIncludes(none.text, "No jobs selected.");
 });
 
-onBothStores("Jobs that wait are cancelled, which their records tell; dead and unreadable ones stay", async (site) => {
+onBothStores("cancels waiting jobs and records it; dead and unreadable jobs stay", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();
   const stateOf = async (jid: string) => {
@@ -75,7 +75,7 @@ onBothStores("Jobs that wait are cancelled, which their records tell; dead and u
   assertEquals((await store.admin.stats()).enqueued, 1);
 });
 
-onBothStores("The API cancels a job wherever it is: one that waits, one that runs, not a dead one", async (site) => {
+onBothStores("the API cancels a waiting and a running job, and refuses a dead one", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();
   const owner = "web1:7:abc";
@@ -95,7 +95,7 @@ onBothStores("The API cancels a job wherever it is: one that waits, one that run
   const refused = await someone.api("POST", "/jobs/dead/cancel");
   assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
   assertStringIncludes(refused.value.error.message, "is dead: expected a running or waiting job");
-  assertEquals((await someone.api("POST", "/jobs/nobody/cancel")).status, 404);
+  assertEquals((await someone.api("POST", "/jobs/unknown/cancel")).status, 404);
   for (let i = 0; i < 3; i++) await push(store, `all${i}`);
   const all = { action: "cancel", all: { in: "queue:default" } };
   assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
@@ -104,7 +104,7 @@ onBothStores("The API cancels a job wherever it is: one that waits, one that run
   assertEquals(acts.filter(({ action }) => action === "cancel").length, 4);
 });
 
-onBothStores("All matching are changed, after the count was confirmed, and no others", async ({ store, visitor }) => {
+onBothStores("changes all matching jobs, and no others, once the count was confirmed", async ({ store, visitor }) => {
   const someone = visitor();
   for (let i = 0; i < 12; i++) {
     await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report", args: [`user-${i}`] }, 60_000);
@@ -143,7 +143,7 @@ onBothStores("All matching are changed, after the count was confirmed, and no ot
   assertEquals((await store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 0], ["low", 4]]);
 });
 
-onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }) => {
+onBothStores("pauses, resumes and clears a queue", async ({ store, visitor }) => {
   const someone = visitor();
   for (let i = 0; i < 3; i++) await push(store, `q${i}`);
   const paused = await someone.submit("/queues/default/pause", {}, "/queues");
@@ -158,7 +158,7 @@ onBothStores("A queue is paused, resumed and cleared", async ({ store, visitor }
 });
 
 onBothStores(
-  "A queue is limited by its page's form and over the API, and what cannot be read is refused",
+  "limits a queue by the form on its page and by the API, and refuses invalid limits",
   async (site) => {
     const { store, visitor } = site;
     const someone = visitor();
@@ -193,7 +193,7 @@ onBothStores(
 );
 
 onBothStores(
-  "A pause lasts as long as the API is told, and what it cannot read is refused",
+  "the API pauses for the given time, and refuses an invalid one",
   async ({ store, visitor }) => {
     const someone = visitor();
     await push(store, "q1");
@@ -230,7 +230,7 @@ onBothStores(
 );
 
 onBothStores(
-  "Fields that a route of the API does not know are refused, and nothing is done",
+  "the API refuses unknown fields, and then changes nothing",
   async ({ store, visitor }) => {
     const someone = visitor();
     await bury(store, "d1");
@@ -254,14 +254,14 @@ onBothStores(
   },
 );
 
-onBothStores("What is done to a cron entry that is not there is answered with 404", async ({ visitor }) => {
+onBothStores("actions on an unknown cron entry return 404", async ({ visitor }) => {
   for (const verb of ["run", "pause", "resume", "remove"]) {
-    assertEquals((await visitor().api("POST", `/cron/nobody/${verb}`)).status, 404, verb);
+    assertEquals((await visitor().api("POST", `/cron/unknown/${verb}`)).status, 404, verb);
   }
 });
 
 onBothStores(
-  "A new job is pushed; a wrong one is refused, and the form keeps what was typed",
+  "pushes a new job; refuses an invalid one and keeps the input in the form",
   async ({ store, visitor }) => {
     const someone = visitor();
     const wrong = await someone.submit("/push", { class: "Greet", args: '{"a":1}', queue: "mail" }, "/push");
@@ -280,7 +280,7 @@ onBothStores(
   },
 );
 
-onBothStores("A job is changed and pushed again; what was masked stays as it was", async ({ store, visitor }) => {
+onBothStores("edits a job and pushes it again; masked values stay unchanged", async ({ store, visitor }) => {
   const someone = visitor();
   await bury(store, "old", { args: [{ name: "bob", password: "hunter2" }], tags: ["x"] });
   const [ref] = await refsOf(store, "old");
@@ -303,7 +303,7 @@ onBothStores("A job is changed and pushed again; what was masked stays as it was
   assert(jid !== "old");
 });
 
-onBothStores("After a running job is cancelled on its page, what runs is shown", async ({ store, visitor }) => {
+onBothStores("shows the running jobs after one is cancelled on its page", async ({ store, visitor }) => {
   const { identity: owner } = processRecord("web1:7:a");
   await store.workers.heartbeat(processRecord(owner), 60_000);
   await push(store, "busy");
@@ -317,7 +317,7 @@ onBothStores("After a running job is cancelled on its page, what runs is shown",
 });
 
 onBothStores(
-  "A job pushed again is a new one: neither the crontab's, nor of the old one's trace, nor failed before",
+  "a job pushed again is new: without occurrence, trace and past failures",
   async ({ store, visitor }) => {
     const past = {
       occurrence: { name: "nightly", scheduledAt: "2026-01-01T00:00:00.000Z", lateMs: 0 },
@@ -338,7 +338,7 @@ onBothStores(
   },
 );
 
-onBothStores("A process is asked to be quiet, to resume, to stop, and for its dump", async ({ store, visitor }) => {
+onBothStores("a worker receives quiet, resume and stop, and replies with its dump", async ({ store, visitor }) => {
   const someone = visitor();
   const identity = "web1:7:abc";
   await store.workers.heartbeat(processRecord(identity), 60_000);
@@ -359,12 +359,12 @@ onBothStores("A process is asked to be quiet, to resume, to stop, and for its du
   const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
   await store.workers.heartbeat(sidekiqs, 60_000);
   const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
-  assertStringIncludes(elsewhere.text, "it writes the dump of its threads to Sidekiq's log");
-  const gone = await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
+  assertStringIncludes(elsewhere.text, "it writes the dump of its threads to Sidekiq&#39;s log");
+  const gone = await someone.submit("/workers/unknown:1:x/quiet", {}, "/workers");
   assertEquals(gone.status, 404);
 });
 
-onBothStores("Readers look and do not act", async ({ store, visitor }) => {
+onBothStores("a reader sees pages and can't act", async ({ store, visitor }) => {
   await bury(store, "d1");
   const someone = visitor();
   const page = await someone.visit("/dead");

@@ -1,15 +1,15 @@
-/** The JSON API for programs: what it refuses and how, idempotent pushes, results, and tokens with limits. */
+/** The JSON API for programs: refusals, idempotent pushes, results, and tokens with limits. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openSite, type Site, type SiteOptions } from "./site.ts";
 
-/** A clock that stands still, for rates. */
+/** A clock that stands still, for rate limits. */
 const STILL = { ...systemClock, monotonic: () => 0 };
 
 type Answer = { readonly status: number; readonly value: Record<string, unknown>; readonly headers: Headers };
 
-/** Calls the API as a program does. */
+/** Calls the API with JSON. */
 async function call(
   site: Site,
   method: "GET" | "POST",

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { bury, onBothStores, openSite, push, quickSecret, refsOf } from "./site.ts";
 
-onBothStores("Every action is in the audit log: who, from where, what, how many, and what came of it", async (site) => {
+onBothStores("the audit log has each action: user, address, action, target, count and outcome", async (site) => {
   const { store, visitor } = site;
   const someone = visitor("10.0.0.9");
   for (const jid of ["d1", "d2", "d3"]) await bury(store, jid);
@@ -15,14 +15,14 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   await someone.submit("/push", { class: "Greet", args: "[]" });
   await someone.submit("/queues/default/pause", {}, "/queues");
   await someone.submit("/queues/pause", {}, "/queues");
-  await someone.submit("/workers/nobody:1:x/quiet", {}, "/workers");
+  await someone.submit("/workers/unknown:1:x/quiet", {}, "/workers");
   await someone.api("POST", "/cron/nothing/run");
   const { acts } = await store.audit.page();
   assertEquals(
     acts.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
     [
       ["cron run", "nothing", undefined, "refused"],
-      ["quiet", "nobody:1:x", 0, "worker is offline"],
+      ["quiet", "unknown:1:x", 0, "worker is offline"],
       ["pause", "all queues", undefined, undefined],
       ["pause", "queue:default", undefined, undefined],
       ["push", acts[4]!.target, 1, undefined],
@@ -42,7 +42,7 @@ onBothStores("Every action is in the audit log: who, from where, what, how many,
   assertEquals([rest.acts.length, rest.next], [5, undefined]);
 });
 
-onBothStores("The audit log has pages, the latest first", async ({ store, visitor }) => {
+onBothStores("pages through the audit log, the latest event first", async ({ store, visitor }) => {
   for (let i = 0; i < 120; i++) {
     await store.audit.record({ user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
   }
@@ -56,7 +56,7 @@ onBothStores("The audit log has pages, the latest first", async ({ store, visito
   assertEquals(seen, Array.from({ length: 120 }, (_, i) => `target-${119 - i}.`));
 });
 
-Deno.test("Readers see the audit log; what programs push by token is not kept in it", async () => {
+Deno.test("a reader sees the audit log; pushes by token aren't logged", async () => {
   const { token, secret } = newToken();
   const users = [`ann:reader:${quickSecret("correct horse")}`, `ci:operator:${secret}`];
   await using site = await openSite("sqlite", { users });
@@ -74,7 +74,7 @@ Deno.test("Readers see the audit log; what programs push by token is not kept in
   assertEquals((await site.visitor().visit("/audit")).status, 303);
 });
 
-onBothStores("An action stands though it cannot be written down", async ({ store, visitor }) => {
+onBothStores("an action takes effect though its event can't be written", async ({ store, visitor }) => {
   await push(store, "q1");
   const real = store.audit.record;
   store.audit.record = () => Promise.reject(new Error("disk full"));

@@ -1,4 +1,4 @@
-/** The pages of the classes, from what workers recorded. */
+/** The pages of the job classes, which show the counts that workers recorded. */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { onBothStores } from "./site.ts";

@@ -5,7 +5,7 @@ import { entryInput } from "../../src/cron/entry_input.ts";
 import { onBothStores } from "./site.ts";
 
 onBothStores(
-  "An entry is looked at, added and changed in a form; what is wrong is said beside what was typed",
+  "checks, adds and changes an entry in a form; an error appears at its field",
   async (site) => {
     const { store, visitor } = site;
     const crontab = new Crontab({ store, client: new Client({ store }) });
@@ -67,12 +67,12 @@ onBothStores(
         ["cron add", "nightly", undefined],
       ],
     );
-    assertEquals((await someone.visit("/cron/nobody/edit")).status, 404);
+    assertEquals((await someone.visit("/cron/unknown/edit")).status, 404);
   },
 );
 
 onBothStores(
-  "The API adds an entry, and changes of it what it says; the rest stays, secrets too",
+  "the API adds an entry and changes the given fields; other fields and secrets stay",
   async ({ store, visitor }) => {
     const crontab = new Crontab({ store, client: new Client({ store }) });
     const someone = visitor();
@@ -117,7 +117,7 @@ onBothStores(
       assertEquals(status, 422, why);
       assertStringIncludes(value.error.message, why);
     }
-    assertEquals((await someone.api("POST", "/cron/nobody/edit", {})).status, 404);
+    assertEquals((await someone.api("POST", "/cron/unknown/edit", {})).status, 404);
     const lossless = await someone.send("/api/v1/cron", {
       method: "POST",
       body: '{"name":12345678901234567890,"class":"A","every":"5m","args":[12345678901234567890]}',
@@ -130,7 +130,7 @@ onBothStores(
 );
 
 onBothStores(
-  "What a configuration says is not changed here, and readers change nothing",
+  "entries of a configuration can't be changed here, and a reader changes nothing",
   async ({ store, visitor }) => {
     const definition = JSON.stringify({
       name: "fixed",

@@ -1,4 +1,4 @@
-/** Batches and flows on their pages and in the API, and what operators do about them. */
+/** Batches and flows: their pages, their API, and an operator's actions. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -72,6 +72,6 @@ onBothStores("The API pushes, lists, shows, retries and cancels flows, and refus
   assertEquals((await api("POST", `/flows/${id}/retry`, {})).value, { changed: 0 });
   assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 1 });
   assertEquals((await api("GET", `/flows/${id}`)).value["state"], "cancelled");
-  // A cancel that was interrupted is continued by the next one.
+  // The next cancel continues one that was interrupted.
   assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 0 });
 });

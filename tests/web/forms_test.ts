@@ -1,4 +1,4 @@
-/** Each button on each page that has it, pressed as a browser without scripts presses it, on both stores. */
+/** Presses each button on each page that has it, as a browser without scripts does, on both stores. */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
@@ -124,7 +124,7 @@ onBothStores("a queue is limited in the form on its page, until the form is empt
   assertEquals(await limit(), { running: undefined, starts: undefined });
 });
 
-onBothStores("pausing all queues includes queues that a later push makes", async ({ store, visitor }) => {
+onBothStores("pausing all queues includes queues that are created later", async ({ store, visitor }) => {
   await push(store, "q1");
   const owner = "web1:7:abc";
   await store.workers.heartbeat(processRecord(owner, { queues: ["default", "new"] }), 60_000);
@@ -136,7 +136,7 @@ onBothStores("pausing all queues includes queues that a later push makes", async
   assertEquals((await take()).length, 2);
 });
 
-onBothStores("a process is asked to quiet, resume, dump and stop from each page that shows it", async (site) => {
+onBothStores("quiets, resumes, dumps and stops a worker from each page that shows it", async (site) => {
   const { store, visitor } = site;
   const identity = "web1:7:abc";
   const command = async () => (await store.workers.receive(identity, AbortSignal.timeout(30_000)))[0]!;
@@ -159,7 +159,7 @@ onBothStores("a process is asked to quiet, resume, dump and stop from each page 
   }
 });
 
-onBothStores("all processes are asked to quiet, resume and stop at once", async ({ store, visitor }) => {
+onBothStores("quiets, resumes and stops all workers at once", async ({ store, visitor }) => {
   const identities = ["web1:7:abc", "web1:8:abc"];
   for (const identity of identities) await store.workers.heartbeat(processRecord(identity), 60_000);
   for (
@@ -177,7 +177,7 @@ onBothStores("all processes are asked to quiet, resume and stop at once", async 
   assertEquals((await question.press("Stop all workers")).message, "Sent stop to 2 workers.");
 });
 
-onBothStores("a refused form keeps what was typed, with the error at its field", async ({ store, visitor }) => {
+onBothStores("a refused form keeps its input and shows the error at its field", async ({ store, visitor }) => {
   await push(store, "q1");
   await bury(store, "d1");
   const limit = { "Max concurrent": "5", "Rate limit": "often" };
@@ -237,7 +237,7 @@ onBothStores("a reader sees no button that acts, on any page", async ({ store, v
   }
 }, { readOnly: true });
 
-onBothStores("a cron entry is run, paused and resumed from its list and its page, and removed", async (site) => {
+onBothStores("runs, pauses and resumes a cron entry from its list and its page, and removes it", async (site) => {
   const { store, visitor } = site;
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly report", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
@@ -256,7 +256,7 @@ onBothStores("a cron entry is run, paused and resumed from its list and its page
   assertEquals([page.message, await crontab.list()], ["Cron entry nightly report is removed.", []]);
 });
 
-onBothStores("a job is changed and pushed again from every place where it waits", async ({ store, visitor }) => {
+onBothStores("edits a job and pushes it again from every place where it waits", async ({ store, visitor }) => {
   for (const [place, put] of Object.entries(PUT)) {
     const jid = `old-${place.split(":")[0]}`;
     await put(store, jid, { args: ["bob", { password: "hunter2" }] });
@@ -273,7 +273,7 @@ onBothStores("a job is changed and pushed again from every place where it waits"
   }
 });
 
-onBothStores("a new job of a known class is pushed, now and for later", async ({ store, visitor }) => {
+onBothStores("pushes a new job of a known class, now and for later", async ({ store, visitor }) => {
   await bury(store, "d1", { class: "Known::Job" });
   const form = await (await visitor().open("/")).follow("New job");
   assertEquals(form.options("class-names"), ["Known::Job"]);
@@ -298,7 +298,7 @@ onBothStores("a new job of a known class is pushed, now and for later", async ({
   assertEquals((await store.admin.stats()).scheduled, 2);
 });
 
-onBothStores("a list is filtered, reversed, paged through and searched", async ({ store, visitor }) => {
+onBothStores("filters, reverses, pages through and searches a list", async ({ store, visitor }) => {
   const payload = (i: number) =>
     JSON.stringify({ class: i % 50 ? "Many" : "Few", args: [`<${i}>`], jid: `j${i}`, queue: "default" });
   await store.jobs.enqueue(
@@ -320,7 +320,7 @@ onBothStores("a list is filtered, reversed, paged through and searched", async (
 });
 
 onBothStores(
-  "finished jobs are filtered by status, class and queue, and the audit log by user and action",
+  "filters finished jobs by status, class and queue, and the audit log by user and action",
   async (site) => {
     const { store, visitor } = site;
     const record = (i: number) => ({

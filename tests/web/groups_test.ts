@@ -1,4 +1,4 @@
-/** Groups of a queue on pages and in the API. */
+/** Groups of a queue: pages and API. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";

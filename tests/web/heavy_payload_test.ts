@@ -1,4 +1,4 @@
-/** Payloads that are costly to show, as anyone who writes to the store can leave them. */
+/** Payloads that are costly to show. Any client of the store can write them. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { openSite, push, type Site } from "./site.ts";
@@ -6,7 +6,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 
 const MIB = 1024 * 1024;
 
-/** Arguments of a mebibyte, by what is costly about them. */
+/** Arguments of one mebibyte, by the reason why they are costly. */
 const HEAVY: Readonly<Record<string, string>> = {
   digits: `[${"9".repeat(MIB)}]`,
   numbers: `[${"1,".repeat(MIB / 2)}12345678901234567890]`,
@@ -31,7 +31,7 @@ const PAGES = [
   ...Object.keys(HEAVY).map((jid) => `/jobs/${jid}`),
 ];
 
-/** Visits a page; returns its text, and how many turns the event loop had meanwhile. */
+/** Visits a page; returns its text, and the number of turns of the event loop meanwhile. */
 async function visit({ visitor }: Site, path: string): Promise<{ readonly text: string; readonly turns: number }> {
   let turns = 0;
   let isOver = false;
@@ -45,7 +45,7 @@ async function visit({ visitor }: Site, path: string): Promise<{ readonly text: 
   return { text, turns };
 }
 
-Deno.test("each page of large payloads is bounded, keeps their secrets, and lets other work have its turns", async () => {
+Deno.test("a page of large payloads is bounded, masks secrets, and doesn't block the event loop", async () => {
   await using site = await openSite("sqlite");
   await fill(site.store);
   for (const path of PAGES) {
@@ -56,7 +56,7 @@ Deno.test("each page of large payloads is bounded, keeps their secrets, and lets
   }
 });
 
-Deno.test("An integer of a million digits is shown as text, and its job can be deleted", async () => {
+Deno.test("shows an integer of a million digits as text; its job can be deleted", async () => {
   await using site = await openSite("sqlite");
   await fill(site.store);
   const someone = site.visitor();
@@ -68,7 +68,7 @@ Deno.test("An integer of a million digits is shown as text, and its job can be d
   assertEquals((await someone.api("POST", "/actions", { action: "delete", refs: [unreadable.ref] })).value.changed, 1);
 });
 
-Deno.test("Arguments too large to be shown whole are not edited on a page, and pushed again as they are", async () => {
+Deno.test("arguments too large for a form can't be edited, and are pushed again unchanged", async () => {
   await using site = await openSite("sqlite");
   const args = [Array.from({ length: 30_000 }, (_, i) => i)];
   await push(site.store, "large", { args });

@@ -1,4 +1,4 @@
-/** The overview's charts and the API's history: what was recorded is shown over each range. */
+/** The overview's charts and the API's history show the recorded counts over each range. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import type { Outcome } from "../../src/store/port/jobs.ts";
@@ -15,7 +15,7 @@ async function finish(store: Store, ...kinds: ("ack" | "discard")[]): Promise<vo
   await store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
 }
 
-/** It is noon, far from another day. */
+/** At noon, far from the change of days. */
 const DAY_MS = 24 * 3_600_000;
 const toNoon = DAY_MS / 2 - systemClock.now() % DAY_MS;
 const NOON = { ...systemClock, now: () => systemClock.now() + toNoon };
@@ -49,7 +49,11 @@ onBothStores("the overview charts throughput, failures, latency and depth over e
     assertEquals([jobs!.times.length, latency!.times.length, depth!.times.length], [jobSteps, queueSteps, queueSteps]);
     assertEquals(jobs!.series.map(({ label, values }) => [label, sum(values)]), [["Processed", 3], ["Failed", 1]]);
     assertEquals([sum(latency!.series[0]!.values), sum(depth!.series[0]!.values)], [700, 9], query);
-    assertEquals(depth!.series[0]!.values.filter((value) => value !== null).length, 1, "no value where none is known");
+    assertEquals(
+      depth!.series[0]!.values.filter((value) => value !== null).length,
+      1,
+      "no value where none was recorded",
+    );
   }
   const { text } = await someone.visit("/?range=30d");
   assertEquals(text.match(/data-label="Day"/g)?.length, 30, "the table has each day");

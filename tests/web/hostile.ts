@@ -1,5 +1,5 @@
 /**
- * A store whose every text is hostile: what a payload, a process, a record, a crontab and an audit log can hold.
+ * A store in which every text is hostile: those of payloads, workers, records, cron entries and the audit log.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { Crontab } from "../../src/client/crontab.ts";
 import { bury, fail, push } from "./site.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** Ends whatever it stands in, and is an element and a handler there. */
+/** Closes any surrounding element or attribute, and adds an element with an event handler. */
 export const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
-/** The same, and what a browser would run. */
+/** Also adds elements that a browser would run. */
 export const LIVE_XSS =
   `"'></title></textarea></pre><x-attack></x-attack><img src=x onerror=alert(1)><script>alert(2)</script>` +
   `<svg onload=alert(3)><a href="javascript:alert(4)" autofocus onfocus=alert(5)>`;
 
-/** Fills the store with it; returns the name of the cron entry. */
+/** Fills the store with the text; returns the name of the cron entry. */
 export async function fillHostile(store: Store, text: string): Promise<string> {
   const hostile = {
     class: text,

@@ -1,4 +1,4 @@
-/** Hostile requests, as tables: all go as bytes to one dashboard, and none of them changes its store. */
+/** Hostile requests, as tables: all are sent as bytes to one dashboard, and none of them changes its store. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { serve, type Server } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
@@ -8,7 +8,7 @@ import { ask, Wire } from "./wire.ts";
 let site: Site;
 let server: Server;
 let port: number;
-/** What the dashboard's own forms carry. */
+/** The fields that the dashboard's forms contain. */
 let token: string;
 
 Deno.test.beforeAll(async () => {
@@ -24,12 +24,12 @@ Deno.test.afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-/** Registers a test; the listener's timers and connections outlast it, which the sanitizers take for leaks. */
+/** Registers a test. Without sanitizers: the listener's timers and connections outlive it. */
 function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 }
 
-/** A table of attacks; the store is as it was after each of them. */
+/** Tests a table of attacks. The store is unchanged after each of them. */
 function attacks(title: string, rows: () => Readonly<Record<string, string>>, expected: RegExp): void {
   test(title, async () => {
     for (const [what, request] of Object.entries(rows())) {
@@ -59,12 +59,12 @@ function post(path: string, headers: string, body: string, method = "POST"): str
   return `${method} ${path} HTTP/1.1\r\n${HOST}${headers}Content-Length: ${length}\r\n${CLOSE}\r\n${body}`;
 }
 
-/** Rows that are named by what they send. */
+/** Returns rows that are named by the bytes that they send. */
 function named(texts: readonly string[], request: (text: string) => string): Record<string, string> {
   return Object.fromEntries(texts.map((text) => [text, request(text)]));
 }
 
-/** Would pause a queue, if it were read as a request. */
+/** Would pause a queue if it were read as a request. */
 const SMUGGLED = `POST /queues/default/pause HTTP/1.1\r\n${HOST}\r\n`;
 
 attacks("a request with an ambiguous length gets 400, and nothing after it is read as a request", () => {
@@ -81,7 +81,7 @@ attacks("a request with an ambiguous length gets 400, and nothing after it is re
     "chunked, but not last": `${form}Transfer-Encoding: chunked, identity\r\n${body}`,
     "a space before the colon": `${form}Transfer-Encoding : chunked\r\n${body}`,
     "a folded header": `${form}Transfer-Encoding:\r\n chunked\r\nX: y\r\n ${body}`,
-    "a chunk's length that is none": `${form}${chunked}\r\n0x0\r\n\r\n${SMUGGLED}`,
+    "an invalid chunk length": `${form}${chunked}\r\n0x0\r\n\r\n${SMUGGLED}`,
   };
 }, /^HTTP\/1\.1 400 /);
 
@@ -93,7 +93,7 @@ attacks("a request that browsers and proxies do not send gets 400", () => ({
   "a host with a user": get("/", "Host: localhost@evil.example\r\n"),
   "two hosts": get("/", `${HOST}Host: evil.example\r\n`),
   "a whole address": get("http://evil.example/"),
-  "a whole address of ours": get("http://localhost/"),
+  "a whole address of the dashboard": get("http://localhost/"),
   "a star": `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`,
   "a trace": `TRACE / HTTP/1.1\r\n${HOST}\r\n`,
   "a NUL in a header": get("/", `${HOST}X: a\0b\r\n`),
@@ -204,17 +204,17 @@ attacks("an address alone does nothing, with the token either", () =>
     (path) => get(`${path}&token=${encodeURIComponent(token)}`),
   ), /^HTTP\/1\.1 (200|404) /);
 
-/** Brackets that a parser that calls itself would not survive. */
+/** Brackets that overflow the stack of a recursive parser. */
 const BOMB = "[".repeat(100_000) + "]".repeat(100_000);
 
-attacks("a body that is no job is refused", () => {
+attacks("a body that isn't a job is refused", () => {
   const bodies = ["", "[", "null", "7", '"x"', "\x00", '{"class":7}', '{"class":"A","queue":"a b"}'];
   const large = JSON.stringify({ class: "A", args: ["x".repeat(2 * 1024 * 1024)] });
   return {
     ...named(bodies, (body) => post("/api/v1/jobs", JSON_TYPE, body)),
     "a deep payload": post("/api/v1/jobs", JSON_TYPE, `{"class":"A","args":${BOMB}}`),
     "a large payload": post("/api/v1/jobs", JSON_TYPE, large),
-    "a body beyond the bound": `POST /api/v1/jobs HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 999999999999\r\n\r\n[`,
+    "a body beyond the limit": `POST /api/v1/jobs HTTP/1.1\r\n${HOST}${JSON_TYPE}Content-Length: 999999999999\r\n\r\n[`,
   };
 }, /^HTTP\/1\.1 4(00|13|22) /);
 
@@ -239,7 +239,7 @@ test("a field that names an object's prototype changes no object", async () => {
   assertEquals(({} as { polluted?: number }).polluted, undefined);
 });
 
-test("a job with a very deep payload is shown by every page that has it", async () => {
+test("every page that lists a job with a very deep payload shows it", async () => {
   await site.store.jobs.enqueue([{ jid: "bomb", queue: "deep", payload: `{"class":"A","jid":"bomb","args":${BOMB}}` }]);
   const paths = ["/queues/deep", "/jobs/bomb", "/search?q=a", "/api/v1/jobs?in=queue:deep", "/queues/deep?q=x"];
   for (const path of paths) assertMatch(await ask(port, get(path)), /^HTTP\/1\.1 200 /, path);

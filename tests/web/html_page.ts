@@ -1,5 +1,5 @@
 /**
- * A page as a browser without scripts has it: fields are filled in by their labels, buttons are pressed by their names,
+ * A page as in a browser without scripts: fields are filled in by their labels, buttons are pressed by their names,
  * links are followed. Costs a hundredth of a page in a real browser, so that each button can be pressed on both stores.
  *
  * Reads the HTML that the dashboard's pages consist of. Anything that a browser would read differently is an error: a form
@@ -24,7 +24,7 @@ interface Form {
   readonly controls: readonly Control[];
 }
 
-/** What the visitor does to a form before a button is pressed. */
+/** A visitor's input in a form before a button is pressed. */
 export interface Filling {
   /** Texts by the beginning of the field's label. */
   readonly fill?: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export class HtmlPage {
     return this.#answer.text;
   }
 
-  /** The message that the last action left, and the problem with a form; empty without one. */
+  /** The message of the last action, and the problem with a form; empty without one. */
   get message(): string {
     const [, message = ""] = /<(?:p|div) class="flash[^"]*"[^>]*>(.*?)<\/(?:p|div)>/s.exec(this.html) ?? [];
     return textOf(message);
@@ -76,7 +76,7 @@ export class HtmlPage {
     return [...list.matchAll(/<option([^>]*)>/g)].map(([, attributes]) => attributesOf(attributes!).get("value") ?? "");
   }
 
-  /** The names of what a visitor could act with: ticks, and the buttons of forms that change something. */
+  /** The names of the controls that act: checkboxes, and the buttons of forms that change something. */
   get acts(): string[] {
     const forms = this.#forms().filter(({ method, action }) => method === "post" && !/\/(theme|logout)$/.test(action));
     const isAct = ({ tag, attributes }: Control) => tag === "button" || attributes.get("name") === "ref";
@@ -94,7 +94,7 @@ export class HtmlPage {
     return field;
   }
 
-  /** Presses the first button with exactly this name, and opens the page to which that leads. */
+  /** Presses the first button with exactly this name, and opens the page that follows. */
   async press(name: string, { fill = {}, tick = [], all = false }: Filling = {}): Promise<HtmlPage> {
     const isButton = (one: Control) => one.tag === "button" && nameOf(one) === name;
     const form = this.#forms().find(({ controls }) => controls.some(isButton));
@@ -128,7 +128,7 @@ export class HtmlPage {
       : new HtmlPage(this.#visitor, answer);
   }
 
-  /** Follows the first link with this text; with `near`, the first in the row that contains that. */
+  /** Follows the first link with this text; with `near`, the first one in the row that contains `near`. */
   async follow(text: string, near?: string): Promise<HtmlPage> {
     const html = near === undefined ? this.html : this.#row(near);
     for (const [, attributes, inner] of html.matchAll(/<a\b([^>]*)>(.*?)<\/a>/gs)) {

@@ -18,7 +18,7 @@ async function beat(store: Store, busy: number, work: readonly RunningJobRecord[
   await store.workers.heartbeat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 
-onBothStores("A failed job shows a timeline with each attempt's error, and its log", async (site) => {
+onBothStores("a failed job shows a timeline with each attempt's error, and its log", async (site) => {
   const { store, visitor } = site;
   const now = Math.floor(Date.now() / 1_000) + 0.5;
   const at = (minutes: number) => now - minutes * 60;
@@ -58,8 +58,8 @@ onBothStores("A failed job shows a timeline with each attempt's error, and its l
   assertStringIncludes(text, "line 1\nline 2");
 });
 
-onBothStores("What Sidekiq wrote of its failures is shown as far as it goes", async ({ store, visitor }) => {
-  await bury(store, "d1", { failed_at: 1.7e9, retried_at: 1.7e9 + 60, retry_count: 2, errors: "none of ours" });
+onBothStores("shows Sidekiq's failures of a job as far as Sidekiq stores them", async ({ store, visitor }) => {
+  await bury(store, "d1", { failed_at: 1.7e9, retried_at: 1.7e9 + 60, retry_count: 2, errors: "not a list" });
   const { text } = await visitor().visit("/jobs/d1");
   const shown = steps(text).filter((step) => step.startsWith("Attempt"));
   assertEquals(shown.map((step) => step.replace(/ \d+[a-z].*? ago( \w+ later)?/, "")), [
@@ -68,7 +68,7 @@ onBothStores("What Sidekiq wrote of its failures is shown as far as it goes", as
   ]);
 });
 
-onBothStores("A waiting job shows its position, and everything that holds it up", async ({ store, visitor }) => {
+onBothStores("a waiting job shows its position and each reason why it waits", async ({ store, visitor }) => {
   for (const jid of ["q1", "q2", "q3"]) await push(store, jid);
   const someone = visitor();
   const why = async (jid: string) =>
@@ -108,7 +108,7 @@ onBothStores("A waiting job shows its position, and everything that holds it up"
   assert((await store.admin.stats()).queues.every((queue) => !queue.paused));
 });
 
-onBothStores("A running job shows how far it is and what it logs, on its page and among the busy", async (site) => {
+onBothStores("a running job shows progress and log on its page and in the running list", async (site) => {
   const { store, visitor } = site;
   await push(store, "r1");
   await beat(store, 1);
@@ -128,7 +128,7 @@ onBothStores("A running job shows how far it is and what it logs, on its page an
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
 });
 
-onBothStores("An ended job shows a timeline with every attempt, and its log", async ({ store, visitor }) => {
+onBothStores("an ended job shows a timeline with every attempt, and its log", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) => {
     const body = {
       jid,

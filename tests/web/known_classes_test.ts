@@ -4,13 +4,13 @@ import type { Store } from "../../src/store/admin/store.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A live process that takes queue `default`, with these classes; one of Sidekiq's says none. */
+/** Registers a live worker of queue `default` with these classes; a worker of Sidekiq reports none. */
 async function beat(store: Store, identity: string, classes?: readonly string[]): Promise<void> {
   await store.workers.heartbeat(processRecord(identity, classes && { classes }), MINUTE_MS);
 }
 
 onBothStores(
-  "A job for which no process has a handler says so, unless a process does not tell its classes",
+  "a job whose class no worker handles shows so, unless a worker reports no classes",
   async (site) => {
     await push(site.store, "q1"); // of class Hard
     const someone = site.visitor();

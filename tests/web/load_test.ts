@@ -1,4 +1,4 @@
-/** The dashboard while more is asked of it than it makes at a time. */
+/** The dashboard under more requests than it handles at a time. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { serve } from "../../src/web/http/serve.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
@@ -8,11 +8,11 @@ import { Wire } from "./wire.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { interceptStore } from "../support/intercept.ts";
 
-/** As the limiter has it: answered at once of one address, and waiting. */
+/** The limits of the limiter for one address: requests handled at once, and waiting. */
 const AT_ONCE = 4;
 const WAITING = 50;
 
-/** A store whose pages come only once they are let go, and how many were asked for. */
+/** A store that holds back its pages until they are released, and counts them. */
 function holding(store: Store) {
   const opened = Promise.withResolvers<void>();
   const held = { pages: 0, letGo: () => opened.resolve() };
@@ -26,7 +26,7 @@ function holding(store: Store) {
   return { held, store: slow };
 }
 
-Deno.test("Whatever one address asks for: probes, metrics, assets, actions and other visitors are answered", async () => {
+Deno.test("one busy address doesn't delay probes, metrics, assets, actions and other visitors", async () => {
   await using site = await openSite("sqlite");
   const { held, store } = holding(site.store);
   await using server = await serve(createWeb({ store, proxies: ["127.0.0.1"] }), {
@@ -42,8 +42,8 @@ Deno.test("Whatever one address asks for: probes, metrics, assets, actions and o
     visitors.push(stack.use(await Wire.get(port, paths[i % paths.length]!)));
   }
   const refused = () => visitors.filter((visitor) => visitor.status === 503);
-  await until(() => held.pages === AT_ONCE && refused().length === 1, "As many pages as are made at a time");
-  await until(() => refused()[0]!.text.includes("Too many requests from your address"), "The reason");
+  await until(() => held.pages === AT_ONCE && refused().length === 1, "all pages are in progress and one is refused");
+  await until(() => refused()[0]!.text.includes("Too many requests from your address"), "the reason");
   assertMatch(refused()[0]!.text, /^retry-after: 1\r$/im);
 
   for (const path of ["/healthz", "/readyz", "/metrics", "/assets/live.js"]) {
@@ -66,11 +66,11 @@ Deno.test("Whatever one address asks for: probes, metrics, assets, actions and o
   assertEquals(held.pages, AT_ONCE);
 
   held.letGo();
-  await until(() => visitors.every(({ status }) => status !== undefined), "All answers");
+  await until(() => visitors.every(({ status }) => status !== undefined), "all responses");
   assertEquals(visitors.filter(({ status }) => status === 200).length, AT_ONCE + WAITING);
 });
 
-Deno.test("Nothing is made for those who have gone while they waited", async () => {
+Deno.test("renders nothing for clients that disconnected while they waited", async () => {
   await using site = await openSite("sqlite");
   const { held, store } = holding(site.store);
   const web = createWeb({ store });
@@ -88,16 +88,16 @@ Deno.test("Nothing is made for those who have gone while they waited", async () 
   await using stack = new AsyncDisposableStack();
   const first: Wire[] = [];
   for (let i = 0; i < AT_ONCE; i++) first.push(stack.use(await Wire.get(port, "/dead")));
-  await until(() => held.pages === AT_ONCE, "As many pages as are made at a time");
+  await until(() => held.pages === AT_ONCE, "all pages are in progress");
   const others: Wire[] = [];
   for (let i = 0; i < WAITING; i++) others.push(await Wire.get(port, "/dead"));
-  await until(() => asked === AT_ONCE + WAITING, "All requests");
+  await until(() => asked === AT_ONCE + WAITING, "all requests");
   for (const visitor of others) await visitor[Symbol.asyncDispose]();
-  await until(() => gone === WAITING, "The end of those who wait");
+  await until(() => gone === WAITING, "the waiting clients disconnected");
   held.letGo();
-  await until(() => first.every(({ status }) => status === 200), "The answers");
+  await until(() => first.every(({ status }) => status === 200), "the first responses");
   await using last = await Wire.get(port, "/dead");
-  await until(() => last.status === 200, "An answer");
+  await until(() => last.status === 200, "the last response");
   assertEquals(held.pages, AT_ONCE + 1);
 });
 

@@ -1,4 +1,4 @@
-/** Logging in: guesses slowed down, sessions and their cookies, and what other sites can try with them. */
+/** Logins: throttled guesses, sessions and their cookies, and attempts of other sites. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import type { WebOptions } from "../../src/web/web.ts";
@@ -17,7 +17,7 @@ async function guarded(
   await test(site, clock);
 }
 
-/** Sends the login form as a visitor does. */
+/** Submits the login form. */
 function sendLogin(
   who: Visitor,
   name: string,
@@ -35,7 +35,7 @@ async function logIn(...given: Parameters<typeof sendLogin>): Promise<number> {
   return (await sendLogin(...given)).status;
 }
 
-Deno.test("without a login, no page shows anything", () =>
+Deno.test("no page shows anything without a login", () =>
   guarded(async (site) => {
     for (const path of PAGES) {
       const { status, headers } = await site.visitor().visit(path);
@@ -44,7 +44,7 @@ Deno.test("without a login, no page shows anything", () =>
     }
   }));
 
-Deno.test("five wrong guesses from an address make it wait, and no other address", () =>
+Deno.test("throttles an address after five wrong guesses, and no other address", () =>
   guarded(async (site, clock) => {
     const guesser = site.visitor("10.0.0.9");
     for (let i = 0; i < 5; i++) assertEquals(await logIn(guesser, "ann", `guess ${i}`), 401);
@@ -57,7 +57,7 @@ Deno.test("five wrong guesses from an address make it wait, and no other address
     assertEquals(await logIn(guesser, "ann", "correct horse"), 303);
   }));
 
-Deno.test("twenty wrong guesses of a name make it wait for every address, at most 30 s", () =>
+Deno.test("throttles a name after twenty wrong guesses from any address, for at most 30 s", () =>
   guarded(async (site, clock) => {
     for (let i = 0; i < 20; i++) assertEquals(await logIn(site.visitor(`10.1.0.${i}`), "ann", "x"), 401);
     assertEquals(await logIn(site.visitor("10.1.1.1"), "ann", "x"), 429);
@@ -65,7 +65,7 @@ Deno.test("twenty wrong guesses of a name make it wait for every address, at mos
     assertEquals(await logIn(site.visitor("10.0.0.10"), "ann", "correct horse"), 303);
   }));
 
-Deno.test("a program with a right token is let in, whatever others at its address have tried", () => {
+Deno.test("accepts a program's valid token whatever other clients of its address tried", () => {
   const { token, secret } = newToken();
   return guarded(async (site) => {
     const ask = async (peer: string, bearer: string) =>
@@ -74,11 +74,11 @@ Deno.test("a program with a right token is let in, whatever others at its addres
     for (let i = 0; i < 6; i++) await logIn(site.visitor("10.0.0.9"), "ann", "x");
     assertEquals(await ask("10.0.0.9", "wrong"), 429);
     assertEquals(await ask("10.0.0.9", token), 200);
-    assertEquals(await logIn(site.visitor("10.0.0.9"), "ann", "correct horse"), 429, "it forgives no guess");
+    assertEquals(await logIn(site.visitor("10.0.0.9"), "ann", "correct horse"), 429, "clears no guess");
   }, { users: [ANN, `ci:reader:${secret}`] });
 });
 
-Deno.test("only eight passwords are checked at a time", () =>
+Deno.test("checks at most eight passwords at a time", () =>
   guarded(async (site) => {
     const all = await Promise.all(
       Array.from({ length: 40 }, (_, i) => logIn(site.visitor(`10.1.0.${i}`), "ann", "x")),
@@ -87,7 +87,7 @@ Deno.test("only eight passwords are checked at a time", () =>
     assertEquals(all.filter((status) => status === 401).length, 8);
   }));
 
-Deno.test("a reader's token reads and does not act; a password acts, but not for another site", () => {
+Deno.test("a reader's token reads and can't act; a password acts, but not from another site", () => {
   const { token, secret } = newToken();
   return guarded(async (site) => {
     const program = site.visitor();
@@ -101,7 +101,7 @@ Deno.test("a reader's token reads and does not act; a password acts, but not for
   }, { users: [ANN, `ci:reader:${secret}`] });
 });
 
-Deno.test("each login begins another session, and no cookie that was forged, changed or ended is one", () =>
+Deno.test("each login starts another session; forged, changed and ended cookies are refused", () =>
   guarded(async (site) => {
     const victim = site.visitor();
     const isIn = async (cookie: string) => {
@@ -131,10 +131,10 @@ Deno.test("each login begins another session, and no cookie that was forged, cha
     ];
     for (const cookie of forged) assertEquals(await isIn(cookie), false, cookie);
     await victim.submit("/logout", {});
-    assertEquals([await isIn(second), await isIn(first)], [false, true], "the session that was ended, and no other");
+    assertEquals([await isIn(second), await isIn(first)], [false, true], "ends this session alone");
   }));
 
-Deno.test("a session ends after 12 hours, and the API wants its token with a cookie", () =>
+Deno.test("a session ends after 12 hours; the API requires the session's token with a cookie", () =>
   guarded(async (site, clock) => {
     const ann = site.visitor();
     await logIn(ann, "ann", "correct horse");
@@ -158,7 +158,7 @@ Deno.test("one session's token is refused in another session's form", () =>
     assertEquals([await pause(theirs), await pause(mine)], [403, 303]);
   }));
 
-Deno.test("no script reads a cookie, no other site sends it, and over HTTPS it stays on HTTPS", () =>
+Deno.test("cookies are hidden from scripts, not sent by other sites, and kept on HTTPS", () =>
   guarded(async (site) => {
     const cookie = async (headers: Record<string, string>) =>
       (await sendLogin(site.visitor(), "ann", "correct horse", { headers, path: "/ops/login" })).headers
@@ -169,7 +169,7 @@ Deno.test("no script reads a cookie, no other site sends it, and over HTTPS it s
     assertMatch(await cookie({ "x-forwarded-proto": "https" }), /; Secure/);
   }, { prefix: "/ops" }));
 
-Deno.test("a login leads to the page that was asked for, and never to another site", () =>
+Deno.test("a login redirects to the requested page, and never to another site", () =>
   guarded(async (site) => {
     for (
       const [next, expected] of [
@@ -187,7 +187,7 @@ Deno.test("a login leads to the page that was asked for, and never to another si
     }
   }));
 
-Deno.test("another site logs no visitor in or out, and reads no page, number or event", () =>
+Deno.test("another site can't log a visitor in or out, nor read pages, counts or events", () =>
   guarded(async (site) => {
     const ann = site.visitor();
     for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }]) {

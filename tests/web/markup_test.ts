@@ -1,4 +1,4 @@
-/** Texts that are markup, on every page: shown as text, and pages that need nothing that their policy forbids. */
+/** Texts that contain markup, on every page: they show as text, and no page needs anything that its policy forbids. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fillHostile, XSS } from "./hostile.ts";
 import { onBothStores, PAGES } from "./site.ts";

@@ -1,4 +1,4 @@
-/** What a server tells Prometheus, and what is in `packaging/` for that: read by Prometheus' own tools. */
+/** The exported metrics, and the files in `packaging/` that use them, checked by Prometheus' tools. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml";
 import { ALL_QUEUES } from "../../src/store/port/paused_queues.ts";
@@ -23,7 +23,7 @@ function sampleNames(text: string): Set<string> {
   return new Set(names);
 }
 
-/** The labels of each sample that a text has. */
+/** The labels of each sample in a text. */
 function labelsOf(text: string): Map<string, Set<string>> {
   const labels = new Map<string, Set<string>>();
   for (const [, name, inside] of text.matchAll(/^([a-z]\w*)\{(.*)\} /gm)) {
@@ -39,7 +39,7 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-Deno.test("A server counts what becomes of jobs, crontab, leases and horses; dashboard and alerts ask for nothing else", async () => {
+Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard and alerts use nothing else", async () => {
   await using bench = await Bench.open();
   const web = `http://127.0.0.1:${freePort()}/`;
   const config = `${bench.folder}/jobs.json`;
@@ -47,7 +47,7 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   const handlers = `${bench.folder}/handlers.js`;
   await Deno.writeTextFile(handlers, HANDLERS);
   const args = [handlers, "-C", config, "-c", "4", "--web", web.slice(7, -1)];
-  // Too late by the time that anybody takes it.
+  // It has expired before a worker takes it.
   await bench.push("Note", [bench.notes], { expires_in: 0.001 });
   await using server = new JobsProcess({
     store: bench.url,
@@ -86,7 +86,7 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
     'jobs_performed_total{class="Fail",outcome="failed"} 4',
     'jobs_run_seconds_count{class="Fail"} 4',
     'jobs_wait_seconds_count{class="Fail"} 4',
-    // To be put off, or cancelled, is no failure.
+    // A snooze or a cancellation isn't a failure.
     'jobs_ended_total{class="Later",outcome="snoozed"} 1',
     'jobs_performed_total{class="Later",outcome="failed"} 0',
     'jobs_run_seconds_count{class="Later"} 0',
@@ -110,13 +110,13 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
   const text = await scrape();
   assertEquals(await promtool(["check", "metrics"], text), "");
 
-  assert(!text.includes("process="), "one process needs no number");
+  assert(!text.includes("process="), "one worker needs no number");
 
-  // It is there with --processes alone: processes_metrics_test.ts.
+  // Exported with --processes alone: processes_metrics_test.ts.
   const names = sampleNames(text).add("jobs_process_up");
   const labels = labelsOf(text);
   const dashboard = JSON.parse(await Deno.readTextFile(`${ROOT}packaging/grafana/jobs.json`));
-  // deno-lint-ignore no-explicit-any -- a document of someone else's form
+  // deno-lint-ignore no-explicit-any -- a document of a foreign format
   const rules = (parse(await Deno.readTextFile(`${ROOT}packaging/prometheus/alerts.yml`)) as any).groups[0].rules;
   const panels = (dashboard.panels as Panel[]).flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ title, expr }))
@@ -127,7 +127,7 @@ Deno.test("A server counts what becomes of jobs, crontab, leases and horses; das
     const asked = [...expr.matchAll(/\bjobs_\w+/g)].map(([name]) => name);
     assert(asked.length > 0, title);
     assertEquals(asked.filter((name) => !names.has(name)), [], title);
-    // What is grouped by, and asked for, are labels that one of the samples has, or that Prometheus adds.
+    // Queries use labels that a sample has, or that Prometheus adds.
     const known = new Set(["job", "instance", ...asked.flatMap((name) => [...labels.get(name) ?? []])]);
     const used = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)|[{,](\w+)=/g)]
       .flatMap(([, group, label]) => label ?? group!.split(/,\s*/));
@@ -142,7 +142,7 @@ Deno.test("Prometheus accepts the alerts and the scrape example, and the alerts 
   assertStringIncludes(await promtool(["test", "rules", `${ROOT}tests/web/alerts.yml`]), "SUCCESS");
 });
 
-Deno.test("Without its store a process still tells of itself, and that the store is away", async () => {
+Deno.test("without its store, a worker still exports its metrics, and that the store is down", async () => {
   await using site = await openSite("redis", {
     counts: () => Promise.resolve([{ process: undefined, counts: NOTHING }]),
   });
@@ -169,7 +169,7 @@ const NOTHING = {
   horses: undefined,
 };
 
-onBothStores("Who performs jobs is not ready while all queues are paused", async ({ store, visitor }) => {
+onBothStores("a worker isn't ready while all queues are paused", async ({ store, visitor }) => {
   const ready = async () => {
     const { status, text } = await visitor().visit("/readyz");
     return [status, text];
@@ -184,14 +184,14 @@ onBothStores("Who performs jobs is not ready while all queues are paused", async
 }, { notReady: () => undefined });
 
 onBothStores(
-  "The dashboard alone stays ready while all queues are paused: it is how they are resumed",
+  "a dashboard without a worker stays ready while all queues are paused, because it resumes them",
   async (site) => {
     await site.store.admin.pause(ALL_QUEUES);
     assertEquals((await site.visitor().visit("/readyz")).status, 200);
   },
 );
 
-Deno.test("jobs doctor --ready says that all queues are paused", async () => {
+Deno.test("jobs doctor --ready reports that all queues are paused", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server();
   const ready = async () => {

@@ -6,7 +6,7 @@ import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 
-onBothStores("Every page shows what is there", async ({ store, visitor }) => {
+onBothStores("every page shows the store's content", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
   await push(store, "q1", { args: [12345678901234567890n.toString()] });
   await push(store, "s1", { queue: "mail" }, 3_600_000);
@@ -29,10 +29,10 @@ onBothStores("Every page shows what is there", async ({ store, visitor }) => {
   await shows("/jobs/d1", "Moved to dead", "RangeError", "no luck", "••••••");
   await shows("/jobs/q1", "No worker is online");
   await shows("/jobs/s1", "It is due in ");
-  await shows("/jobs/nobody", "Job not found");
+  await shows("/jobs/unknown", "Job not found");
 });
 
-onBothStores("Filters combine, stand in the address, and do not see behind the mask", async ({ store, visitor }) => {
+onBothStores("filters combine, are part of the address, and don't match masked values", async ({ store, visitor }) => {
   await bury(store, "d1", { class: "Import", args: ["/srv/a.csv", { password: "hunter2" }], tags: ["night"] });
   await bury(store, "d2", { class: "Import", args: ["/srv/b.csv"], error_message: "disk full", queue: "low" });
   await bury(store, "d3", { class: "Mail", args: ['quote " and \\ and é'] });
@@ -55,7 +55,7 @@ onBothStores("Filters combine, stand in the address, and do not see behind the m
   assertStringIncludes(everywhere.text, "2 jobs found");
 });
 
-onBothStores("Lists are pages: each job stands on one, in both orders", async ({ store, visitor }) => {
+onBothStores("lists are paged: each job is on one page, in both orders", async ({ store, visitor }) => {
   await pushAll(store, Array.from({ length: 120 }, (_, i) => ({ jid: `j${String(i).padStart(3, "0")}` })));
   for (const order of ["forward", "reverse"]) {
     const someone = visitor();
@@ -70,7 +70,7 @@ onBothStores("Lists are pages: each job stands on one, in both orders", async ({
   }
 });
 
-onBothStores("The API does what the pages do", async ({ store, visitor }) => {
+onBothStores("the API does the same as the pages", async ({ store, visitor }) => {
   const program = visitor();
   const pushed = await program.api("POST", "/jobs", { class: "Greet", args: ["bob", { token: "t" }], queue: "mail" });
   assertEquals(pushed.status, 201);
@@ -106,7 +106,7 @@ onBothStores("The API does what the pages do", async ({ store, visitor }) => {
   }
 });
 
-Deno.test("Under a prefix, every link and redirect stays under it", async () => {
+Deno.test("under a prefix, every link and redirect stays under it", async () => {
   await using site = await openSite("sqlite", { prefix: "/ops/jobs" });
   await push(site.store, "q1");
   const someone = site.visitor();
@@ -127,7 +127,7 @@ Deno.test("Under a prefix, every link and redirect stays under it", async () => 
   assertEquals((await someone.visit("/queues")).status, 404);
 });
 
-Deno.test("Prometheus' own checker accepts the metrics; hostile and many names do no harm", async () => {
+Deno.test("Prometheus' checker accepts the metrics, with hostile and many names too", async () => {
   const totals = new ClassCounters();
   const own = () => ({ ...new Counters().counts(), classes: totals.classes, loopDelayMs: 0, horses: undefined });
   const counts = () => Promise.resolve([{ process: undefined, counts: own() }]);
@@ -153,7 +153,7 @@ Deno.test("Prometheus' own checker accepts the metrics; hostile and many names d
   assertStringIncludes(text, 'jobs_wait_seconds_bucket{class="Class0",le="1"} 1\n');
 });
 
-Deno.test("Health: alive as long as it answers, ready only when jobs are taken and the store is there", async () => {
+Deno.test("health: alive while it responds, ready only with workers and a reachable store", async () => {
   let problem: string | undefined;
   await using site = await openSite("redis", { notReady: () => problem });
   const someone = site.visitor();
@@ -168,7 +168,7 @@ Deno.test("Health: alive as long as it answers, ready only when jobs are taken a
   assertEquals((await someone.visit("/dead")).status, 503);
 });
 
-onBothStores("A finished job shows how it ended and what it came to, masked", async ({ store, visitor }) => {
+onBothStores("a finished job shows its outcome and its result, masked", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) =>
     store.results.keep({
       jid,
@@ -217,7 +217,7 @@ onBothStores("A finished job shows how it ended and what it came to, masked", as
   assertEquals([refused.status, refused.value.error.field], [422, "older"]);
 });
 
-onBothStores("A cursor that no list gave is refused in one line; an empty one is none", async ({ store, visitor }) => {
+onBothStores("refuses an unknown cursor with one line; an empty cursor starts the list", async ({ store, visitor }) => {
   await bury(store, "d1");
   const someone = visitor();
   const refusal = 'Invalid cursor "x": expected the "next" of the previous page, or none';
@@ -236,7 +236,7 @@ onBothStores("A cursor that no list gave is refused in one line; an empty one is
   }
 });
 
-onBothStores("The crontab is shown in plain words; an entry is run, paused, resumed and removed", async (site) => {
+onBothStores("shows cron entries in plain words; runs, pauses, resumes and removes one", async (site) => {
   const { store, visitor } = site;
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly report", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
@@ -259,7 +259,7 @@ onBothStores("The crontab is shown in plain words; an entry is run, paused, resu
   assertEquals((await someone.api("POST", `${page}/pause`)).status, 404);
 });
 
-onBothStores("A running job shows what it says, and is asked to end", async ({ store, visitor }) => {
+onBothStores("a running job shows its progress and its log, and can be cancelled", async ({ store, visitor }) => {
   const identity = "web1:7:abc";
   const work = [{
     task: "processor-1",

@@ -1,5 +1,5 @@
 /**
- * The pictures of `docs/dashboard.md`: a shop's store with a day's work in it, looked at in a real browser, at 2×.
+ * The pictures of `docs/dashboard.md`: a shop's store after a day of work, in a real browser, at 2×.
  *
  *   deno run -A tests/web/pictures.ts [FOLDER]
  */
@@ -14,7 +14,7 @@ const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).p
 const WIDE = { width: 1200, height: 760 };
 const PHONE = { width: 360, height: 740 };
 
-/** Name → page; each is taken in light, those of {@linkcode DARK} in dark. */
+/** Name → page. Each is taken in light; those of {@linkcode DARK} in dark. */
 const PAGES: Readonly<Record<string, string>> = {
   overview: "/",
   dead: "/dead",
@@ -29,10 +29,10 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 const DARK: Readonly<Record<string, string>> = { "overview-dark": "/?range=24h", "queues-dark": "/queues" };
 
-/** The colors of a picture: enough for text and charts, and a third of the bytes. */
+/** The number of colors in a picture: enough for text and charts, at a third of the bytes. */
 const COLORS = 64;
 
-/** Writes what the page shows as a picture of few colors. */
+/** Writes a picture of the page, in few colors. */
 async function take(page: Page, name: string): Promise<void> {
   const shot = new Uint8Array(await page.screenshot());
   const { width, height, ...image } = UPNG.decode(shot.buffer);

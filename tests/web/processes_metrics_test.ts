@@ -1,4 +1,4 @@
-/** What the one port of `jobs run --processes` tells Prometheus of all of them: one supervisor, to which the tests happen in turn. */
+/** The one `/metrics` of `jobs run --processes` for all of its workers. One supervisor runs through the tests in order. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import type { JobsProcess, LoggedLine } from "../support/process.ts";
@@ -21,14 +21,14 @@ class Scrape {
     return line === undefined ? undefined : Number(line.slice(series.length + 1));
   }
 
-  /** Jobs of this class that ended well, by process. */
+  /** Successful jobs of this class, by worker. */
   performed(name: string): (number | undefined)[] {
     return [1, 2].map((process) =>
       this.value(`jobs_performed_total{process="${process}",class="${name}",outcome="ok"}`)
     );
   }
 
-  /** Which processes answered. */
+  /** The workers that replied. */
   get up(): (number | undefined)[] {
     return [1, 2].map((process) => this.value(`jobs_process_up{process="${process}"}`));
   }
@@ -38,7 +38,7 @@ let bench: Bench;
 let server: JobsProcess;
 let web: string;
 
-/** Two processes, of which each performs one job at a time. */
+/** Two workers with one processor each. */
 Deno.test.beforeAll(async () => {
   bench = await Bench.open();
   const more = `${bench.folder}/more.js`;
@@ -60,7 +60,7 @@ function total(counts: readonly (number | undefined)[]): number {
   return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** Waits until the port tells of both. */
+/** Waits until the page has both workers. */
 async function bothAreUp(): Promise<void> {
   await bench.until(
     async () => (await scrape().catch(() => undefined))?.up.every((up) => up === 1) ?? false,
@@ -68,7 +68,7 @@ async function bothAreUp(): Promise<void> {
   );
 }
 
-/** Pushes jobs until both have performed some since the beginning; returns how many there were. */
+/** Pushes jobs until both workers have performed some; returns the number of pushed jobs. */
 async function performByBoth(): Promise<number> {
   let pushed = 0;
   await bench.until(async () => {
@@ -79,7 +79,7 @@ async function performByBoth(): Promise<number> {
   return pushed;
 }
 
-/** The process number of the first, which has the port, or of the second. */
+/** The process number of the first worker, which has the port, or of the second. */
 function pidOf(process: 1 | 2): number {
   const pid = ({ identity }: LoggedLine) => Number(String(identity).split(":")[1]);
   const first = pid(server.lines.findLast(({ msg, web }) => msg === "Ready" && web !== undefined)!);
@@ -87,12 +87,12 @@ function pidOf(process: 1 | 2): number {
   return pid(server.lines.findLast((line) => line.msg === "Starting" && pid(line) !== first)!);
 }
 
-/** Registers a test; the supervisor's log is read from one test to the next, which the sanitizer takes for a leak. */
+/** Registers a test. Without sanitizers: the supervisor's log is read from one test to the next. */
 function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeOps: false });
 }
 
-test("one port tells of the jobs of both processes, each with its number", async () => {
+test("one port exports the jobs of both workers, each with its number", async () => {
   const pushed = await performByBoth();
   await bench.until(async () => total((await scrape()).performed("Sleep")) === pushed, "all are counted");
   const now = await scrape();
@@ -108,11 +108,11 @@ test("one port tells of the jobs of both processes, each with its number", async
     assert(now.value(`jobs_event_loop_delay_seconds{process="${process}"}`) !== undefined);
     assertEquals(now.value(`jobs_cron_occurrences_total{process="${process}",outcome="missed"}`), 0);
   }
-  assertEquals(now.value("jobs_processors"), 2, "what the store knows, it knows of both");
+  assertEquals(now.value("jobs_processors"), 2, "the store's counts include both");
   assertEquals(await promtool(["check", "metrics"], now.text), "");
 });
 
-test("a process that stands still holds up no scrape, and is told of again once it continues", async () => {
+test("a frozen worker delays no scrape, and is included again once it continues", async () => {
   await bothAreUp();
   const second = pidOf(2);
   Deno.kill(second, "SIGSTOP");
@@ -120,7 +120,7 @@ test("a process that stands still holds up no scrape, and is told of again once 
     const now = await scrape();
     assertEquals(now.up, [1, 0]);
     assert(now.performed("Sleep")[0]! > 0);
-    assertEquals(now.performed("Sleep")[1], undefined, "nothing old is told as if it were new");
+    assertEquals(now.performed("Sleep")[1], undefined, "no old count is exported as current");
     assertEquals(await promtool(["check", "metrics"], now.text), "");
   } finally {
     Deno.kill(second, "SIGCONT");
@@ -128,7 +128,7 @@ test("a process that stands still holds up no scrape, and is told of again once 
   await bench.until(async () => (await scrape()).performed("Sleep")[1]! > 0);
 });
 
-test("a process that died and cannot start is down, and its counters begin again", async () => {
+test("a worker that died and can't start is down, and its counters restart", async () => {
   await bothAreUp();
   const before = (await scrape()).performed("Sleep");
   await Deno.writeTextFile(`${bench.folder}/more.js`, `throw new Error("not now");`);
@@ -138,23 +138,23 @@ test("a process that died and cannot start is down, and its counters begin again
   assertEquals([away.up, away.performed("Sleep")], [[1, 0], [before[0], undefined]]);
   await Deno.writeTextFile(`${bench.folder}/more.js`, HANDLER);
   await bothAreUp();
-  assertEquals((await scrape()).performed("Sleep"), [before[0], undefined], "the other's counters continue");
+  assertEquals((await scrape()).performed("Sleep"), [before[0], undefined], "the other worker's counters continue");
   await performByBoth();
 });
 
-test("the first process, killed, opens the port again and asks the one that continued", async () => {
+test("the first worker, killed, opens the port again and includes the other worker", async () => {
   await bothAreUp();
   const second = (await scrape()).performed("Sleep")[1]!;
   const first = pidOf(1);
   Deno.kill(first, "SIGKILL");
-  await bench.until(() => pidOf(1) !== first, "another process is ready");
+  await bench.until(() => pidOf(1) !== first, "a new worker is ready");
   await bench.until(async () => {
     const now = await scrape().catch(() => undefined);
     return now?.up[1] === 1 && now.performed("Sleep")[1]! >= second;
-  }, "the port is open again, with what the other had counted");
+  }, "the port is open again, with the other worker's counts");
 });
 
-test("after HUP has replaced both, the port tells of both again", async () => {
+test("the port exports both workers again after HUP has replaced them", async () => {
   await bothAreUp();
   const before = [pidOf(1), pidOf(2)];
   server.kill("SIGHUP");
@@ -163,7 +163,7 @@ test("after HUP has replaced both, the port tells of both again", async () => {
   await performByBoth();
 });
 
-test("a process that was told to stop is told of no more", async () => {
+test("a stopped worker is left out", async () => {
   await bothAreUp();
   Deno.kill(pidOf(2), "SIGTERM");
   await bench.until(async () => {

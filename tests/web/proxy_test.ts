@@ -1,4 +1,4 @@
-/** Proxies: trusted where a setting names them, and nowhere else. */
+/** Proxies are trusted where a setting names them, and nowhere else. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { createWeb } from "../../src/web/web.ts";
@@ -8,7 +8,7 @@ import { openSite, type Site } from "./site.ts";
 const USERS = [`ci:reader:${newToken().secret}`];
 const LOOPBACK = ["127.0.0.1", "::1"];
 
-/** Guesses a token, with another forwarded address each time; returns the last status. */
+/** Guesses a token, each time with another forwarded address; returns the last status. */
 async function guess(site: Site, peer: string, times: number): Promise<number> {
   let status = 0;
   for (let i = 0; i < times; i++) {
@@ -18,17 +18,17 @@ async function guess(site: Site, peer: string, times: number): Promise<number> {
   return status;
 }
 
-Deno.test("Guesses from the same machine wait, whatever X-Forwarded-For claims", async () => {
+Deno.test("throttles guesses from one machine whatever X-Forwarded-For claims", async () => {
   await using site = await openSite("sqlite", { users: USERS, clock: new FakeClock() });
   for (const peer of LOOPBACK) assertEquals([peer, await guess(site, peer, 6)], [peer, 429]);
 });
 
-Deno.test("X-Forwarded-For counts from a proxy that is named", async () => {
+Deno.test("X-Forwarded-For counts from a named proxy", async () => {
   await using site = await openSite("sqlite", { users: USERS, proxies: LOOPBACK, clock: new FakeClock() });
   for (const peer of LOOPBACK) assertEquals([peer, await guess(site, peer, 6)], [peer, 401]);
 });
 
-Deno.test("A proxy's header for the user needs a proxy that is named", async () => {
+Deno.test("the proxy's user header requires a named proxy", async () => {
   await using site = await openSite("sqlite");
   assertThrows(
     () => createWeb({ store: site.store, proxyHeader: "X-User" }),

@@ -1,4 +1,4 @@
-/** What a reader, or anyone with an odd method, can reach: everything that shows, and nothing that acts. */
+/** A reader, and a client with an odd method, reach everything that shows and nothing that acts. */
 import { assert, assertEquals } from "@std/assert";
 import { connect } from "node:net";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const OPERATOR = newToken();
 const USERS = [`eve:reader:${READER.secret}`, `ci:operator:${OPERATOR.secret}`];
 const SECRET = "hunter2";
 
-/** Every path that acts, by what a form or a body says. */
+/** Every path that acts, with a form or body for it. */
 const ACTIONS: readonly (readonly [path: string, fields: Record<string, string>])[] = [
   ["/jobs/act", { in: "dead", do: "delete", scope: "all", confirmed: "yes" }],
   ["/jobs/cancel", { jid: "q1", process: "web1:7:x" }],
@@ -59,7 +59,7 @@ async function openGuarded(): Promise<Site> {
   return site;
 }
 
-/** All that an action could change. */
+/** Everything that an action could change. */
 async function stateOf(store: Store): Promise<string> {
   const { enqueued, dead, scheduled, retry, processed } = await store.admin.stats();
   const queues = (await store.admin.stats()).queues.map(({ name, size, paused, limit }) => ({
@@ -76,7 +76,7 @@ async function stateOf(store: Store): Promise<string> {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-Deno.test("A reader's forms and bodies change nothing, the cron forms neither", async () => {
+Deno.test("a reader's forms and bodies change nothing, cron forms included", async () => {
   await using site = await openGuarded();
   const reader = site.visitor();
   const token = /name="token" value="([^"]+)"/.exec(
@@ -93,7 +93,7 @@ Deno.test("A reader's forms and bodies change nothing, the cron forms neither", 
   assertEquals(await stateOf(site.store), before);
 });
 
-Deno.test("A reader gets no form that acts", async () => {
+Deno.test("a reader gets no form that acts", async () => {
   await using site = await openGuarded();
   const [entry] = await site.store.admin.find(["d1"]);
   const forms = ["/push", `/jobs/d1/edit?ref=${encodeURIComponent(entry!.ref)}`, "/cron-new", "/cron/nightly/edit"];
@@ -103,7 +103,7 @@ Deno.test("A reader gets no form that acts", async () => {
   }
 });
 
-Deno.test("A reader sees no secrets of a job or a cron entry", async () => {
+Deno.test("a reader sees no secrets of a job or a cron entry", async () => {
   await using site = await openGuarded();
   for (
     const path of [
@@ -124,7 +124,7 @@ Deno.test("A reader sees no secrets of a job or a cron entry", async () => {
   }
 });
 
-Deno.test("Odd methods change nothing, for an operator either", async () => {
+Deno.test("odd methods change nothing, even from an operator", async () => {
   await using site = await openGuarded();
   const before = await stateOf(site.store);
   for (const { token } of [READER, OPERATOR]) {
@@ -151,7 +151,7 @@ Deno.test("Odd methods change nothing, for an operator either", async () => {
   assertEquals(await stateOf(site.store), before);
 });
 
-Deno.test("Odd methods on the wire are refused, and the dashboard lives on", async () => {
+Deno.test("odd methods on the wire are refused, and the dashboard keeps running", async () => {
   await using site = await openGuarded();
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   const before = await stateOf(site.store);

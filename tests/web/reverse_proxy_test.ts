@@ -1,4 +1,4 @@
-/** The proxies of docs/operate/proxy.md, with the configuration as the page shows it. */
+/** The proxies of docs/operate/proxy.md, with the page's configuration. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { until } from "../support/eventually.ts";
 import { blocksOf } from "../support/page_runner.ts";
@@ -51,7 +51,7 @@ async function use(base: string, web: string): Promise<void> {
   assertEquals(pushed.status, 201, await pushed.text());
   const events = await fetch(`${base}/jobs/events`, { signal: AbortSignal.timeout(60_000) });
   const reader = events.body!.getReader();
-  assert((await reader.read()).value!.length > 0); // is not buffered
+  assert((await reader.read()).value!.length > 0); // the proxy doesn't buffer it
   await reader.cancel();
   for (const path of ["/healthz", "/readyz", "/metrics", "/jobs/metrics"]) {
     const response = await fetch(`${web}${path}`);
@@ -76,7 +76,7 @@ Deno.test("nginx serves the dashboard under a path, with the page's configuratio
   await withProxy("nginx", nginx((sample) => sample), use);
 });
 
-Deno.test("a proxy that cuts the port off the host gets a hint", async () => {
+Deno.test("a proxy that drops the port from the host gets a hint", async () => {
   await withProxy("nginx", nginx((sample) => sample.replace("$http_host", "$host")), async (base) => {
     const headers = { origin: base, "content-type": "application/json" };
     const refused = await fetch(`${base}/jobs/api/v1/jobs`, { method: "POST", headers, body: '{"class":"Greet"}' });

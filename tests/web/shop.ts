@@ -1,6 +1,6 @@
 /**
- * A shop's jobs, for pictures and for staged incidents: mails, invoices, imports, webhooks and images, in several queues,
- * with workers, errors and a past.
+ * A shop's jobs, for pictures and staged incidents: mails, invoices, imports, webhooks and images in several queues,
+ * with workers, errors and a history.
  *
  * @module
  */
@@ -111,7 +111,7 @@ const WORKERS = [
 
 const QUEUES = [...new Set(SHOP.map(({ queue }) => queue))];
 
-/** Fills an empty store with the shop's present; with `url` of an SQLite store also with its past. */
+/** Fills an empty store with the shop's current jobs; with the `url` of a SQLite store, also with its history. */
 export async function fillShop(store: Store, url?: string): Promise<void> {
   if (url !== undefined) await past(url);
   const client = new Client({ store });
@@ -124,7 +124,7 @@ export async function fillShop(store: Store, url?: string): Promise<void> {
   await runSome(store);
 }
 
-/** Ninety days of totals, and a day of each class's runs. */
+/** Ninety days of totals, and one day of runs for each class. */
 async function past(url: string): Promise<void> {
   {
     using database = new DatabaseSync(url.slice("sqlite:".length), { timeout: 5_000 });
@@ -185,7 +185,7 @@ function record(identity: string, more: Parameters<typeof processRecord>[1]) {
   });
 }
 
-/** Jobs that failed: most wait for a retry, some are dead. */
+/** Failed jobs: most wait for a retry, some are dead. */
 async function failures(store: Store, client: Client): Promise<void> {
   const owner = WORKERS[0].identity;
   const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
@@ -232,7 +232,7 @@ async function failures(store: Store, client: Client): Promise<void> {
   }
 }
 
-/** Records of jobs that have ended. */
+/** Records of ended jobs. */
 async function finished(store: Store): Promise<void> {
   const records = Array.from({ length: 90 }, (_, n) => {
     const i = 89 - n;
@@ -348,7 +348,7 @@ async function people(store: Store): Promise<void> {
   });
 }
 
-/** Each worker performs some of the waiting jobs. */
+/** Each worker takes some of the waiting jobs. */
 async function runSome(store: Store): Promise<void> {
   for (const { identity, concurrency, rss, busy, version } of WORKERS) {
     const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, owner: identity });

@@ -14,7 +14,7 @@ import { HtmlPage } from "./html_page.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { WorkerRecord } from "../../src/store/port/workers.ts";
 
-/** A dashboard, and what is behind it. */
+/** A dashboard with its store. */
 export interface Site extends AsyncDisposable {
   readonly store: Store;
   /** The store's address. */
@@ -27,13 +27,13 @@ export interface Site extends AsyncDisposable {
 /** Options of a site. `storeClock` is the store's clock alone. */
 export type SiteOptions = Partial<WebOptions> & { readonly deadMaxJobs?: number; readonly storeClock?: Clock };
 
-/** The system's, but an action is waited for to its end: a machine that stands still for a while makes no answer another. */
+/** The system's clock, except that an action is awaited to its end, however slow the machine is. */
 export const PATIENT: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms === WAIT_MS ? 60_000 : ms, signal),
 };
 
-/** Every address that shows something of the store. */
+/** Every address that shows a part of the store. */
 export const PAGES: readonly string[] = [
   "/",
   "/running",
@@ -87,7 +87,7 @@ export async function openSite(
   };
 }
 
-/** A test on both stores. */
+/** Registers a test on both stores. */
 export function onBothStores(
   name: string,
   test: (site: Site) => Promise<void>,
@@ -102,26 +102,26 @@ export function onBothStores(
   }
 }
 
-/** What a visitor got. */
+/** A response to a visitor. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** Somebody with a browser. */
+/** A visitor with a browser. */
 export class Visitor {
   readonly cookies: Map<string, string> = new Map();
   readonly #web: Web;
   readonly #peer: string;
 
-  /** Somebody at that address. */
+  /** A visitor at that address. */
   constructor(web: Web, peer: string) {
     this.#web = web;
     this.#peer = peer;
   }
 
-  /** Sends a request as it is, with the cookies. */
+  /** Sends a request unchanged, with the cookies. */
   async send(path: string, init: RequestInit = {}): Promise<Answer> {
     const headers = new Headers(init.headers);
     if (!headers.has("host")) headers.set("host", "localhost:7433");
@@ -145,12 +145,12 @@ export class Visitor {
     return this.send(path);
   }
 
-  /** Opens a page to fill in its fields and press its buttons. */
+  /** Opens a page in order to fill in its fields and press its buttons. */
   async open(path: string): Promise<HtmlPage> {
     return new HtmlPage(this, await this.send(path));
   }
 
-  /** Sends a form from the page `from`, with its token, and opens the page it leads to. */
+  /** Sends a form from the page `from`, with its token, and opens the page that follows. */
   async submit(path: string, fields: Record<string, string | readonly string[]>, from = "/"): Promise<Answer> {
     const token = /name="token" value="([^"]+)"/.exec((await this.visit(from)).text)?.[1] ?? "";
     const body = new URLSearchParams({ token, back: from });
@@ -166,7 +166,7 @@ export class Visitor {
     return answer.status === 303 && location !== null ? await this.visit(location) : answer;
   }
 
-  /** Asks the API. */
+  /** Calls the API. */
   async api(method: "GET" | "POST", path: string, body?: unknown, headers: Record<string, string> = {}) {
     const answer = await this.send(`/api/v1${path}`, {
       method,
@@ -177,7 +177,7 @@ export class Visitor {
   }
 }
 
-/** Returns the secret of an account with this password, at a thirtieth of the usual cost of checking it. */
+/** Returns the stored secret for this password, at a thirtieth of the usual cost of checking it. */
 export function quickSecret(password: string): string {
   const salt = randomBytes(16);
   const hash = scryptSync(password, salt, 32, { N: 2 ** 10, r: 8, p: 1 });
@@ -196,7 +196,7 @@ export async function push(
   await store.jobs.enqueue([delayMs === undefined ? job : { ...job, delayMs }]);
 }
 
-/** Puts jobs into their queues in one step: one by one, hundreds of them take seconds. */
+/** Puts jobs into their queues in one step: one by one, hundreds of jobs take seconds. */
 export async function pushAll(
   store: Store,
   jobs: readonly { readonly jid: string; readonly queue?: string; readonly args?: readonly unknown[] }[],
@@ -223,7 +223,7 @@ export async function bury(
   await store.admin.edit([entry!.ref], "kill");
 }
 
-/** A process as it registers itself. */
+/** A worker's record, as it registers. */
 export function processRecord(identity: string, more: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
     identity,
@@ -245,7 +245,7 @@ export function processRecord(identity: string, more: Partial<WorkerRecord> = {}
   };
 }
 
-/** Puts a job into `retry`, due in an hour: a process has taken it and failed. */
+/** Puts a job into `retry`, due in an hour: a worker took it and it failed. */
 export async function fail(
   store: Store,
   jid: string,
@@ -261,7 +261,7 @@ export async function fail(
   await store.workers.deregister(owner);
 }
 
-/** How to put a job into each place. */
+/** Functions that put a job into each place. */
 export const PUT: Readonly<
   Record<string, (store: Store, jid: string, fields: Record<string, unknown>) => Promise<void>>
 > = {
@@ -271,13 +271,13 @@ export const PUT: Readonly<
   "dead": bury,
 };
 
-/** Where a job is: `dead`, `queue:default`, … or nothing. */
+/** Returns the place of a job: `dead`, `queue:default`, …, or undefined. */
 export async function placeOf(store: Store, jid: string): Promise<string | undefined> {
   const [entry] = await store.admin.find([jid]);
   return entry && (entry.place.in === "queue" ? `queue:${entry.place.queue}` : entry.place.in);
 }
 
-/** The refs of the jobs with these ids. */
+/** Returns the refs of the jobs with these IDs. */
 export async function refsOf(store: Store, ...jids: string[]): Promise<string[]> {
   return await Promise.all(jids.map(async (jid) => (await store.admin.find([jid]))[0]!.ref));
 }

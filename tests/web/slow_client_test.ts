@@ -7,17 +7,17 @@ import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";
 
-/** Timeouts so short that a test need not wait for them. */
+/** Timeouts that a test can wait for. */
 const HASTY: Partial<HttpLimits> = { headMs: 200, requestMs: 300, idleMs: 200 };
 
 const GET_HEALTH = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
 
-/** Waits until a client that behaves is answered. On a machine that stands still, it may be taken for a slow one. */
+/** Waits until a well-behaved client gets a response. On a stalled machine, it may count as a slow one. */
 async function untilServed(port: number): Promise<void> {
   await until(async () => (await ask(port, `${GET_HEALTH}Connection: close\r\n\r\n`)).startsWith("HTTP/1.1 200"));
 }
 
-/** A dashboard with a queue on a socket. */
+/** A dashboard on a socket, whose store has a queue. */
 async function onSocket(
   test: (tools: { site: Site; port: number }) => Promise<void>,
   limits?: Partial<HttpLimits>,
@@ -30,14 +30,14 @@ async function onSocket(
 
 const FORM = "POST /theme HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n";
 
-Deno.test("a client that sends slowly is dropped, and another client is answered", () =>
+Deno.test("drops a client that sends slowly, and responds to another client", () =>
   onSocket(async ({ port }) => {
     const beginnings = {
       "nothing at all": "",
       "half a head": "GET / HTTP/1.1\r\nHost: local",
       "half a body": `${FORM}Content-Length: 1000\r\n\r\ntoken=`,
       "a chunk that never ends": `${FORM}Transfer-Encoding: chunked\r\n\r\n5\r\ntok`,
-      "nothing after an answer": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "nothing after a response": "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
     const slow = await Promise.all(
       Object.entries(beginnings).flatMap(([what, text]) =>
@@ -51,13 +51,13 @@ Deno.test("a client that sends slowly is dropped, and another client is answered
     await untilServed(port);
     await Promise.all(slow.map(({ wire }) => wire.ended));
     for (const what of Object.keys(beginnings).filter((what) => !what.startsWith("nothing"))) {
-      // A machine that stands still may drop one before it has sent anything, and its answer with it.
+      // On a stalled machine, a client may be dropped before it has sent anything, without a response.
       const answers = slow.filter((one) => one.what === what).map(({ wire }) => wire.text);
       assert(answers.some((text) => text.includes("408 Request Timeout")), what);
     }
   }, HASTY));
 
-Deno.test("a client that sends a head or a body byte by byte is dropped", () =>
+Deno.test("drops a client that sends a head or a body byte by byte", () =>
   onSocket(async ({ port }) => {
     for (const begin of ["GET / HTTP/1.1\r\nHost: localhost\r\nX-Drip: ", `${FORM}Content-Length: 100000\r\n\r\n`]) {
       await using wire = await Wire.open(port);
@@ -69,7 +69,7 @@ Deno.test("a client that sends a head or a body byte by byte is dropped", () =>
     }
   }, HASTY));
 
-Deno.test("one address has a bound on its connections", () =>
+Deno.test("one address can open a limited number of connections", () =>
   onSocket(async ({ port }) => {
     await using stack = new AsyncDisposableStack();
     for (let i = 0; i < 3; i++) stack.use(await Wire.open(port));
@@ -79,7 +79,7 @@ Deno.test("one address has a bound on its connections", () =>
     await untilServed(port);
   }, { perAddress: 3 }));
 
-Deno.test("a proxy has no bound on its connections but the one for all", () =>
+Deno.test("a proxy's connections count against the total limit alone", () =>
   onSocket(
     async ({ port }) => {
       await using stack = new AsyncDisposableStack();
@@ -87,7 +87,7 @@ Deno.test("a proxy has no bound on its connections but the one for all", () =>
       for (let i = 0; i < 3; i++) wires.push(stack.use(await Wire.open(port)));
       for (const wire of wires) {
         wire.send(`${GET_HEALTH}\r\n`);
-        await until(() => wire.text.startsWith("HTTP/1.1 200"), "An answer");
+        await until(() => wire.text.startsWith("HTTP/1.1 200"), "a response");
       }
       await using fourth = await Wire.open(port);
       await fourth.ended;
@@ -97,21 +97,21 @@ Deno.test("a proxy has no bound on its connections but the one for all", () =>
     ["127.0.0.1"],
   ));
 
-Deno.test("a client that does not read its answers is dropped", () =>
+Deno.test("drops a client that doesn't read its responses", () =>
   onSocket(async ({ site, port }) => {
     for (let i = 0; i < 50; i++) await push(site.store, `j${i}`, { args: ["x".repeat(100_000)] });
     await using silent = await Wire.open(port);
     silent.pause();
     silent.send("GET /api/v1/jobs?in=queue:default HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(5));
-    // While its connection is open, no other from its address is let in.
+    // While its connection is open, no other connection of its address is accepted.
     await untilServed(port);
   }, { silentMs: 200, perAddress: 1 }));
 
-/** More than a connection's buffers hold. */
+/** More than the buffers of a connection hold. */
 const LARGE = 12 * 1024 * 1024;
 const GET_LARGE = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/** A server whose answers are large, except to `/small`; it tells which paths were asked for. */
+/** A server with large responses, except at `/small`; it records the requested paths. */
 async function largeAnswers(
   test: (server: HttpServer, asked: string[]) => Promise<void>,
   limits?: Partial<HttpLimits>,
@@ -132,12 +132,12 @@ async function largeAnswers(
   }
 }
 
-Deno.test("a request sent ahead waits until the answer before it was read", () =>
+Deno.test("a pipelined request waits until the response before it was read", () =>
   largeAnswers(async ({ port }, asked) => {
     await using ahead = await Wire.open(port);
     ahead.pause();
     ahead.send(GET_LARGE.repeat(5));
-    await until(() => asked.length > 0, "The first request");
+    await until(() => asked.length > 0, "the first request");
     for (let i = 0; i < 3; i++) {
       const answer = await ask(port, "GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
       assertMatch(answer, /^HTTP\/1\.1 200 .*answer/s);
@@ -145,14 +145,14 @@ Deno.test("a request sent ahead waits until the answer before it was read", () =
     assertEquals(asked.filter((path) => path === "/large").length, 1);
   }));
 
-Deno.test("requests sent ahead are answered one after the other to a client that reads", () =>
+Deno.test("responds to pipelined requests one after the other if the client reads", () =>
   largeAnswers(async ({ port }) => {
     const one = "GET /small HTTP/1.1\r\nHost: localhost\r\n";
     const answers = await ask(port, `${one}\r\n`.repeat(4) + `${one}Connection: close\r\n\r\n`);
     assertEquals(answers.match(/answer \d+/g), Array.from({ length: 5 }, (_, i) => `answer ${i + 1}`));
   }));
 
-Deno.test("a client that sends thousands of requests ahead is dropped, whatever their kind", () =>
+Deno.test("drops a client that pipelines thousands of requests of any kind", () =>
   largeAnswers(async ({ port }, asked) => {
     const kinds = {
       "large": GET_LARGE,
@@ -168,7 +168,7 @@ Deno.test("a client that sends thousands of requests ahead is dropped, whatever 
     }
   }, { idleMs: 200 }));
 
-Deno.test("answers that no client reads have a bound in all: the oldest are dropped", () =>
+Deno.test("unread responses are limited in total: the oldest are dropped", () =>
   largeAnswers(async ({ port }, asked) => {
     await using stack = new AsyncDisposableStack();
     const idle: Wire[] = [];
@@ -176,11 +176,11 @@ Deno.test("answers that no client reads have a bound in all: the oldest are drop
       const wire = stack.use(await Wire.open(port));
       wire.pause();
       wire.send(GET_LARGE);
-      await until(() => asked.length === i, "A request");
+      await until(() => asked.length === i, "a request");
       idle.push(wire);
     }
     const close = "GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    assert((await ask(port, close)).length > LARGE, "Who reads has it all");
+    assert((await ask(port, close)).length > LARGE, "a client that reads gets the whole response");
     for (const wire of idle.slice(0, -1)) {
       wire.resume();
       await wire.ended;
@@ -188,7 +188,7 @@ Deno.test("answers that no client reads have a bound in all: the oldest are drop
     }
   }, { unreadBytes: 2 * LARGE }));
 
-Deno.test("connections that have ended leave nothing in memory", async () => {
+Deno.test("ended connections leave nothing in memory", async () => {
   const script = `
     import { connect, Server } from "node:net";
     import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
@@ -221,7 +221,7 @@ Deno.test("connections that have ended leave nothing in memory", async () => {
   assert(left! < 10, `${left} are left`);
 });
 
-Deno.test("the server ends at once while clients hold connections", async () => {
+Deno.test("the server closes at once while clients hold connections", async () => {
   const site = await openSite("sqlite");
   await using _site = site;
   const server = await serve(site.web, { host: "127.0.0.1", port: 0 });

@@ -1,4 +1,4 @@
-/** Requests that cost much to refuse: what a stranger, a reader and a token make the dashboard read and parse. */
+/** Requests that are costly to refuse: how much of their bodies the dashboard reads and parses. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -17,7 +17,7 @@ const USERS = [ANN, `eve:reader:${READER_SECRET}`, `ci:operator:${OPERATOR_SECRE
 const FORM = "application/x-www-form-urlencoded";
 const MIB = 1024 * 1024;
 
-/** A body that counts the bytes taken from it, and never ends. */
+/** An endless body that counts the bytes taken from it. */
 function endless(text = "&a"): { readonly body: ReadableStream<Uint8Array>; readonly taken: () => number } {
   const chunk = new TextEncoder().encode(text.repeat(2_048));
   let taken = 0;
@@ -28,7 +28,7 @@ function endless(text = "&a"): { readonly body: ReadableStream<Uint8Array>; read
   return { body: new ReadableStream({ pull }, { highWaterMark: 0 }), taken: () => taken };
 }
 
-/** Sends an endless body; returns the status and how many bytes were read before the answer. */
+/** Sends an endless body; returns the status, and the number of bytes read before the response. */
 async function flood(
   who: Visitor,
   path: string,
@@ -54,14 +54,14 @@ Deno.test("POST /login reads at most 16 KiB", () =>
     assertEquals(await flood(site.visitor(), "/login", declared), { status: 413, read: 0 });
   }));
 
-Deno.test("POST /login of an address that must wait is refused before its body is read", () =>
+Deno.test("POST /login of a throttled address is refused before its body is read", () =>
   withLogin(async (site) => {
     const guesser = site.visitor("10.0.0.9");
     for (let i = 0; i < 5; i++) await guesser.send("/", { headers: { authorization: `Bearer ${i}` } });
     assertEquals(await flood(guesser, "/login"), { status: 429, read: 0 });
   }));
 
-Deno.test("POST /login takes no password over 1 KiB to the hash", () =>
+Deno.test("POST /login hashes no password over 1 KiB", () =>
   withLogin(async (site) => {
     const body = new URLSearchParams({ name: "ann", password: "\u0316\u0301".repeat(400) });
     const { status, text } = await site.visitor().send("/login", { method: "POST", body });
@@ -69,7 +69,7 @@ Deno.test("POST /login takes no password over 1 KiB to the hash", () =>
     assertStringIncludes(text, "Name or password is wrong.");
   }));
 
-Deno.test("A form and a JSON body are refused before they are read, without a login or with a reader's", () =>
+Deno.test("without a login, or with a reader's, forms and JSON are refused before they are read", () =>
   withLogin(async (site) => {
     for (const path of ["/queues/default/pause", "/push", "/theme", "/nowhere", "/api/v1/jobs", "/api/v1/pause"]) {
       const type = path.startsWith("/api") ? "application/json" : FORM;
@@ -80,7 +80,7 @@ Deno.test("A form and a JSON body are refused before they are read, without a lo
     }
   }));
 
-Deno.test("A connection whose body was refused gets its answer and ends, without the rest being read", async () => {
+Deno.test("a connection whose body was refused gets a response and ends; the rest isn't read", async () => {
   await using site = await openSite("sqlite", { users: USERS });
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   for (const [path, status] of [["/login", 413], ["/push", 401]] as const) {
@@ -101,12 +101,12 @@ Deno.test("A connection whose body was refused gets its answer and ends, without
       return socket.destroyed;
     }, "The end of the connection");
     assertStringIncludes(text, `HTTP/1.1 ${status} `);
-    // What the kernel keeps of a connection that nobody reads.
+    // The kernel buffers some bytes of a connection that isn't read.
     assert(sent < 32 * MIB, `${sent} bytes sent`);
   }
 });
 
-Deno.test("A connection whose small body was refused stays open", async () => {
+Deno.test("a connection whose small body was refused stays open", async () => {
   await using site = await openSite("sqlite", { users: USERS });
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   const socket = connect(server.address.port, "127.0.0.1").on("error", () => {});
@@ -114,13 +114,13 @@ Deno.test("A connection whose small body was refused stays open", async () => {
   socket.setEncoding("latin1").on("data", (chunk: string) => text += chunk);
   await once(socket, "connect");
   socket.write(`POST /push HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nContent-Length: 7\r\n\r\ntoken=x`);
-  await until(() => text.includes("HTTP/1.1 401 "), "The refusal");
+  await until(() => text.includes("HTTP/1.1 401 "), "the refusal");
   socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  await until(() => text.endsWith("ok\n"), "The answer to the next request");
+  await until(() => text.endsWith("ok\n"), "the response to the next request");
   socket.destroy();
 });
 
-Deno.test("A reader's own forms, /theme and /logout, are read up to 16 KiB", () =>
+Deno.test("the forms that a reader may send, /theme and /logout, are read up to 16 KiB", () =>
   withLogin(async (site) => {
     for (const path of ["/theme", "/logout"]) {
       const headers = { "content-type": FORM, authorization: `Bearer ${READER}` };
@@ -130,7 +130,7 @@ Deno.test("A reader's own forms, /theme and /logout, are read up to 16 KiB", () 
     }
   }));
 
-Deno.test("A form of too many fields is refused before it is split", () =>
+Deno.test("a form with too many fields is refused before it is split", () =>
   withLogin(async (site) => {
     const headers = { "content-type": FORM, authorization: `Bearer ${OPERATOR}` };
     const { status, text } = await site.visitor().send("/jobs/act", {
@@ -142,10 +142,10 @@ Deno.test("A form of too many fields is refused before it is split", () =>
     assertStringIncludes(text, "fields");
   }));
 
-Deno.test("While a large list of jobs is parsed, other work has its turns", async () => {
+Deno.test("parsing a large list of jobs doesn't block the event loop", async () => {
   await using site = await openSite("sqlite");
   const jobs = Array.from({ length: 2_000 }, (_, i) => ({ class: "A", args: Array(400).fill(i), nothing: 9 }));
-  // One integer beyond 2^53 is enough to make each of them be looked at.
+  // One integer beyond 2^53 is enough to have each of them inspected.
   const body = JSON.stringify(jobs).replace(/"class":"A"/g, '"class":7,"large":12345678901234567890');
   assert(body.length > 3 * MIB);
   const someone = site.visitor();
@@ -166,7 +166,7 @@ Deno.test("While a large list of jobs is parsed, other work has its turns", asyn
   assert(turns > body.length / (256 * 1024), `${turns} turns`);
 });
 
-Deno.test("A job in a list may be as large as a payload may be, written in any way, and no larger", async () => {
+Deno.test("a job in a list may be as large as a payload, in any notation, and no larger", async () => {
   await using site = await openSite("sqlite", { maxPayloadBytes: 10_000 });
   const someone = site.visitor();
   const send = async (body: string) => {

@@ -1,4 +1,4 @@
-/** The durable steps of a job on its page, in the API, and what operators do about them. */
+/** The durable steps of a job: its page, the API, and an operator's actions. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Store } from "../../src/store/admin/store.ts";
 import { onBothStores, processRecord } from "./site.ts";

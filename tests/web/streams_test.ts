@@ -1,4 +1,4 @@
-/** Event streams: their bounds, and visitors that leave in odd ways. */
+/** Event streams: their limits, and visitors that leave at odd moments. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -7,7 +7,7 @@ import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, type Site } from "./site.ts";
 
-/** The streams that one address may have. */
+/** The limit of streams for one address. */
 const MAX_STREAMS = 50;
 
 /** Opens a stream and leaves it; returns the status. */
@@ -23,20 +23,20 @@ Deno.test("HEAD /events opens no stream", async () => {
   assertEquals(await watch(site), 200);
 });
 
-Deno.test("A visitor who has left before the stream opens takes no place", async () => {
+Deno.test("a visitor who left before the stream opened takes no place", async () => {
   await using site = await openSite("sqlite");
   for (let i = 0; i <= MAX_STREAMS; i++) {
     const response = await site.web.handle(
       new Request("http://localhost/events", { signal: AbortSignal.abort() }),
       "10.0.0.5",
     );
-    // As a connection that has ended: nobody reads the stream or cancels it.
+    // The connection has ended: nothing reads the stream or cancels it.
     assertEquals(response.status < 500, true);
   }
   assertEquals(await watch(site), 200);
 });
 
-Deno.test("Connections that end while their login is being checked leave no streams behind", async () => {
+Deno.test("connections that end during their login check leave no streams behind", async () => {
   await using site = await openSite("sqlite", { users: [`ann:reader:${await passwordSecret("correct horse")}`] });
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   const ask = async (method: string) => {
@@ -47,7 +47,7 @@ Deno.test("Connections that end while their login is being checked leave no stre
     let text = "";
     socket.on("data", (chunk) => text += chunk);
     return {
-      answered: () => until(() => text.includes("\r\n\r\n"), "An answer").then(() => text),
+      answered: () => until(() => text.includes("\r\n\r\n"), "a response").then(() => text),
       leave: async () => {
         if (socket.closed) return;
         const closed = once(socket, "close");
@@ -56,7 +56,7 @@ Deno.test("Connections that end while their login is being checked leave no stre
       },
     };
   };
-  // Checking the password takes its time the first time: these leave meanwhile.
+  // The first check of the password is slow: these leave meanwhile.
   const early = await Promise.all(Array.from({ length: 2 }, () => ask("GET")));
   await Promise.all(early.map(({ leave }) => leave()));
   const first = await ask("HEAD");
@@ -67,7 +67,7 @@ Deno.test("Connections that end while their login is being checked leave no stre
   await Promise.all(streams.map(({ leave }) => leave()));
 });
 
-Deno.test("event streams have a bound, and end with the dashboard", async () => {
+Deno.test("event streams are limited, and end with the dashboard", async () => {
   const site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
   const watch = (peer = "10.0.0.5", headers = {}) =>
     site.web.handle(new Request("http://localhost/events", { headers }), peer);
@@ -82,7 +82,7 @@ Deno.test("event streams have a bound, and end with the dashboard", async () => 
   assertStringIncludes(await last, "retry: 3000");
 });
 
-Deno.test("one address has a bound on its event streams, through a proxy too", async () => {
+Deno.test("event streams of one address are limited, also through a proxy", async () => {
   await using site = await openSite("sqlite", { proxies: ["127.0.0.1"] });
   const watch = (from: string) =>
     site.web.handle(new Request("http://localhost/events", { headers: { "x-forwarded-for": from } }), "127.0.0.1");

@@ -7,7 +7,7 @@ import { freePort } from "../support/redis.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `${ROOT}tests/support/handlers.js`;
 
-Deno.test("jobs web listens on this machine, prints its address, and stops when it is asked to", async () => {
+Deno.test("jobs web listens on this machine, prints its address, and stops on a signal", async () => {
   await using folder = await temporaryFolder();
   const [program, ...first] = jobsCommand();
   const child = new Deno.Command(program, {
@@ -29,7 +29,7 @@ Deno.test("jobs web listens on this machine, prints its address, and stops when 
   await reader.cancel();
 });
 
-Deno.test("jobs web refuses to listen for other machines without users, and prints the line of a new user", async () => {
+Deno.test("jobs web refuses to listen for other machines without users; --new-user prints a user", async () => {
   await using folder = await temporaryFolder();
   const store = ["--store", `sqlite:${folder.path}/jobs.db`];
   const refused = await jobs(["web", "0.0.0.0:0", ...store]);
@@ -37,7 +37,7 @@ Deno.test("jobs web refuses to listen for other machines without users, and prin
   assertStringIncludes(refused.stderr, 'Cannot listen on "0.0.0.0" without a login');
   const wrong = await jobs(["web", "0", ...store], { env: { JOBS_WEB_USERS: "ann:operator:plain-password" } });
   assertEquals(wrong.code, 2);
-  assert(!wrong.stderr.includes("plain-password"), "a secret is not repeated");
+  assert(!wrong.stderr.includes("plain-password"), "a secret isn't printed");
   const short = await jobs(["web", "--new-user", "ann"], { stdin: "short\n" });
   assertEquals(short.code, 2);
   const made = await jobs(["web", "--new-user", "ann", "--role", "reader"], { stdin: "correct horse\n" });
@@ -71,7 +71,7 @@ Deno.test("jobs run --web shows the jobs of its worker, and is not ready once qu
   assertEquals((await server.status()).code, 0);
 });
 
-Deno.test("jobs run --web is not ready while it waits for the name of one that was killed", async () => {
+Deno.test("jobs run --web isn't ready while it waits for the name of a killed worker", async () => {
   await using folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;
   await using killed = new JobsProcess({ store, args: [HANDLERS, "--name", "mail"] });
@@ -85,7 +85,7 @@ Deno.test("jobs run --web is not ready while it waits for the name of one that w
   assertEquals([waiting.status, await waiting.text()], [503, "Starting: not fetching jobs yet\n"]);
 });
 
-Deno.test("without --web, no module of the web is loaded", async () => {
+Deno.test("no module of src/web is loaded without --web", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", `${ROOT}main.ts`],
     stdout: "piped",

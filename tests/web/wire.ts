@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection that sends what it is given, and keeps what comes back. */
+/** A connection that sends and receives bytes. */
 export class Wire implements AsyncDisposable {
   text = "";
   /** Resolves when the connection has ended. */
@@ -27,20 +27,20 @@ export class Wire implements AsyncDisposable {
     return new Wire(socket);
   }
 
-  /** Opens a connection and asks for a page. */
+  /** Opens a connection and requests a page. */
   static async get(port: number, path: string, headers = ""): Promise<Wire> {
     const wire = await Wire.open(port);
     wire.send(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
     return wire;
   }
 
-  /** The status of the first answer; undefined before it. */
+  /** The status of the first response; undefined before it. */
   get status(): number | undefined {
     const digits = /^HTTP\/1\.1 (\d{3})/.exec(this.text)?.[1];
     return digits === undefined ? undefined : Number(digits);
   }
 
-  /** Whether the other end has hung up. */
+  /** Whether the server has closed the connection. */
   get isOver(): boolean {
     return this.#socket.destroyed || this.#socket.readableEnded;
   }
@@ -50,12 +50,12 @@ export class Wire implements AsyncDisposable {
     this.#socket.pause();
   }
 
-  /** Reads what has come. */
+  /** Reads again. */
   resume(): void {
     this.#socket.resume();
   }
 
-  /** Sends the text as it is; false when the other end has gone. */
+  /** Sends the text unchanged; returns false if the server has closed the connection. */
   send(text: string): boolean {
     return this.#socket.writable && this.#socket.write(text, "latin1");
   }
@@ -66,7 +66,7 @@ export class Wire implements AsyncDisposable {
   }
 }
 
-/** Sends a request as it is, and returns what came back until the other end hung up. */
+/** Sends a request unchanged; returns all bytes received until the server closed the connection. */
 export async function ask(port: number, text: string): Promise<string> {
   await using wire = await Wire.open(port);
   wire.send(text);

@@ -1,4 +1,4 @@
-/** Every page to a screen reader, in light and dark, and in windows of any width. */
+/** Every page for a screen reader, in light and dark, and in windows of any width. */
 import { assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { Client } from "../../../src/client/client.ts";
@@ -7,7 +7,7 @@ import { Crontab } from "../../../src/client/crontab.ts";
 import { bury, fail, processRecord, push } from "../site.ts";
 import { browserTest, type Tools } from "./browser.ts";
 
-/** A telephone; and the narrowest window of each other layout that `style.css` has. */
+/** A phone; and the narrowest window of each other layout that `style.css` has. */
 const PHONE = { width: 360, height: 740 };
 const WIDTHS = [1280, 1001];
 
@@ -29,7 +29,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
     "/jobs/q1",
     "/jobs/r1",
     "/jobs/e1",
-    "/jobs/nobody",
+    "/jobs/unknown",
     `/jobs/d1/edit?ref=${encodeURIComponent(dead!.ref)}`,
     "/push",
     "/cron/nightly",
@@ -50,7 +50,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   const limited = (await visitor().visit("/queues/default")).text;
   pages.set("the form of a limit", limited.replace('<details class="limit">', '<details class="limit" open>'));
 
-  /** Shows each page in turn: changing the window and the colors for each of them would take longer than looking. */
+  /** Shows each page in turn: changing the window and the colors for each page would take longer than the checks. */
   const showAll = async (check: (what: string) => Promise<void>) => {
     const width = page.viewportSize()!.width;
     for (const [what, html] of pages) {
@@ -65,7 +65,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   await page.setViewportSize(PHONE);
   await page.evaluate(axe.source);
   const findNothing = (options: string) => async (what: string) => {
-    // The frame is the same around all pages.
+    // The frame around all pages is the same.
     const context = what === "/" ? "document" : `{ exclude: [["header.side"]] }`;
     const run = `axe.run(${context}, { resultTypes: ["violations"], preload: false, ${options} })`;
     const { violations } = await page.evaluate(run) as axe.AxeResults;
@@ -77,7 +77,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   await showAll(findNothing('runOnly: ["color-contrast"]'));
 }
 
-/** Puts another page into the one that is open, which has the style sheet and axe already; returns its width. */
+/** Puts another page into the open one, which has the style sheet and axe already; returns its width. */
 const SHOW = (html: string): number => {
   // deno-lint-ignore no-explicit-any -- runs in the page, where there is a document
   const { document, DOMParser } = globalThis as any;
@@ -87,7 +87,7 @@ const SHOW = (html: string): number => {
   return document.documentElement.scrollWidth;
 };
 
-/** Everything there is, in long words. */
+/** Fills the store with everything that pages list, in long words. */
 async function fillWide(store: Tools["site"]["store"]): Promise<void> {
   const long = { args: ["x".repeat(200)], tags: ["a-tag"], error_message: "word".repeat(60) };
   const errors = [1, 2].map((n) => ({ at: 1.7e9 + n, error_class: "TypeError", error_message: "word".repeat(60) }));

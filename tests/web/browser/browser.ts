@@ -1,6 +1,6 @@
 /**
  * The dashboard in a real browser: Chromium, driven by Playwright. A message on a page's console fails the test, for
- * example about a script that the page's policy refused.
+ * example a script that the page's policy refused.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { shareRedis } from "../../support/shared_redis.ts";
 import { requireTool } from "../../support/tools.ts";
 import { openSite, PATIENT, type Site } from "../site.ts";
 
-/** What a test in a browser works with. */
+/** The tools of a browser test. */
 export interface Tools {
   readonly page: Page;
   readonly site: Site;
@@ -24,17 +24,17 @@ export interface Tools {
   go(path: string): Promise<void>;
   /** Presses the button with exactly this accessible name. */
   press(name: string | RegExp): Promise<void>;
-  /** Waits for the message that an action leaves. */
+  /** Waits for the message of an action. */
   says(text: string): Promise<void>;
-  /** What pages have written on their consoles. */
+  /** The messages on the consoles of the pages. */
   readonly complaints: string[];
 }
 
-/** How a test wants it. */
+/** Options of a browser test. */
 export interface BrowserOptions {
   /** Default SQLite: `forms_test.ts` presses the buttons on both. */
   readonly kind?: "sqlite" | "redis";
-  /** Whether pages follow what happens; default true. */
+  /** Whether pages update live; default true. */
   readonly live?: boolean;
   readonly web?: Partial<WebOptions>;
   readonly context?: BrowserContextOptions;
@@ -45,13 +45,13 @@ const CHROMIUM = "chromium-headless-shell";
 /** A page, a message or an element that doesn't come within this time fails the test. */
 const TIMEOUT_MS = 60_000;
 
-/** A clock on which a watched page gets the counts every 100 ms instead of every 2 s. */
+/** A clock with which a live page gets the counts every 100 ms instead of every 2 s. */
 export const QUICK: Clock = {
   ...PATIENT,
   sleep: (ms, signal) => PATIENT.sleep(ms === WATCHED_INTERVAL_MS ? 100 : ms, signal),
 };
 
-/** One browser for all tests: starting it takes longer than most of them. It ends with the tests, however they end. */
+/** One browser for all tests: starting it takes longer than most of them. It ends with the test process. */
 let browser: Browser | undefined;
 Deno.test.afterAll(async () => await browser?.close());
 shareRedis();
@@ -74,21 +74,21 @@ export function browserTest(
       const page = await visitor.newPage();
       const tools = toolsOf(page, site, `${origin}${web.prefix ?? ""}`);
       await test(tools);
-      // A request that is under way through a test's route fails when the page closes.
+      // A request in flight through a test's route fails when the page closes.
       await page.unrouteAll({ behavior: "ignoreErrors" });
       assertEquals(tools.complaints, []);
     } finally {
       await visitor.close();
     }
   };
-  // Playwright keeps a pipe to the browser that Deno's sanitizers take for a leak of the test.
+  // Playwright keeps a pipe to the browser, which Deno's sanitizers report as a leak.
   Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
 }
 
 function toolsOf(page: Page, site: Site, base: string): Tools {
   const complaints: string[] = [];
   page.on("console", (message) => {
-    // A page may be refused, and a job may have gone when a live page asks for it again.
+    // A page may be refused, and a live page may request a job that is gone.
     const isRefusal = /status of 4\d\d/.test(message.text()) && !message.location().url.includes("/assets/");
     if (!isRefusal) complaints.push(message.text());
   });

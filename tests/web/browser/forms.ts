@@ -1,4 +1,4 @@
-/** Forms with what the browser adds to them: required fields, and pages without scripts. */
+/** Forms in a browser: required fields, and pages without scripts. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../../src/client/client.ts";
 import { Crontab } from "../../../src/client/crontab.ts";
@@ -6,7 +6,7 @@ import { entryInput } from "../../../src/cron/entry_input.ts";
 import { placeOf, pushAll } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
-browserTest("a cron entry is added in a form once it is valid, and changed in a form", async (tools) => {
+browserTest("a form adds a cron entry once it is valid, and changes it", async (tools) => {
   const { page, site: { store }, go, press, says } = tools;
   const crontab = new Crontab({ store, client: new Client({ store }) });
   const fill = async (fields: Record<string, string>) => {
@@ -17,7 +17,7 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
   await go("/cron");
   await page.getByRole("link", { name: "New entry" }).click();
   await press("Add");
-  assertEquals(await crontab.list(), [], "the browser wants a name first");
+  assertEquals(await crontab.list(), [], "the browser requires a name first");
   await fill({
     Name: "nightly report",
     "Cron expression": "61 3 * * *",
@@ -28,12 +28,12 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
   await press("Add");
   await page.getByRole("alert").filter({ hasText: "One field is invalid." }).waitFor();
   await page.locator("#rule-error", { hasText: "61" }).waitFor();
-  assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "what was typed is there");
+  assertEquals(await page.getByRole("textbox", { name: "Arguments" }).inputValue(), '["a"]', "the input is kept");
   await fill({ "Cron expression": "30 3 * * *", "Time zone": "Europe/London" });
   await press("Check");
   await page.getByRole("heading", { name: "Runs at 03:30 every day" }).waitFor();
   assertEquals(await page.locator("ol.times li").count(), 5);
-  assertEquals(await crontab.list(), [], "looking adds nothing");
+  assertEquals(await crontab.list(), [], "a check adds nothing");
   await press("Add");
   await says("Cron entry nightly report runs at 03:30 every day");
 
@@ -46,7 +46,7 @@ browserTest("a cron entry is added in a form once it is valid, and changed in a 
   assertEquals([name, className, every, rule, queue, args], expected);
 });
 
-browserTest("without JavaScript, pages are read and act", async ({ page, site: { store }, go, press, says }) => {
+browserTest("pages show and act without JavaScript", async ({ page, site: { store }, go, press, says }) => {
   await pushAll(store, Array.from({ length: 52 }, (_, i) => ({ jid: `d${i}`, args: [`<${i}>`] })));
   await store.admin.editSome({ in: "queue", queue: "default" }, "kill", 52);
   await go("/dead");

@@ -1,4 +1,4 @@
-/** Attacks that only a real browser can show: what it would run, and what it sends along for another site's page. */
+/** Attacks that only a real browser shows: scripts that it would run, and cookies that it sends for another site. */
 import { assert, assertEquals } from "@std/assert";
 import { browserTest, QUICK } from "./browser.ts";
 import { fillHostile, LIVE_XSS } from "../hostile.ts";
@@ -15,7 +15,7 @@ browserTest("hostile texts run nothing on any page, nor when a live page shows t
   const paths = await page.locator("nav a[data-key]").evaluateAll((links) => links.map((a) => a.getAttribute("href")!));
   await go("/running");
   const cron = await fillHostile(store, LIVE_XSS);
-  // What came while the page was open is put in by the script.
+  // The script inserted the jobs that were pushed while the page was open.
   await page.locator("#running code", { hasText: "<script>" }).first().waitFor();
   const query = encodeURIComponent(LIVE_XSS);
   const [retry, dead] = await Promise.all((["retry", "dead"] as const).map(async (set) => {
@@ -40,10 +40,10 @@ browserTest("hostile texts run nothing on any page, nor when a live page shows t
   assertEquals(ran, []);
 }, { web: { clock: QUICK } });
 
-/** Elements and attributes that our pages don't have. */
+/** Elements and attributes that the dashboard's pages don't have. */
 const FOREIGN = "x-attack, [onerror], [onload], [onfocus], a[href^=javascript], script:not([src^='/assets/'])";
 
-/** How many elements of a page the browser reads as foreign; runs none of them. */
+/** The number of foreign elements that the browser finds in a page; runs none of them. */
 const COUNT = async ([path, foreign]: string[]): Promise<number> => {
   // deno-lint-ignore no-explicit-any -- runs in the page, where there is a parser
   const { DOMParser } = globalThis as any;
@@ -51,7 +51,7 @@ const COUNT = async ([path, foreign]: string[]): Promise<number> => {
   return new DOMParser().parseFromString(text, "text/html").querySelectorAll(foreign).length;
 };
 
-/** What another site's page tries; it says what came of it in its title. */
+/** Another site's page with its attempts; its title shows their outcome. */
 const EVIL = (base: string) =>
   `<!doctype html><title>trying</title><body>
 <iframe name="hidden" srcdoc="x"></iframe><iframe src="${base}/dead"></iframe><img src="${base}/queues/default/pause">
@@ -96,7 +96,7 @@ browserTest(
       () => new Response(EVIL(base), { headers: { "content-type": "text/html" } }),
     );
     try {
-      // A visitor whose dashboard needs no login, which is the easiest prey.
+      // A dashboard without a login is the easiest target.
       await go("/");
       for (const host of ["localhost", "127.0.0.1"]) {
         await page.goto(`http://${host}:${evil.addr.port}/`);
@@ -112,7 +112,7 @@ browserTest(
           false,
         );
       }
-      assert(complaints.length > 0, "the browser says what it refused");
+      assert(complaints.length > 0, "the browser reports the refusals");
       complaints.length = 0;
     } finally {
       await page.goto("about:blank");

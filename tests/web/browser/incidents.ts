@@ -1,6 +1,6 @@
 /**
- * Five incidents, staged on a real store with real workers. For each, the overview says what is wrong, and at most three
- * clicks lead to the cure or the cause.
+ * Five incidents, staged on a real store with real workers. The overview shows each, and at most three clicks lead to the
+ * cure or the cause.
  */
 import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../../src/client/client.ts";
@@ -34,7 +34,7 @@ browserTest("incident: a bad deploy fails all jobs; their error is two clicks fr
   await using worker = startWorker(tools);
   await worker.logged("Ready");
   await until(async () => (await store.admin.stats()).retry === 24);
-  // The first delay of a retry is at least 15 s. Without a worker, the jobs stay where they are.
+  // The first retry is due after at least 15 s. Without a worker, the jobs stay in `retry`.
   worker.kill("SIGKILL");
   await worker.status();
   const alert = await alertOn(tools, "of attempts failed");
@@ -67,7 +67,7 @@ browserTest("incident: a queue is stuck because no worker fetches from it, or be
 
 browserTest("incident: a poison job crashes its workers; one click shows the job with its error", async (tools) => {
   const { page, site: { store } } = tools;
-  // Burial itself needs several dead workers: tests/server/burial_test.ts.
+  // Burial itself requires several dead workers: tests/server/burial_test.ts.
   const message = "its worker died 3 times while it ran";
   const at = Math.floor(Date.now() / 1_000);
   await bury(store, "p1", { class: "Thumbnail", error_class: "WorkerDied", error_message: message, failed_at: at });

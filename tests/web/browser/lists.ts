@@ -1,4 +1,4 @@
-/** Lists of jobs with the page's script: ticks, questions before an action, and keys. */
+/** Lists of jobs with the page's script: selection, confirmation, and keys. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { bury, placeOf } from "../site.ts";
 import { browserTest } from "./browser.ts";
@@ -33,13 +33,13 @@ browserTest("jobs are selected, confirmed and acted on, one by one and all at on
   await page.getByLabel("Queue to move to").fill("elsewhere");
   await press("Move selected");
   await page.locator("h1", { hasText: "3 jobs" }).waitFor();
-  assertEquals(await placeOf(store, "d4"), "queue:default", "it is asked first");
+  assertEquals(await placeOf(store, "d4"), "queue:default", "asks for confirmation first");
   await press("Move 3 jobs to queue elsewhere");
   await says("3 jobs moved.");
   assertEquals(await placeOf(store, "d4"), "queue:elsewhere");
 });
 
-browserTest("keys lead to pages, walk through a list and tick; Shift ticks a range", async (tools) => {
+browserTest("keys open pages, walk through a list and select; Shift selects a range", async (tools) => {
   const { page, site: { store }, base, go } = tools;
   for (let i = 0; i < 5; i++) await bury(store, `d${i}`);
   await go("/queues");

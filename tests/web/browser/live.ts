@@ -1,10 +1,10 @@
-/** Pages that follow what happens. */
+/** Pages that update live. */
 import { assert } from "@std/assert";
 import type { Route } from "playwright-core";
 import { processRecord, push } from "../site.ts";
 import { browserTest, QUICK } from "./browser.ts";
 
-browserTest("a page follows what happens, unless it was told not to", async ({ page, site: { store }, go }) => {
+browserTest("a page updates live, unless that is switched off", async ({ page, site: { store }, go }) => {
   await go("/");
   await push(store, "w1", { queue: "slow" });
   await page.locator("#queues a", { hasText: "slow" }).waitFor();
@@ -14,13 +14,13 @@ browserTest("a page follows what happens, unless it was told not to", async ({ p
   const requested: string[] = [];
   page.on("request", (request) => void requested.push(new URL(request.url()).pathname));
   await page.reload();
-  assert(requested.includes("/") && !requested.includes("/events"), "a reload does not turn it on again");
+  assert(requested.includes("/") && !requested.includes("/events"), "a reload doesn't switch it on again");
   const watching = page.waitForRequest("**/events");
   await page.getByLabel("Live").check();
   await watching;
 }, { web: { clock: QUICK } });
 
-browserTest("a page shows a change that came during a fetch, and a change whose fetch failed", async (tools) => {
+browserTest("a page shows a change during a fetch, and a change whose fetch failed", async (tools) => {
   const { page, site: { store }, go, complaints } = tools;
   const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
   let fetched = 0;
@@ -45,7 +45,7 @@ browserTest("a page shows a change that came during a fetch, and a change whose 
   complaints.length = 0;
 }, { web: { clock: QUICK } });
 
-browserTest("a page shows that a job has ended when its process's heartbeat tells", async (tools) => {
+browserTest("a page shows a job as ended once its worker's heartbeat reports it", async (tools) => {
   const { page, site: { store }, go } = tools;
   const owner = "web1:7:abc";
   await push(store, "r1");

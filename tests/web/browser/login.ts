@@ -8,7 +8,7 @@ import { browserTest } from "./browser.ts";
 
 const { token: TOKEN, secret } = newToken();
 const USERS = [`ann:operator:${quickSecret("correct horse")}`, `ci:reader:${secret}`];
-/** Time stands still for the waits between guesses, however slow the browser is. */
+/** Stands still for the waits between guesses, however slow the browser is. */
 const STILL = { ...systemClock, monotonic: () => 0 };
 
 async function logIn(page: Page, name: string, password: string): Promise<void> {

@@ -1,9 +1,9 @@
-/** How pages look: times in the viewer's zone, light and dark. */
+/** The look of pages: times in the viewer's zone, light and dark. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { push } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
-browserTest("times are in the viewer's zone, and colors follow the system unless the viewer chose", async (tools) => {
+browserTest("times are in the viewer's zone, and colors follow the system or the viewer's choice", async (tools) => {
   const { page, site: { store }, go, press } = tools;
   await push(store, "s1", {}, 3_600_000);
   await go("/scheduled");

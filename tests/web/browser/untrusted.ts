@@ -1,11 +1,11 @@
-/** Texts of others: what running jobs say of themselves, and texts that break a layout rather than a script. */
+/** Texts of other programs: progress and logs of running jobs, and texts that break a layout instead of running a script. */
 import { assertEquals } from "@std/assert";
 import { browserTest } from "./browser.ts";
 import { fillHostile, LIVE_XSS } from "../hostile.ts";
 import { bury, processRecord, push } from "../site.ts";
 import type { Store } from "../../../src/store/admin/store.ts";
 
-/** What a handler, a cron entry or a producer can write. Its beginning is what a row shows. */
+/** A text that a handler, a cron entry or a client can write. A row shows its beginning. */
 const TEXT = [
   "\u202e\u2066abc\u202d",
   "\x00\x07\x1b[31m\x9b2J\r\u2028\ufeff",
@@ -14,7 +14,7 @@ const TEXT = [
   "W".repeat(3_000),
 ].join("");
 
-/** Runs a job whose texts are all this one; returns what changes its progress and its log. */
+/** Runs a job in which every text is this one; returns a function that changes its progress and its log. */
 async function run(store: Store, text: string): Promise<(text: string) => Promise<void>> {
   const owner = "web1:7:x";
   await push(store, "running", { queue: "taken", class: text, tags: [text] });
@@ -53,7 +53,7 @@ browserTest(
   },
 );
 
-/** How much wider than its window the page is. */
+/** Returns by how much the page is wider than its window. */
 const EXCESS = (): number => {
   // deno-lint-ignore no-explicit-any -- runs in the page
   const { document, innerWidth } = globalThis as any;
@@ -98,19 +98,19 @@ browserTest(
   { live: false },
 );
 
-browserTest("Marks and directions of a text stay within its box", async ({ page, site: { store }, go }) => {
+browserTest("combining marks and text directions stay within their box", async ({ page, site: { store }, go }) => {
   await bury(store, "a2", { class: `e${"\u0301".repeat(300)}`, args: ["x"] });
   await bury(store, "a3", { class: "\u202eabc", args: ["first", "second"] });
   await page.setViewportSize({ width: 1_280, height: 600 });
   await go("/dead");
-  // A class that turns its text around leaves the arguments to its right.
+  // A class that reverses the direction of text leaves the arguments to its right.
   const turned = page.locator("tr", { hasText: "second" });
   const [name, args] = await Promise.all([
     turned.locator(".class").boundingBox(),
     turned.locator(".args").boundingBox(),
   ]);
   assertEquals(args!.x > name!.x, true);
-  // What is painted above a cell is clipped. A picture would tell more, and differs by a font's shades.
+  // Text that is painted above a cell is clipped. A picture would show more, but differs by the shades of a font.
   const overflow = (one: unknown) => {
     // deno-lint-ignore no-explicit-any -- runs in the page
     const { getComputedStyle } = globalThis as any;
