@@ -146,7 +146,7 @@ async function read(): Promise<Stats> {
   return await (await fetch(`${url}/api/v1/stats`)).json();
 }
 
-/** Waits until the dashboard answers and the worker takes jobs. */
+/** Waits until the dashboard responds and the worker takes jobs. */
 async function ready(): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   let ended = false;

@@ -1,6 +1,6 @@
 /**
  * A workflow as code: an order that is charged, reserved and confirmed by mail, waits for a person, ships its lines, and
- * asks how it was a week later. Every step is done once, through failures, deploys and crashes.
+ * asks for feedback a week later. Every step is done once, through failures, deploys and crashes.
  *
  *   jobs run examples/order.js
  *   jobs push Order 42

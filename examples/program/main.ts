@@ -3,7 +3,7 @@
  *
  *     deno compile -A --include src/server/liveness/heartbeat_worker.ts examples/program/main.ts
  *
- * It imports the library's sources, as it stands among them; a program elsewhere imports what `make library` made
+ * It imports the library's sources, because it is in their repository. Other programs import the output of `make library`
  * (docs/guides/library.md).
  *
  * Here it pushes three jobs to itself, and ends when they are done.

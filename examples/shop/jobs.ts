@@ -1,7 +1,7 @@
 /** The jobs of a web shop. */
 import { defineJob, type JobContext } from "@jobs/jobs";
 
-/** What the outside world does for the shop; tests pass another. */
+/** The shop's effects on the outside world. Tests pass a fake one. */
 export interface World {
   readonly mail: (to: string, text: string) => Promise<void>;
   readonly charge: (order: number) => Promise<string>;

@@ -1,6 +1,7 @@
 /**
- * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with `deno run -A examples/shop/main.ts`, and open the
- * address that it prints. Arguments: the store (default: one in memory), and how many newsletters to send.
+ * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with
+ * `deno run -A examples/shop/main.ts`, and open the address that it prints. Arguments: the store (default: one in memory), and
+ * the number of newsletters to send.
  */
 import { startServer } from "@jobs/jobs";
 import { shopJobs } from "./jobs.ts";

@@ -1,8 +1,8 @@
 /**
- * No-op jobs, ours and those of the peers that can be had here, one after the other on the same Redis, several rounds:
+ * No-op jobs on the same Redis, ours and those of the peers that are available here, one after the other, several rounds:
  * Debian's Sidekiq (`ruby-sidekiq`) and BullMQ (from npm, on Node). One process each, 10 jobs at once, everything pushed
- * beforehand; from the first job to the last, ours from before its start to after its stop. Prints one line of JSON:
- * jobs a second, the median of the rounds.
+ * beforehand. Peers are measured from the first job to the last, ours from before its start to after its stop. Prints one
+ * line of JSON: jobs/s, the median of the rounds.
  *
  *     deno run -A tests/bench/against_peers.ts [JOBS] [ROUNDS]
  */

@@ -1,6 +1,6 @@
 /**
- * No-op jobs in isolated processes, ours and RQ's, one after the other on the same Redis. RQ forks for each job; ours
- * stay warm. Needs Debian's python3-rq. Prints one line of JSON.
+ * No-op jobs in isolated processes, ours and RQ's, one after the other on the same Redis. RQ forks for each job; our work
+ * horses stay warm. Needs Debian's python3-rq. Prints one line of JSON.
  *
  *     deno run -A tests/bench/against_rq.ts [OUR-JOBS] [RQ-JOBS]
  */
@@ -20,7 +20,7 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 const script = new URL("./horses.ts", import.meta.url).pathname;
 const { drainPerSecond } = JSON.parse(await run(Deno.execPath(), ["run", "-A", script, redis.url, ours, "2"]));
 
-// Debian's own Python has it, whatever else is on PATH.
+// Debian's Python has it, whichever Python comes first on PATH.
 await run("/usr/bin/python3", [
   "-c",
   `from redis import Redis; from rq import Queue; import noop
@@ -28,7 +28,7 @@ queue = Queue(connection=Redis.from_url("${redis.url}"))
 for _ in range(${Number(theirs)}): queue.enqueue(noop.noop)`,
 ]);
 const start = performance.now();
-// Two workers, as we have two horses.
+// Two workers, for our two work horses.
 const worker = ["worker", "--burst", "--quiet", "--path", folder, "--url", redis.url];
 await Promise.all([run("/usr/bin/rq", worker), run("/usr/bin/rq", worker)]);
 const rqPerSecond = Math.round(Number(theirs) / (performance.now() - start) * 1000);

@@ -1,5 +1,5 @@
 /**
- * Pushes N no-op jobs in bulk, then drains them with one server in this process. Prints one line of JSON.
+ * Pushes N no-op jobs in bulk, then drains them with one worker in this process. Prints one line of JSON.
  *
  *     deno run -A tests/bench/drain.ts STORE-URL [N] [CONCURRENCY] [LOG-LEVEL] [LOG-FILE]
  */

@@ -1,5 +1,5 @@
 /**
- * Pushes N no-op jobs in bulk, then drains them with one server whose jobs run in horses. Prints one line of JSON.
+ * Pushes N no-op jobs in bulk, then drains them with one worker that runs them in work horses. Prints one line of JSON.
  *
  *     deno run -A tests/bench/horses.ts STORE-URL [N] [HORSES]
  */

@@ -1,5 +1,5 @@
 /**
- * How long a job waits from being pushed by one process until it starts in another that is idle. Prints one line of JSON.
+ * The time from a push by one process to the start of the job in another, idle process. Prints one line of JSON.
  *
  *     deno run -A tests/bench/latency.ts STORE-URL [N]
  */
@@ -27,7 +27,7 @@ try {
   await new Promise((resolve) => setTimeout(resolve, 500));
   for (let i = 0; i < Number(count); i++) {
     await client.push({ class: "Stamp", args: [out, performance.timeOrigin + performance.now()] });
-    // Not in step with anything the server does.
+    // Not in step with the worker's intervals.
     await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 20));
   }
   await new Promise((resolve) => setTimeout(resolve, 200));

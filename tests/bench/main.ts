@@ -1,6 +1,5 @@
 /**
- * `make bench`: the figures that the project states, measured on this machine in one run. Figures, not tests: nothing
- * here passes or fails.
+ * `make bench`: the figures that the project states, measured on this machine in one run. Nothing here passes or fails.
  */
 import { formatDuration } from "../../src/job/duration.ts";
 import { startRedis } from "../support/redis.ts";
@@ -34,7 +33,7 @@ async function drain(name: string, url: string, concurrency = 10): Promise<void>
   if (result.lost !== 0 || result.leftBehind !== 0) console.log(`  !! ${JSON.stringify(result)}`);
 }
 
-/** From a push in one process to the start in another that is idle. */
+/** The time from a push in one process to the start in another, idle one. */
 async function latency(name: string, url: string): Promise<void> {
   const result = JSON.parse((await deno(["tests/bench/latency.ts", url])).trim().split("\n").at(-1)!);
   report(
@@ -43,14 +42,14 @@ async function latency(name: string, url: string): Promise<void> {
   );
 }
 
-/** The same on Redis, on this machine, and what it costs there. */
+/** The same on Redis, on this machine, and its cost in commands. */
 async function redis(): Promise<void> {
   await using server = await startRedis();
   for (const concurrency of [10, 50]) {
     await server.cli("FLUSHALL");
     await server.cli("CONFIG", "RESETSTAT");
     await drain(`Redis`, server.url, concurrency);
-    // Commands that clients sent: those inside of scripts cost no round trip.
+    // Commands that clients sent: those within scripts cost no round trip.
     const commands = [
       ...(await server.cli("INFO", "commandstats")).matchAll(
         /cmdstat_(?:evalsha|multi|blmove|blpop)[^:]*:calls=(\d+)/g,
@@ -81,20 +80,20 @@ async function pushes(): Promise<void> {
   report("jobs push, not compiled, median of 10", formatDuration(times[5]!));
 }
 
-/** Jobs that compute, by one process and by two; and horses. */
+/** CPU-bound jobs in one worker and in two; and work horses. */
 async function cores(): Promise<void> {
   const last = async (args: string[]) => JSON.parse((await deno(args)).trim().split("\n").at(-1)!);
   report(
-    "jobs that compute: two processes are so many times as fast as one",
+    "CPU-bound jobs: speed of two workers relative to one",
     (await last(["tests/bench/processes.ts"])).timesAsFast,
   );
   report(
-    "2 horses: no-op jobs/s",
+    "2 work horses: no-op jobs/s",
     (await last(["tests/bench/horses.ts", `sqlite:${folder}/horses.db`])).drainPerSecond,
   );
 }
 
-/** A server with nothing to do: its memory, and how much of a core it uses. */
+/** An idle worker: its memory, and its share of a core. */
 async function idle(): Promise<void> {
   const server = new Deno.Command(`${ROOT}jobs`, {
     args: ["run", "examples/handlers.js", "--store", `sqlite:${folder}/idle.db`],
@@ -110,8 +109,8 @@ async function idle(): Promise<void> {
   const rss = (await Deno.readTextFile(`/proc/${server.pid}/status`)).match(/VmRSS:\s*(\d+)/)![1];
   server.kill("SIGTERM");
   await server.status;
-  report("idle server, resident memory, MB", Math.round(Number(rss) / 1024));
-  report("idle server, share of a core, %", (used / 100 / 10 * 100).toFixed(2));
+  report("idle worker, resident memory, MB", Math.round(Number(rss) / 1024));
+  report("idle worker, share of a core, %", (used / 100 / 10 * 100).toFixed(2));
 }
 
 /** Processor time of a process in hundredths of a second. */

@@ -1,5 +1,5 @@
 /**
- * A CPU-bound load, drained by 1 and then by 2 processes. Prints one line of JSON.
+ * CPU-bound jobs, drained by one worker and then by two. Prints one line of JSON.
  *
  *     deno run -A tests/bench/processes.ts [JOBS]
  */
@@ -12,7 +12,7 @@ const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
 const handlers = `${folder}/burn.js`;
 await Deno.writeTextFile(handlers, "export function Burn() { let x = 0; for (let i = 0; i < 1e8; i++) x += i % 7; }");
 
-/** Milliseconds per job, from the first to the last that ended. */
+/** Milliseconds per job, from the first end to the last. */
 async function drain(processes: number): Promise<number> {
   const url = `sqlite:${folder}/${processes}.db`;
   await using store = await openStore(url);

@@ -5,8 +5,8 @@
  *   deno task bench:scripts [JOBS]
  *
  * Redis measures the scripts itself (SLOWLOG). Each case runs {@linkcode ROUNDS} times, and the best of its slowest runs
- * counts. The time in which the machine had no core for Redis is subtracted, in proportion, so that a busy machine does not
- * change the figures much.
+ * counts. The time in which the machine had no core for Redis is subtracted, in proportion, so that a busy machine changes
+ * the figures little.
  */
 import { SCRIPTS } from "../../src/store/redis/client/scripts.ts";
 import { type Redis, startFull } from "./scripts_data.ts";
@@ -15,12 +15,12 @@ import { WORKER_CASES } from "./scripts_workers.ts";
 
 const JOBS = Number(Deno.args[0] ?? 1_000_000);
 const ROUNDS = 5;
-/** No script may take longer. */
+/** The longest time that a script may take. */
 const BAR_MS = 20;
 
 const WALK =
   "Redis removes from a list by value, after a walk from one end: one for all, through half the queue at most";
-/** Why a case may be over the bar. */
+/** Reasons why a case may exceed the limit. */
 const REASONS: Readonly<Record<string, string>> = {
   "20 jobs from the middle of the queue": WALK,
   "200 jobs all over the queue to its back": WALK,
@@ -58,7 +58,7 @@ for (const { script, what, prepare, run } of [...JOB_CASES, ...WORKER_CASES]) {
     const cpu = await cpuMs() - before;
     const commands = await slowlog(redis);
     const share = Math.min(1, cpu / commands.reduce((sum, { ms }) => sum + ms, 0));
-    // The kernel's account of less than a millisecond is too coarse.
+    // The kernel's account of times under a millisecond is too coarse.
     const times = commands.filter((one) => one.script === script).map(({ ms }) => ms < 1 ? ms : ms * share);
     if (times.length === 0) throw new Error(`The case "${what}" runs no script ${script}`);
     rounds.push({ script, what, ms: Math.max(...times), runs: times.length });
@@ -70,7 +70,7 @@ const missing = Object.keys(SCRIPTS).filter((name) => !seen.has(name));
 if (missing.length > 0) console.log(`\nNot measured: ${missing.join(", ")}`);
 if (isOver || missing.length > 0) Deno.exitCode = 1;
 
-/** The commands that ran since the log was reset; `script` names those that are scripts. */
+/** The commands since the log was reset; `script` is the name of those that are scripts. */
 async function slowlog({ server }: Redis): Promise<{ script: string | undefined; ms: number }[]> {
   const entries = JSON.parse(await server.cli("--json", "SLOWLOG", "GET", "-1")) as [
     number,

@@ -10,7 +10,7 @@ import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** What the cases work with. */
+/** Everything that the cases work with. */
 export interface Redis extends AsyncDisposable {
   readonly server: RedisServer;
   readonly store: Store;
@@ -39,7 +39,7 @@ export const PAYLOAD = `
       '"created_at":1700000000.125,"enqueued_at":1700000000.125,"padding":"............................"}', n, n, n)
   end`;
 
-/** Starts and fills it. */
+/** Starts Redis and fills it. */
 export async function startFull(jobs: number): Promise<Redis> {
   const server = await startRedis({ config: { "slowlog-log-slower-than": "0", "slowlog-max-len": "100000" } });
   const store = await openStore(server.url, { deadMaxJobs: 2 * jobs });
@@ -94,7 +94,7 @@ export async function register({ store }: Pick<Redis, "store">, identity: string
   return identity;
 }
 
-/** Takes just so many jobs from the front of the deep queue, as a worker with a fresh registration. */
+/** Takes this many jobs from the front of the deep queue, as a worker that has just registered. */
 export async function take(redis: Redis, count: number): Promise<{ owner: string; leases: Lease[] }> {
   const owner = await register(redis, `host:1:${crypto.randomUUID().slice(0, 12)}`);
   const leases: Lease[] = [];
@@ -109,7 +109,7 @@ export function queues(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `queue-${i}`);
 }
 
-/** Ten queues at the largest limit there is: 10,000 jobs running, and 10,000 starts that count. */
+/** Ten queues at the highest possible limit: 10,000 jobs running, and 10,000 starts that count. */
 export async function limitTen({ server, store }: Redis): Promise<void> {
   if (await server.cli("HEXISTS", "jobs:limits", "queue-0") === "1") return;
   for (const queue of queues(10)) {

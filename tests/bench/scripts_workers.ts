@@ -1,5 +1,5 @@
 /**
- * The worst cases of the scripts for workers, queues and the crontab, for `scripts.ts`.
+ * The worst cases of the scripts for workers, queues and cron entries, for `scripts.ts`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * How quickly the executable starts, beside a program on the same runtime that only prints a line; and how much of it is
- * ours. Prints its figures; `main.ts` calls it, and it runs by itself too:
+ * The start time of the executable compared to a program on the same runtime that only prints a line, and the size of the
+ * part that the project adds. Prints its figures. `main.ts` calls it, and it runs alone too:
  *
  *     deno run -A tests/bench/startup.ts
  */
@@ -9,7 +9,7 @@ import { startRedis } from "../support/redis.ts";
 
 const RUNS = 21;
 
-/** What is started: its name, its arguments, and how many times as long as the other program it may take. */
+/** The programs: name, arguments, and the largest ratio of its time to that of the other program. */
 interface Case {
   readonly name: string;
   readonly command: readonly string[];
@@ -44,19 +44,19 @@ try {
     if (i > 0) report(`  times hello (at most ${limit})`, ratio.toFixed(2) + (ratio > limit ? "  !!" : ""));
   }
   const size = (await Deno.stat(jobs)).size - (await Deno.stat(DENORT_BIN)).size;
-  report("embedded beside the runtime, MB (under 4)", (size / 1e6).toFixed(2) + (size > 4e6 ? "  !!" : ""));
+  report("embedded in addition to the runtime, MB (under 4)", (size / 1e6).toFixed(2) + (size > 4e6 ? "  !!" : ""));
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** The median of each, in milliseconds; in turns, so that what else the machine does weighs on all alike. */
+/** The median of each, in milliseconds. They take turns, so that other load slows all of them alike. */
 async function measure(cases: readonly Case[]): Promise<number[]> {
   const times = cases.map((): number[] => []);
   for (let round = -2; round < RUNS; round++) {
     for (const [i, { command: [program, ...args] }] of cases.entries()) {
       const start = performance.now();
       await new Deno.Command(program!, { args, stdin: "null", stdout: "null", stderr: "null" }).output();
-      if (round >= 0) times[i]!.push(performance.now() - start); // the first ones fill caches
+      if (round >= 0) times[i]!.push(performance.now() - start); // the first rounds fill caches
     }
   }
   return times.map((each) => each.sort((a, b) => a - b)[RUNS >> 1]!);

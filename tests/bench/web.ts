@@ -1,5 +1,5 @@
 /**
- * The dashboard with a million dead jobs: how long its pages take, on both stores. Figures, not tests.
+ * The dashboard with a million dead jobs: the time of its pages, on both stores. Figures, not tests.
  *
  *   deno run -A tests/bench/web.ts [JOBS]
  */
@@ -22,7 +22,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     "other end": "/dead?order=forward",
     "page of 1,000": "/dead?limit=1000",
     "frequent class": "/dead?class=Import",
-    "rare text, looked for 600 ms": "/dead?q=needle-in-the-hay",
+    "rare text, searched for 600 ms": "/dead?q=needle-in-the-hay",
     "one job by its row": `/jobs/${JSON.parse(last!.payload).jid}?ref=${encodeURIComponent(last!.ref)}`,
     "one job by its jid": `/jobs/${"5".padStart(24, "0")}`,
     "search": "/search?q=account-77",
@@ -55,7 +55,7 @@ for (const kind of ["sqlite", "redis"] as const) {
   );
 }
 
-/** Dead jobs, as operators know them: pushed for later, then killed. */
+/** Dead jobs as operators produce them: pushed for later, then killed. */
 async function fill(store: Store): Promise<void> {
   for (let from = 0; from < JOBS; from += BATCH) {
     await store.jobs.enqueue(Array.from({ length: Math.min(BATCH, JOBS - from) }, (_, i) => {
@@ -77,7 +77,7 @@ async function fill(store: Store): Promise<void> {
   }
 }
 
-/** A cursor so many pages of a thousand further. */
+/** Returns the cursor this many pages of a thousand further. */
 async function jumpTo(store: Store, pages: number): Promise<string> {
   let cursor: string | undefined;
   for (let i = 0; i < pages; i++) {
