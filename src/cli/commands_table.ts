@@ -35,7 +35,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
     cancel: ["remove waiting jobs, abort running ones", () => import("./commands/cancel.ts")],
     delete: ["delete jobs", () => import("./commands/delete.ts")],
     move: ["move jobs to another queue", () => import("./commands/move.ts")],
-    batch: ["list, show, cancel, retry or check batches of jobs", () => import("./commands/batch.ts")],
+    batch: ["open, close, list, show, cancel or retry batches", () => import("./commands/batch.ts")],
     flow: ["push, list, show, cancel or retry flows of jobs", () => import("./commands/flow.ts")],
     steps: ["list, clear or wake the durable steps of a job", () => import("./commands/steps.ts")],
     signal: ["send a signal to the job that waits for it", () => import("./commands/signal.ts")],

@@ -5,6 +5,7 @@
  */
 import { BATCH_EVENTS } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
+import { parseObject } from "./json_object.ts";
 import type { JobInput } from "./options.ts";
 
 /** Options of a batch. Each callback is a job that is pushed at most once. */
@@ -42,7 +43,7 @@ export function checkBatchOptions(options: BatchOptions): void {
       throw new InvalidPayload(
         name,
         options[name as keyof BatchOptions],
-        `no such option; a batch has ${[...OPTIONS].join(", ")}`,
+        `one of ${[...OPTIONS].join(", ")}`,
       );
     }
   }
@@ -51,4 +52,13 @@ export function checkBatchOptions(options: BatchOptions): void {
   if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag !== ""))) {
     throw new InvalidPayload("tags", tags, "a list of words");
   }
+}
+
+/**
+ * Parses the options of a batch: `jobs batch open FILE`, and the HTTP API. Opening the batch checks them.
+ *
+ * @throws {InvalidPayload} if the text isn't an object
+ */
+export function parseBatchOptions(text: string): BatchOptions {
+  return parseObject("batch", text, 'an object such as {"name": …, "success": {"class": …, "args": […]}}');
 }

@@ -134,7 +134,10 @@ export class Batches {
         }
       }
       const jid = callbackJid(id, event);
-      const built = await this.#services.build({ ...given, jid, callback_of: { batch: id, event } });
+      const built = await this.#services.build({ ...given, jid, callback_of: { batch: id, event } })
+        .catch((error) => {
+          throw error instanceof InvalidPayload ? error.within(event) : error;
+        });
       if (built === undefined) throw new BatchError(`Cannot open a batch: middleware stopped its ${event} callback`);
       callbacks[event] = {
         jid,

@@ -4,10 +4,10 @@
  * @module
  */
 import { InvalidPayload } from "../job/errors.ts";
-import { parseLossless } from "../job/json.ts";
 import { fieldTexts } from "../job/raw.ts";
 import type { FlowNodeInput, FlowNodes } from "./flow_graph.ts";
 import type { FlowOptions } from "./flows.ts";
+import { objectIn, parseObject } from "./json_object.ts";
 
 /** A flow to push. */
 export interface FlowDefinition {
@@ -23,7 +23,7 @@ export interface FlowDefinition {
  * @throws {InvalidPayload} if it isn't such an object, or has two nodes of one name
  */
 export function parseFlow(text: string): FlowDefinition {
-  const { name, nodes, ...options } = objectIn("flow", parse(text));
+  const { name, nodes, ...options } = parseObject("flow", text, "an object with name and nodes");
   const repeated = repeatedName(fieldTexts(text)?.findLast(([field]) => field === "nodes")?.[1]);
   if (repeated !== undefined) throw new InvalidPayload(`nodes.${repeated}`, "two nodes", "one node of each name");
   const entries = Object.entries(objectIn("nodes", nodes)).map(([name, node]) => {
@@ -36,21 +36,6 @@ export function parseFlow(text: string): FlowDefinition {
     nodes: Object.assign(Object.create(null), Object.fromEntries(entries)) as Record<string, FlowNodeInput>,
     options: options as FlowOptions,
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseLossless(text);
-  } catch (error) {
-    throw new InvalidPayload("flow", (error as Error).message, "JSON");
-  }
-}
-
-function objectIn(path: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidPayload(path, value, path === "flow" ? "an object with name and nodes" : "an object");
-  }
-  return value as Record<string, unknown>;
 }
 
 /** JSON.parse keeps the last of two fields with one name, without an error. */

@@ -11,8 +11,8 @@ const STATES: Readonly<Record<Batch["state"], string>> = {
   stuck: "no member is pending, some are dead: retry or delete them",
   succeeded: "every member has succeeded",
   failed: "finished; not every member has succeeded",
-  cancelled: "cancelled",
-  abandoned: "not closed in time",
+  cancelled: "what waited is cancelled, running jobs are aborted",
+  abandoned: "it was not closed in time",
 };
 
 /** Returns what a state means. */

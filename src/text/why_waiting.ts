@@ -43,8 +43,13 @@ function waiting({ place, at }: Entry, { now }: Surroundings): string[] {
   return ["It is due. A worker will queue it within seconds, as soon as one is running."];
 }
 
-/** @param className the class of the job; undefined if the payload is unreadable */
-function queueReasons(
+/**
+ * Returns why a job of a queue doesn't run.
+ *
+ * @param className the class of the job; undefined if the payload is unreadable
+ * @param isQueued whether it is in the queue, and not only going to be
+ */
+export function queueReasons(
   queue: string,
   className: string | undefined,
   isQueued: boolean,

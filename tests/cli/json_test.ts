@@ -149,6 +149,8 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     const batch = await batches.batches.open({ name: "import", tags: ["customer:7"], success: done });
     await batch.add("Wait", [bench.notes], { queue: "later" });
     await batch.flush();
+    const opened = await check(bench, "jobs batch open", ["batch", "open"]) as { id: string };
+    await check(bench, "jobs batch close ID", ["batch", "close", opened.id]);
     await check(bench, "jobs batch list", ["batch", "list"]);
     await check(bench, "jobs batch show ID", ["batch", "show", batch.id]);
     await check(bench, "jobs batch check ID", ["batch", "check", batch.id]);

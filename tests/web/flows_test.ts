@@ -75,3 +75,22 @@ onBothStores("The API pushes, lists, shows, retries and cancels flows, and refus
   // The next cancel continues one that was interrupted.
   assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 0 });
 });
+
+onBothStores("The API opens a batch, adds to it and closes it, and refuses what is invalid", async (site) => {
+  const someone = site.visitor();
+  await someone.visit("/");
+  const api = (path: string, body?: unknown) => someone.api("POST", path, body);
+  const invalid = await api("/batches", { sucess: {} });
+  assertEquals([invalid.status, (invalid.value["error"] as { field: string }).field], [422, "sucess"]);
+  assertEquals((await api("/batches", { parent: "x" })).status, 409);
+  const opened = await api("/batches", { name: "import", success: { class: "Notify", args: [] } });
+  assertEquals(opened.status, 201);
+  const id = String(opened.value["id"]);
+  assertEquals((await api("/jobs", { class: "ImportRow", args: [7], batch: id })).status, 201);
+  assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
+  assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
+  assertEquals((await api("/jobs", { class: "ImportRow", args: [8], batch: id })).status, 409);
+  const { state, total } = (await site.store.batches.get(id))!;
+  assertEquals([state, total], ["running", 1]);
+  assertEquals((await api("/batches/x/close")).status, 404);
+});

@@ -1,4 +1,5 @@
-/** `jobs batch list|show|cancel|retry|check`. @module */
+/** `jobs batch open|close|list|show|cancel|retry|check`. @module */
+import { parseBatchOptions } from "../../client/batch_options.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { cancelBatch, checkBatch, retryBatch } from "../../store/ops/batches.ts";
@@ -7,7 +8,9 @@ import { localTime } from "../../text/times.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { withStore } from "../shared/store.ts";
+import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
@@ -15,50 +18,89 @@ import { printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
-Usage: jobs batch list [-n 25]
-       jobs batch show|cancel|retry|check ID
+Usage: jobs batch open [FILE|-]
+       jobs batch list [-n 25]
+       jobs batch close|show|cancel|retry|check ID
 
-Lists batches, the latest first, or shows one: members by state, callbacks.
-cancel closes a batch and cancels its members. retry enqueues its dead members
+open opens a batch and prints its ID. FILE is a JSON object with name, tags, the
+jobs to push (success, complete, death, abandoned), closeWithin (1d), keepFor
+(7d) and parent (- is stdin). jobs push --batch ID adds jobs. After close, only
+members add jobs, and the callbacks follow when all have ended. list lists the
+latest batches first. show shows one: members by state, callbacks. cancel closes a batch and cancels its members. retry enqueues its dead members
 again. check counts its members in the store, and corrects its counters if
 another program removed some. cancel, retry and check look through all jobs.
 
+      --strict           with open, reject a class that no worker has registered
   -n, --limit N          list this many (25)
 
 Examples
-  jobs batch list
+  echo '{"success": {"class": "Notify", "args": [42]}}' | jobs batch open -
+  jobs batch close 1a203f735340c7e1a8800001
   jobs batch show 1a203f735340c7e1a8800001
   jobs batch retry 1a203f735340c7e1a8800001 --json`;
 
 type Verb = (store: Store, id: string, json: boolean) => Promise<void>;
 
-const VERBS: Readonly<Record<string, Verb>> = { show, cancel, retry, check };
+/** Commands that need the ID of a batch. */
+const VERBS: Readonly<Record<string, Verb>> = { close, show, cancel, retry, check };
+const NAMES = ["open", "list", ...Object.keys(VERBS)];
 
 /** Runs the subcommand. */
-export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("batch", argv, {
-    ...COMMON_FLAGS,
-    limit: { takes: "text", short: "n" },
-  }, "list|show|cancel|retry|check [ID]");
-  const [verb = "", id] = args;
-  const names = ["list", ...Object.keys(VERBS)];
-  if (!names.includes(verb)) {
-    const meant = verb === "ls" ? "list" : closestWord(verb, names);
+export function run(argv: readonly string[]): Promise<number> {
+  return traced(async (tracing) => {
+    const { flags, args } = parseCommand("batch", argv, {
+      ...COMMON_FLAGS,
+      strict: { takes: "switch" },
+      limit: { takes: "text", short: "n" },
+    }, "open|close|list|show|cancel|retry|check [FILE|ID]");
+    const [verb = "", target] = args;
+    checkVerb(verb, target);
+    const limit = Number(flags.limit ?? 25);
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > 10_000) {
+      throw new UsageError(`Invalid --limit "${flags.limit}": expected a whole number from 1 to 10000`);
+    }
+    // Read before the store is opened: a wrong file must not wait for Redis.
+    const text = verb === "open" && target !== undefined ? await readDefinition(target) : "{}";
+    await withStore(flags, async (store, settings) => {
+      if (verb === "open") await open(store, text, flags.json, { settings, tracing, strict: flags.strict });
+      else if (verb === "list") await list(store, limit, flags.json);
+      else await VERBS[verb]!(store, target!, flags.json);
+    }, { make: verb === "open" ? "always" : "never" });
+    return 0;
+  });
+}
+
+function checkVerb(verb: string, target: string | undefined): void {
+  if (!NAMES.includes(verb)) {
+    const meant = verb === "ls" ? "list" : closestWord(verb, NAMES);
     throw new UsageError(
       `Unknown command "batch ${verb}"; ${meant ? `did you mean jobs batch ${meant}?` : "see jobs batch --help"}`,
     );
   }
-  if (verb === "list" && id !== undefined) throw new UsageError(`Unexpected argument "${id}". Usage: jobs batch list`);
-  if (verb !== "list" && id === undefined) throw new UsageError(`Missing argument: ID. Usage: jobs batch ${verb} ID`);
-  const limit = Number(flags.limit ?? 25);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > 10_000) {
-    throw new UsageError(`Invalid --limit "${flags.limit}": expected a whole number from 1 to 10000`);
+  if (verb === "list" && target !== undefined) {
+    throw new UsageError(`Unexpected argument "${target}". Usage: jobs batch list`);
   }
-  await withStore(flags, async (store) => {
-    if (verb === "list") await list(store, limit, flags.json);
-    else await VERBS[verb]!(store, id!, flags.json);
-  });
-  return 0;
+  if (verb in VERBS && target === undefined) {
+    throw new UsageError(`Missing argument: ID. Usage: jobs batch ${verb} ID`);
+  }
+}
+
+async function open(store: Store, text: string, json: boolean, command: CommandClient): Promise<void> {
+  const client = clientOf(store, command, "so its callback waits until one does");
+  const { id } = await pushDefinition("batch", () => client.batches.open(parseBatchOptions(text)));
+  if (json) printJson({ id });
+  else print(id);
+}
+
+async function close(store: Store, id: string, json: boolean): Promise<void> {
+  const { flow } = found(await store.batches.get(id), id);
+  if (flow) throw new UsageError(`"${id}" is a flow, not a batch: it closes when all its nodes are stored`);
+  const { done, closedAs } = found(await store.batches.close(id, "closed"), id);
+  if (closedAs !== "closed") {
+    throw new UsageError(`Can't close batch "${id}": it was ${closedAs}`);
+  }
+  if (json) printJson({ closed: id, done });
+  else print(done ? `Closed batch ${id}` : `Batch ${id} was closed already`);
 }
 
 async function list(store: Store, limit: number, json: boolean): Promise<void> {
@@ -68,7 +110,7 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
   printTable(
     BATCH_COLUMNS,
     batches.map((batch) => batchRow(batch, now)),
-    "No batches; a program opens one with client.batch(…)",
+    "No batches; open one with jobs batch open, or client.batch(…)",
   );
 }
 

@@ -1,9 +1,6 @@
 /** `jobs flow push|list|show|cancel|retry`. @module */
-import { Client } from "../../client/client.ts";
 import { parseFlow } from "../../client/flow_text.ts";
 import { systemClock } from "../../clock.ts";
-import type { Settings } from "../../config/settings.ts";
-import { InvalidPayload } from "../../job/errors.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { retryBatch } from "../../store/ops/batches.ts";
 import { cancelFlow, nodeStates } from "../../store/ops/flows.ts";
@@ -13,13 +10,16 @@ import { batchStateText } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { localTime } from "../../text/times.ts";
+import { queueReasons } from "../../text/why_waiting.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
+import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
 import { withStore } from "../shared/store.ts";
-import { type ClientTracing, traced } from "../shared/tracing.ts";
+import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
-import { print, printError, printJson } from "../terminal/output.ts";
+import { blankControls, print, printJson } from "../terminal/output.ts";
 import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 
 /** The text of `--help`. */
@@ -45,13 +45,17 @@ Examples
     "b": {"class": "Load", "args": [], "after": ["a"]}}}' | jobs flow push -
   jobs flow show 1a203f735340c7e1a8800001`;
 
+/** The classes and queues of this many nodes are compared with the workers after a push. */
+const MAX_REMARKED = 1_000;
+/** `show` gives at most this many reasons why nodes don't run. */
+const MAX_REASONS = 5;
+
 const VERBS = ["push", "list", "show", "cancel", "retry"];
 
 /** Flags of the subcommands. */
 interface Flags {
   readonly json: boolean;
   readonly limit: number | undefined;
-  readonly strict: boolean;
 }
 
 /** Runs the subcommand. */
@@ -65,11 +69,11 @@ export function run(argv: readonly string[]): Promise<number> {
     const [verb = "", target] = args;
     checkVerb(verb, target);
     const limit = limitOf(flags.limit);
-    const given = { json: flags.json, limit, strict: flags.strict };
+    const given = { json: flags.json, limit };
     // Read before the store is opened: a wrong file must not wait for Redis.
-    const text = verb === "push" ? await readText(target!) : "";
+    const text = verb === "push" ? await readDefinition(target!) : "";
     await withStore(flags, async (store, settings) => {
-      if (verb === "push") await push(store, text, given, { settings, tracing });
+      if (verb === "push") await push(store, text, flags.json, { settings, tracing, strict: flags.strict });
       else if (verb === "list") await list(store, given);
       else if (verb === "show") await show(store, target!, given);
       else if (verb === "cancel") await cancel(store, target!, given);
@@ -102,34 +106,18 @@ function limitOf(text: unknown): number | undefined {
   throw new UsageError(`Invalid --limit "${text}": expected a whole number from 1 to 10000`);
 }
 
-async function readText(file: string): Promise<string> {
-  if (file === "-") return await new Response(Deno.stdin.readable).text();
-  try {
-    return await Deno.readTextFile(file);
-  } catch (error) {
-    throw new UsageError(`Cannot read "${file}": ${(error as Error).message}`);
-  }
-}
-
-async function push(
-  store: Store,
-  text: string,
-  { json, strict }: Flags,
-  { settings, tracing }: { readonly settings: Settings; readonly tracing: ClientTracing },
-): Promise<void> {
-  const { maxPayloadBytes, sidekiqWire } = settings;
-  const onUnregistered = (name: string) =>
-    printError(`jobs: No worker has registered the class "${name}"; its node waits until one does`);
-  const client = new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
-  try {
+async function push(store: Store, text: string, json: boolean, command: CommandClient): Promise<void> {
+  const client = clientOf(store, command, "so its node waits until one does");
+  const { id, jids } = await pushDefinition("flow", () => {
     const { name, nodes, options } = parseFlow(text);
-    const { id, jids } = await client.flow(name, nodes, options);
-    if (json) printJson({ id, nodes: Object.entries(jids).map(([name, jid]) => ({ name, jid })) });
-    else print(id);
-  } catch (error) {
-    if (error instanceof InvalidPayload) throw new UsageError(`Invalid flow: ${error.message}`);
-    throw error;
-  }
+    return client.flow(name, nodes, options);
+  });
+  if (json) printJson({ id, nodes: Object.entries(jids).map(([name, jid]) => ({ name, jid })) });
+  else print(id);
+  await afterStoring(async () => {
+    const { nodes } = await store.flows.nodes(id, { limit: MAX_REMARKED });
+    await remarkIfIdle(store, nodes);
+  });
 }
 
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
@@ -154,9 +142,11 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   const { nodes, next } = await store.flows.nodes(id, { limit });
   const states = await nodeStates(store, nodes);
   const stateOf = (node: FlowNode) => states.get(node.name)!;
-  if (json) return printJson({ ...flowJson(flow), nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
   const now = systemClock.now();
+  const why = await reasonsOf(store, nodes.filter((node) => stateOf(node) === "queued"), now);
+  if (json) return printJson({ ...flowJson(flow), why, nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
   for (const [label, text] of summary(flow, now)) if (text !== undefined) print(`${label.padEnd(10)} ${text}`);
+  for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${blankControls(reason)}`);
   print("");
   printTable(
     NODE_COLUMNS,
@@ -172,6 +162,16 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
     "No nodes",
   );
   if (next !== undefined) print(`${flow.total - nodes.length} more nodes; show them with -n`);
+}
+
+/** Returns the reasons why queued nodes don't run, each once. */
+async function reasonsOf(store: Store, nodes: readonly FlowNode[], now: number): Promise<string[]> {
+  if (nodes.length === 0) return [];
+  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
+  const reasons = new Set(
+    nodes.flatMap((node) => queueReasons(node.queue, node.class, false, { queues, processes, now })),
+  );
+  return [...reasons].slice(0, MAX_REASONS);
 }
 
 function summary(flow: Batch, now: number): (readonly [string, string | undefined])[] {

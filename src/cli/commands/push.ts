@@ -1,19 +1,15 @@
 /** `jobs push CLASS [ARG …]`. @module */
-import type { Store } from "../../store/admin/store.ts";
-import { Client, type JobRequest } from "../../client/client.ts";
+import type { Client, JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
-import type { Settings } from "../../config/settings.ts";
 import { parseLossless } from "../../job/json.ts";
 import { jsonArgs } from "../../job/json_args.ts";
 import { localMinute, relative } from "../../text/times.ts";
-import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
-import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { StoreError } from "../../store/port/errors.ts";
-
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { blankControls, OutputFailed, print, printError, printJson } from "../terminal/output.ts";
+import { OutputFailed, print, printError, printJson } from "../terminal/output.ts";
 import { OPTION_FLAGS, optionFlagsHelp, requestOf } from "./push_flags.ts";
+import { clientOf } from "../shared/client.ts";
+import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
 
@@ -82,7 +78,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const file = flags.bulk;
     return await withStore(flags, async (store, settings) => {
       const { pushLines } = await import("./push_bulk.ts");
-      const client = clientOf(store, settings, tracing, flags.strict);
+      const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
       const { code, stored } = await pushLines(client, file, request, { json: flags.json, onError });
       if (stored > 0) await afterStoring(() => remarkIfIdle(store));
       return code;
@@ -92,7 +88,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   if (name === undefined) throw new UsageError("Missing argument: CLASS. Usage: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? argumentsOf(rest) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
-    const client = clientOf(store, settings, tracing, flags.strict);
+    const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const limitMs = waited?.waitTime(flags["wait-timeout"]);
@@ -110,7 +106,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
         if (flags.json) printJson({ jid, duplicateOf, throttledBy, debounced });
         else print(jid);
       }
-      const begin = () => afterStoring(async () => remarkIfIdle(store, { class: name, queue: await queueOf() }));
+      const begin = () => afterStoring(async () => remarkIfIdle(store, [{ class: name, queue: await queueOf() }]));
       if (isAwaited) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
       if (isStored) await begin();
       return 0;
@@ -167,65 +163,6 @@ function remarkTime(at: unknown): void {
   if (Number.isNaN(ms)) return;
   const when = `${localMinute(ms)} (${relative(ms, now)})`;
   printError(ms <= now ? `jobs: ${when} is past: the job runs now` : `jobs: scheduled for ${when}`);
-}
-
-function clientOf(store: Store, settings: Settings, tracing: ClientTracing, strict: boolean): Client {
-  return new Client({
-    store,
-    strict,
-    onUnregistered: (name) =>
-      printError(
-        `jobs: class "${
-          blankControls(name)
-        }" isn't registered: no worker has run it yet, so only the push's options apply`,
-      ),
-    maxPayloadBytes: settings.maxPayloadBytes,
-    sidekiqWire: settings.sidekiqWire,
-    ...tracing,
-  });
-}
-
-/** Reports an error after the push without failing: a client that takes it for a failed push would push again. */
-async function afterStoring(remark: () => Promise<void>): Promise<void> {
-  try {
-    await remark();
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    printError(`jobs: enqueued; can't check for workers: ${error.message}`);
-  }
-}
-
-/** Prints the reason why the job doesn't run yet; of many jobs, only a reason that applies to all of them. */
-async function remarkIfIdle(store: Store, job?: { readonly class: string; readonly queue: string }): Promise<void> {
-  const paused = store.admin.pausedQueues(job === undefined ? [ALL_QUEUES] : [ALL_QUEUES, job.queue]);
-  const [processes, queues] = await Promise.all([store.workers.list(), paused]);
-  const blockers = blockersOf(job ?? { queue: "" }, { processes, queues });
-  const nearest = blockers.find(({ is }) =>
-    is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
-  );
-  if (nearest !== undefined) printError(`jobs: enqueued, but ${remarkOn(nearest, job)}`);
-}
-
-function remarkOn({ is }: Blocker, job?: { readonly class: string; readonly queue: string }): string {
-  const queue = `queue "${job?.queue}"`;
-  switch (is) {
-    case "all-paused":
-      return "all queues are paused; jobs resume resumes them";
-    case "paused":
-      return `${queue} is paused; jobs resume ${job?.queue} resumes it`;
-    case "limited":
-      return `${queue} is at its limit`;
-    case "no-process":
-      return "no worker is online; start one: jobs run handlers.js";
-    case "no-taker":
-      return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
-    case "quiet":
-      return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;
-    case "busy":
-      return `all processors of ${queue} are busy`;
-    case "no-handler":
-      return `it waits: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
-  }
 }
 
 /** Returns arguments, each as JSON if it is valid JSON, else as a text. Numbers stay as typed. */

@@ -33,6 +33,12 @@ export const BATCH: Fields = {
 
 /** In the order of `jobs help`. */
 export const BATCH_SHAPES: readonly Shape[] = [
+  { command: "jobs batch open", prints: "an object", fields: { "id": ["text", "the batch's ID"] } },
+  {
+    command: "jobs batch close ID",
+    prints: "an object",
+    fields: { "closed": ["text", "the batch"], "done": ["boolean", "whether this call closed it"] },
+  },
   { command: "jobs batch list", prints: "a list of objects", fields: BATCH },
   { command: "jobs batch show ID", prints: "an object", fields: BATCH },
   {

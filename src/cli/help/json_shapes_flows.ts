@@ -34,6 +34,7 @@ export const FLOW_SHAPES: readonly Shape[] = [
     prints: "an object",
     fields: {
       ...FLOW,
+      "why": ["list of texts", "why queued nodes don't run"],
       "nodes": ["list", "its nodes"],
       "nodes[].name": ["text", "the node's name"],
       "nodes[].jid": ["text", "its job's ID"],

@@ -1,8 +1,10 @@
 /**
- * Actions on batches and flows: cancel, retry the dead, push a flow.
+ * Actions on batches and flows: open, close, cancel, retry the dead, push a flow.
  *
  * @module
  */
+import { BatchError } from "../../client/batch_errors.ts";
+import { parseBatchOptions } from "../../client/batch_options.ts";
 import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
 import { InvalidPayload } from "../../job/errors.ts";
@@ -51,17 +53,51 @@ export async function retry(services: Services, visitor: Visitor, kind: BatchKin
 }
 
 /**
+ * Opens a batch. Returns its ID.
+ *
+ * @param text its options as JSON
+ * @throws {HttpError} if an option is invalid
+ */
+export function openBatch(services: Services, visitor: Visitor, text: string): Promise<string> {
+  return withErrors(async () => {
+    const { id } = await services.client.batches.open(parseBatchOptions(text));
+    await recordAudit(services, visitor, { action: "batch open" }, { target: `batch:${id}` });
+    return id;
+  });
+}
+
+/**
+ * Closes a batch. Closing it again changes nothing.
+ *
+ * @throws {HttpError} if it was cancelled or abandoned
+ */
+export async function closeBatch(services: Services, visitor: Visitor, id: string): Promise<void> {
+  await findBatch(services, "batch", id);
+  await withErrors(() => services.client.batches.close(id));
+  await recordAudit(services, visitor, { action: "batch close" }, { target: `batch:${id}` });
+}
+
+/**
  * Pushes a flow.
  *
+ * @param text its definition as JSON
  * @throws {HttpError} if it is invalid
  */
-export async function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow> {
-  try {
+export function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow> {
+  return withErrors(async () => {
     const { name, nodes, options }: FlowDefinition = parseFlow(text);
     const flow = await services.client.flow(name, nodes, options);
     await recordAudit(services, visitor, { action: "flow push" }, { target: `flow:${flow.id}` });
     return flow;
+  });
+}
+
+async function withErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
   } catch (error) {
-    throw error instanceof InvalidPayload ? new HttpError(422, error.message) : error;
+    if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
+    if (error instanceof BatchError) throw new HttpError(409, error.message);
+    throw error;
   }
 }

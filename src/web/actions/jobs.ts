@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BatchError } from "../../client/batch_errors.ts";
 import type { PushResult } from "../../client/client.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
@@ -149,7 +150,7 @@ async function* matchingSteps(
  * Pushes a job.
  *
  * @returns its jid, and whether an earlier push had stored it
- * @throws {HttpError} if it is invalid, or a duplicate of a unique job
+ * @throws {HttpError} if it is invalid, a duplicate of a unique job, or rejected by its batch
  */
 export async function pushJob(
   services: Services,
@@ -162,6 +163,7 @@ export async function pushJob(
     result = await services.client.tryPush(request);
   } catch (error) {
     if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
+    if (error instanceof BatchError) throw new HttpError(409, error.message, "batch");
     throw error;
   }
   const { jid, existed = false, debounced = false, refused } = result;

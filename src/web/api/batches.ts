@@ -7,12 +7,22 @@ import { stringifyLossless } from "../../job/json.ts";
 import { nodeStates } from "../../store/ops/flows.ts";
 import { batchJson } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
-import { type BatchKind, cancel, findBatch, pushFlow, retry } from "../actions/batches.ts";
+import { type BatchKind, cancel, closeBatch, findBatch, openBatch, pushFlow, retry } from "../actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
 import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 const PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 50" };
+
+/** Fields of a batch, and of a flow. */
+const CALLBACKS = {
+  tags: { type: "array", items: { type: "string" } },
+  success: { type: "object", description: "a job to push when every job has succeeded" },
+  complete: { type: "object", description: "a job to push when every job has ended or is dead" },
+  death: { type: "object", description: "a job to push when the first job has failed for good" },
+  keepFor: { type: "string", description: "how long it is kept after its end; default 7d" },
+  parent: { type: "string", description: "ID of the batch that counts it as a member" },
+};
 
 /** The routes. */
 export const batchRoutes: readonly ApiRoute[] = [
@@ -39,6 +49,38 @@ export const batchRoutes: readonly ApiRoute[] = [
   },
   {
     method: "POST",
+    path: "/batches",
+    about: "Opens a batch. POST /jobs adds jobs with its ID as batch",
+    body: {
+      type: "object",
+      properties: {
+        name: { type: "string" },
+        ...CALLBACKS,
+        abandoned: { type: "object", description: "a job to push when the batch wasn't closed in time" },
+        closeWithin: {
+          type: "string",
+          description: "an open batch is abandoned without new jobs for this long; default 1d",
+        },
+      },
+    },
+    answer: { type: "object", properties: { id: { type: "string" } } },
+    run: async (c, services) => {
+      const text = stringifyLossless(await objectOf(c, services))!;
+      return { value: { id: await openBatch(services, c.get("visitor"), text) }, status: 201 };
+    },
+  },
+  {
+    method: "POST",
+    path: "/batches/{id}/close",
+    about: "Closes a batch: its callbacks follow when its jobs have ended",
+    answer: { type: "object", properties: { closed: { type: "boolean" } } },
+    run: async (c, services) => {
+      await closeBatch(services, c.get("visitor"), c.req.param("id") ?? "");
+      return { value: { closed: true } };
+    },
+  },
+  {
+    method: "POST",
     path: "/flows",
     about: "Pushes a flow: jobs that run after each other. Nothing is stored if any of it is invalid",
     body: {
@@ -46,12 +88,7 @@ export const batchRoutes: readonly ApiRoute[] = [
       properties: {
         name: { type: "string" },
         nodes: { type: "object", description: "by name: class, args, options of the job, after, onDead" },
-        tags: { type: "array", items: { type: "string" } },
-        success: { type: "object", description: "a job to push when every node has succeeded" },
-        complete: { type: "object", description: "a job to push when every node has ended or is dead" },
-        death: { type: "object", description: "a job to push when the first node has failed for good" },
-        keepFor: { type: "string", description: "how long a finished flow is kept; default 7d" },
-        parent: { type: "string", description: "ID of the batch that counts it as a member" },
+        ...CALLBACKS,
       },
     },
     answer: { type: "object", properties: { id: { type: "string" }, jids: { type: "object" } } },

@@ -1,0 +1,61 @@
+/**
+ * The client of a command that pushes.
+ *
+ * @module
+ */
+import { BatchError } from "../../client/batch_errors.ts";
+import { Client } from "../../client/client.ts";
+import type { Settings } from "../../config/settings.ts";
+import { InvalidPayload } from "../../job/errors.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { blankControls, printError } from "../terminal/output.ts";
+import type { ClientTracing } from "./tracing.ts";
+
+/** The settings of a command's client. */
+export interface CommandClient {
+  readonly settings: Settings;
+  readonly tracing: ClientTracing;
+  /** Rejects classes that no worker has registered. Default: a warning. */
+  readonly strict?: boolean;
+}
+
+/**
+ * Returns a client.
+ *
+ * @param effect the effect of a class that no worker has registered, as part of a sentence
+ */
+export function clientOf(
+  store: Store,
+  { settings: { maxPayloadBytes, sidekiqWire }, tracing, strict = false }: CommandClient,
+  effect: string,
+): Client {
+  const onUnregistered = (name: string) =>
+    printError(`jobs: class "${blankControls(name)}" isn't registered: no worker has run it yet, ${effect}`);
+  return new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
+}
+
+/** Returns the text of a file; `-` is standard input. */
+export async function readDefinition(file: string): Promise<string> {
+  if (file === "-") return await new Response(Deno.stdin.readable).text();
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    throw new UsageError(`Cannot read "${file}": ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Pushes a batch or a flow that a user wrote.
+ *
+ * @throws {UsageError} if it is invalid
+ */
+export async function pushDefinition<T>(kind: "batch" | "flow", push: () => Promise<T>): Promise<T> {
+  try {
+    return await push();
+  } catch (error) {
+    if (error instanceof InvalidPayload) throw new UsageError(`Invalid ${kind}: ${error.message}`);
+    if (error instanceof BatchError) throw new UsageError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+/** `jobs batch` and `jobs flow`: open, add, close; what they say when something is wrong. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Bench, benchOn } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+import { processRecord } from "../store_contract/jobs.ts";
+
+benchOn((folder) => `sqlite:${folder}/jobs.db`);
+
+function on(bench: Bench, args: readonly string[], stdin?: string) {
+  return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
+}
+
+Deno.test("opens a batch from JSON, adds to it, and pushes its callback after close", async () => {
+  await using bench = await Bench.open();
+  const opened = await on(
+    bench,
+    ["batch", "open", "-"],
+    `{"name": "import", "success": {"class": "Notify", "args": [9]}}`,
+  );
+  const id = opened.stdout.trim();
+  assertMatch(opened.stderr, /^jobs: class "Notify" isn't registered: .* so its callback waits until one does\n$/);
+  await on(bench, ["push", "ImportRow", "7", "--batch", id]);
+  assertEquals((await on(bench, ["batch", "close", id])).stdout, `Closed batch ${id}\n`);
+  assertEquals((await on(bench, ["batch", "close", id])).stdout, `Batch ${id} was closed already\n`);
+  const { name, total, closedAt, callbacks } = (await bench.store.batches.get(id))!;
+  assertEquals([name, total, typeof closedAt, callbacks[0]!.class], ["import", 1, "number", "Notify"]);
+  const empty = (await on(bench, ["batch", "open"])).stdout.trim();
+  await on(bench, ["batch", "close", empty]);
+  assertEquals((await bench.store.batches.get(empty))!.state, "succeeded");
+});
+
+Deno.test("rejects an invalid batch, and a close of what can't be closed, in one line", async () => {
+  await using bench = await Bench.open();
+  const id = (await on(bench, ["batch", "open"])).stdout.trim();
+  await on(bench, ["batch", "cancel", id]);
+  const flow = (await on(bench, ["flow", "push", "-"], `{"name": "n", "nodes": {"a": {"class": "A", "args": []}}}`))
+    .stdout.trim();
+  for (
+    const [args, stdin, code, said] of [
+      [["open", "-"], `{"sucess": 1}`, 2, "Invalid batch: sucess is 1; expected one of name, tags,"],
+      [["open", "-"], "[1]", 2, "Invalid batch: batch is [1]; expected an object such as"],
+      [["open", "-"], "[1", 2, "Invalid batch: batch is "],
+      [["open", "-"], `{"success": {"in": 5}}`, 2, "Invalid batch: success.in is 5; expected no"],
+      [["open", "-"], `{"parent": "x"}`, 2, 'Cannot open a batch in batch "x": it doesn\'t exist'],
+      [["open", "no.json"], "", 2, 'Cannot read "no.json": No such file'],
+      [["close"], "", 2, "Missing argument: ID. Usage: jobs batch close ID"],
+      [["close", "x"], "", 1, 'Batch "x" not found'],
+      [["close", id], "", 2, `Can't close batch "${id}": it was cancelled`],
+      [["close", flow], "", 2, `"${flow}" is a flow, not a batch`],
+    ] as const
+  ) {
+    const given = await on(bench, ["batch", ...args], stdin);
+    assertEquals(
+      [given.code, given.stdout, given.stderr.slice(0, 6 + said.length), given.stderr.split("\n").length],
+      [code, "", `jobs: ${said}`, 2],
+      given.stderr,
+    );
+  }
+});
+
+Deno.test("warns after a push of a flow, and says in show, why its nodes don't run", async () => {
+  await using bench = await Bench.open();
+  await bench.store.classes.declare([{ name: "Extract", options: "{}" }, { name: "Load", options: "{}" }]);
+  const flow = `{"name": "n", "nodes": {"a": {"class": "Extract", "args": []},
+    "b": {"class": "Load", "args": [], "queue": "low", "after": "a"}}}`;
+  const alone = await on(bench, ["flow", "push", "-"], flow);
+  assertEquals(alone.stderr, "jobs: enqueued, but no worker is online; start one: jobs run handlers.js\n");
+  assertMatch((await on(bench, ["flow", "show", alone.stdout.trim()])).stdout, /^why +No worker is online\.$/m);
+  const worker = processRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Load"] });
+  await bench.store.workers.heartbeat(worker, 600_000);
+  const { stdout, stderr } = await on(bench, ["flow", "push", "-"], flow);
+  assertEquals(stderr.split("\n"), [
+    'jobs: enqueued, but it waits: no worker of queue "default" has a handler for class "Extract"',
+    'jobs: enqueued, but no worker processes queue "low"; start one: jobs run handlers.js -q low',
+    "",
+  ]);
+  const { why } = JSON.parse((await on(bench, ["flow", "show", stdout.trim(), "--json"])).stdout);
+  assertEquals(why, ['No worker of queue "default" has a handler for Extract: it waits for one.']);
+  await on(bench, ["flow", "cancel", stdout.trim()]);
+  const shown = (await on(bench, ["flow", "show", stdout.trim()])).stdout;
+  assertStringIncludes(shown, "cancelled: what waited is cancelled, running jobs are aborted\n");
+});
