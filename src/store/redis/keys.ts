@@ -145,7 +145,7 @@ export function flowRootsKey(id: string): string {
 /** Ours: IDs of the flows, which sort by age (sorted set). */
 export const FLOWS = "jobs:flows";
 /** Ours: the ends of nodes whose followers are yet to be pushed or cancelled (list). */
-export const FLOWS_TODO = "jobs:flows:todo";
+export const FLOWS_PENDING = "jobs:flows:pending";
 
 /** Ours: the reply to a signal, kept while the signal may be sent again (string). */
 export function signalledKey(id: string): string {
@@ -170,7 +170,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [BATCHES]: "zset",
   [BATCHES_DUE]: "zset",
   [FLOWS]: "zset",
-  [FLOWS_TODO]: "list",
+  [FLOWS_PENDING]: "list",
   [AUDIT]: "stream",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",

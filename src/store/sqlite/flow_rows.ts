@@ -27,7 +27,7 @@ export interface NodeChange {
 /** A row of `flow_node`. */
 export type NodeRow = NodeRecord & { readonly id: number; readonly flow: string };
 
-interface TodoRow {
+interface PendingRow {
   readonly id: number;
   readonly flow: string;
   readonly source: string;
@@ -67,41 +67,41 @@ export function cancel(context: Context, flow: string): void {
   add(context, flow, ALL, "cancel");
 }
 
-/** Returns whether something is left to do. */
-export function hasTodo(context: Context): boolean {
-  return context.sql("SELECT 1 FROM flow_todo LIMIT 1").get() !== undefined;
+/** Returns whether effects of ended nodes are yet to be applied. */
+export function hasPending(context: Context): boolean {
+  return context.sql("SELECT 1 FROM flow_pending LIMIT 1").get() !== undefined;
 }
 
 /** Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left. */
 export function spread(context: Context, limit: number, step: Step): boolean {
   for (let left = limit; left > 0;) {
-    const todo = context.sql("SELECT * FROM flow_todo ORDER BY id LIMIT 1").get() as TodoRow | undefined;
-    if (todo === undefined) return false;
-    left -= work(context, todo, left, step);
+    const next = context.sql("SELECT * FROM flow_pending ORDER BY id LIMIT 1").get() as PendingRow | undefined;
+    if (next === undefined) return false;
+    left -= work(context, next, left, step);
   }
-  return hasTodo(context);
+  return hasPending(context);
 }
 
 /** Removes nodes of a flow, at most `limit`. Returns whether more are left. */
 export function remove(context: Context, flow: string, limit: number): boolean {
   const { sql } = context;
-  sql("DELETE FROM flow_todo WHERE flow = ?").run(flow);
+  sql("DELETE FROM flow_pending WHERE flow = ?").run(flow);
   const { changes } = sql(
     "DELETE FROM flow_node WHERE id IN (SELECT id FROM flow_node WHERE flow = ? LIMIT ?)",
   ).run(flow, limit);
   return Number(changes) === limit;
 }
 
-/** Works on one entry, for at most `limit` nodes. Returns how much of the limit it used. */
-function work(context: Context, { id, flow, source, effect, position }: TodoRow, limit: number, step: Step): number {
+/** Applies one effect, to at most `limit` nodes. Returns how much of the limit it used. */
+function work(context: Context, { id, flow, source, effect, position }: PendingRow, limit: number, step: Step): number {
   const { sql } = context;
   const batch = sql("SELECT closed_as FROM batch WHERE id = ?").get(flow);
   const names = batch === undefined ? [] : followers(context, flow, source, position, limit);
   // Nothing of a flow that has been cancelled starts.
   const isCancelled = batch?.closed_as !== "closed";
   for (const { name } of names) reach(context, flow, { name, source }, isCancelled ? "cancel" : effect, step);
-  if (names.length < limit) sql("DELETE FROM flow_todo WHERE id = ?").run(id);
-  else sql("UPDATE flow_todo SET position = ? WHERE id = ?").run(names.at(-1)!.position + 1, id);
+  if (names.length < limit) sql("DELETE FROM flow_pending WHERE id = ?").run(id);
+  else sql("UPDATE flow_pending SET position = ? WHERE id = ?").run(names.at(-1)!.position + 1, id);
   return Math.max(1, names.length);
 }
 
@@ -172,6 +172,6 @@ function affect(context: Context, { id, flow, name, spec, effect, followers }: N
 }
 
 function add(context: Context, flow: string, source: string, effect: Effect): void {
-  context.sql("INSERT OR IGNORE INTO flow_todo (flow, source, effect) VALUES (?, ?, ?)")
+  context.sql("INSERT OR IGNORE INTO flow_pending (flow, source, effect) VALUES (?, ?, ?)")
     .run(flow, source, effect);
 }

@@ -71,7 +71,7 @@ export function flowsPart(context: Context): FlowStore {
 
     async spread(limit: number): Promise<boolean> {
       // A transaction costs a write to the disk, and most of the time nothing is left to do.
-      if (!await context.read(() => flowRows.hasTodo(context))) return false;
+      if (!await context.read(() => flowRows.hasPending(context))) return false;
       return await context.commit.run(() => new counters.BatchChanges(context).spread(limit, context.now()), {
         rows: limit,
       });

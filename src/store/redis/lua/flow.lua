@@ -2,14 +2,14 @@
 -- nodes it waits for, j:NAME its job and class (JSON), f:NAME the names after it (JSON), p:NAME its payload while it waits,
 -- r:NAME its result (JSON), x:NAME the effect of its end on the nodes after it ("run" or "cancel"), pos:NAME the progress
 -- of that.
--- jobs:flow:ID:nodes lists the names in order, jobs:flow:ID:roots those that wait for none. jobs:flows:todo lists the
+-- jobs:flow:ID:nodes lists the names in order, jobs:flow:ID:roots those that wait for none. jobs:flows:pending lists the
 -- effects that are yet to be applied, "ID NAME"; the name is "" for the start of a flow, and "*" for its end.
 local START, ALL, SPREAD_LIMIT = '', '*', 100
 
 -- Notes the effect of a node, or of the start or the end of a flow, on the nodes after it, once.
 local function affect(id, name, effect)
   if redis.call('HSETNX', 'jobs:flow:' .. id, 'x:' .. name, effect) == 1 then
-    redis.call('RPUSH', 'jobs:flows:todo', id .. ' ' .. name)
+    redis.call('RPUSH', 'jobs:flows:pending', id .. ' ' .. name)
   end
 end
 
@@ -71,7 +71,7 @@ end
 local function spread(now, limit)
   local call = redis.call
   while limit > 0 do
-    local item = call('LINDEX', 'jobs:flows:todo', 0)
+    local item = call('LINDEX', 'jobs:flows:pending', 0)
     if not item then return false end
     local id, source = string.match(item, '^(%S+) (.*)$')
     local key = 'jobs:flow:' .. id
@@ -85,12 +85,12 @@ local function spread(now, limit)
     if hasMore then
       call('HINCRBY', key, 'pos:' .. source, #names)
     else
-      call('LPOP', 'jobs:flows:todo')
+      call('LPOP', 'jobs:flows:pending')
       if from then call('HDEL', key, 'pos:' .. source) end
     end
     limit = limit - math.max(1, #names)
   end
-  return call('EXISTS', 'jobs:flows:todo') == 1
+  return call('EXISTS', 'jobs:flows:pending') == 1
 end
 
 -- Applies the noted changes, and pushes the callbacks that follow, and the nodes after those that have ended.
