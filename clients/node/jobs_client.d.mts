@@ -47,11 +47,21 @@ export interface Finished {
   jid: string;
   class: string;
   queue: string;
-  state: string;
+  state: "succeeded" | "failed" | "dead" | "cancelled" | "expired";
   result?: unknown;
+  /** Why the result wasn't kept. */
+  resultDropped?: string;
   error?: { class: string; message: string; causes?: string[]; stack?: string[] };
   attempt?: number;
-  ended_at: number;
+  /** Times are ISO 8601. */
+  startedAt?: string;
+  endedAt: string;
+  elapsedMs?: number;
+  worker?: string;
+  progress?: string;
+  lastLine?: string;
+  log?: string[];
+  payload?: Record<string, unknown>;
 }
 
 /** The API refused a request, or could not be reached. */

@@ -6,7 +6,7 @@
 import { parseLossless, stringifyLossless } from "./json.ts";
 
 /** How a job ended. `failed`: it was dropped, by `Discard` or after its retries. `dead`: it moved to the dead set. */
-export type EndState = "done" | "failed" | "dead" | "cancelled" | "expired";
+export type EndState = "succeeded" | "failed" | "dead" | "cancelled" | "expired";
 
 /**
  * A job that has ended. Times are epoch milliseconds.
@@ -19,7 +19,7 @@ export type EndState = "done" | "failed" | "dead" | "cancelled" | "expired";
  * await using server = await startServer({ store: "sqlite::memory:", jobs: [Add], log: false });
  * const jid = await server.client.push(Add, [1, 2]);
  * const ended: EndedJob | undefined = await server.client.result(jid!);
- * console.log(ended?.state, ended?.result); // done 3
+ * console.log(ended?.state, ended?.result); // succeeded 3
  * ```
  */
 export interface EndedJob {
@@ -34,7 +34,7 @@ export interface EndedJob {
   /** The value that the handler returned. */
   readonly result?: unknown;
   /** Why the result is missing although the handler returned a value. */
-  readonly result_dropped?: string;
+  readonly resultDropped?: string;
   /** The error of the last attempt. */
   readonly error?: {
     readonly class: string;
@@ -46,17 +46,17 @@ export interface EndedJob {
   /** The number of the last attempt, from 1. */
   readonly attempt?: number;
   /** When that attempt began. */
-  readonly started_at?: number;
+  readonly startedAt?: number;
   /** When the job ended. */
-  readonly ended_at: number;
+  readonly endedAt: number;
   /** The duration of that attempt. */
-  readonly elapsed_ms?: number;
+  readonly elapsedMs?: number;
   /** The ID of the worker that performed it. */
-  readonly process?: string;
+  readonly worker?: string;
   /** The last progress that it reported. */
   readonly progress?: string;
   /** The last line that it logged. */
-  readonly last_line?: string;
+  readonly lastLine?: string;
   /** The last lines that it logged, including that one. */
   readonly log?: readonly string[];
   /** The payload; absent if it is large. */

@@ -30,13 +30,34 @@ const TIMES: Readonly<Record<Place["in"], string>> = {
   leased: "startedAt",
 };
 
+/** The parts of an entry that come from its payload; masked in the dashboard. */
+export interface ShownPayload {
+  /** Undefined if it can't be read. */
+  readonly payload: Payload | undefined;
+  readonly class: string | undefined;
+  /** The stack trace of the last failure, if it was kept. */
+  readonly backtrace: readonly string[] | undefined;
+}
+
 /** Returns an entry as JSON. */
 export function jobJson(entry: Entry): Record<string, unknown> {
   const payload = readablePayload(entry);
+  return shownJobJson(entry, {
+    payload,
+    class: payload && shownClass(payload, entry.payload),
+    backtrace: decodeBacktrace(payload?.error_backtrace),
+  });
+}
+
+/** Returns an entry as JSON, with what is shown of its payload. */
+export function shownJobJson(
+  entry: Entry,
+  { payload, class: name, backtrace }: ShownPayload,
+): Record<string, unknown> {
   const { in: place } = entry.place;
   return {
     jid: payload?.jid,
-    class: payload && shownClass(payload, entry.payload),
+    class: name,
     state: STATES[place],
     queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
     createdAt: payloadTime(payload?.created_at),
@@ -46,7 +67,7 @@ export function jobJson(entry: Entry): Record<string, unknown> {
     error: payload?.error_class === undefined ? undefined : {
       class: asText(payload.error_class),
       message: asText(payload.error_message),
-      backtrace: decodeBacktrace(payload.error_backtrace),
+      backtrace,
     },
     payload: payload ?? entry.payload,
   };
@@ -60,23 +81,23 @@ export function finishedJson(job: EndedJob): Record<string, unknown> {
     queue: job.queue,
     state: finishedState(job),
     result: job.result,
-    resultDropped: job.result_dropped,
+    resultDropped: job.resultDropped,
     error: job.error,
     attempt: job.attempt,
-    startedAt: isoTime(job.started_at),
-    endedAt: isoTime(job.ended_at),
-    elapsedMs: job.elapsed_ms,
-    worker: job.process,
+    startedAt: isoTime(job.startedAt),
+    endedAt: isoTime(job.endedAt),
+    elapsedMs: job.elapsedMs,
+    worker: job.worker,
     progress: job.progress,
-    lastLine: job.last_line,
+    lastLine: job.lastLine,
     log: job.log,
     payload: job.payload,
   };
 }
 
-/** Returns how a job ended: `succeeded`, `failed`, `dead`, `cancelled`, `expired`. */
+/** Returns how a job ended: `succeeded`, `failed`, `dead`, `cancelled`, `expired`. Any program may have written the record. */
 export function finishedState({ state }: Pick<EndedJob, "state">): string {
-  return state === "done" ? "succeeded" : asText(state);
+  return asText(state);
 }
 
 /** A shorter payload isn't nested deeply enough to overflow the stack. */

@@ -23,8 +23,11 @@ export function workerState({ alive, quiet }: Pick<WorkerInfo, "alive" | "quiet"
   return alive ? quiet ? "quiet" : "running" : "offline";
 }
 
-/** Returns a worker as JSON. */
-export function workerJson(worker: WorkerInfo): Record<string, unknown> {
+/** Returns a worker as JSON; `jobJson` represents its running jobs. */
+export function workerJson(
+  worker: WorkerInfo,
+  jobJson: (job: RunningJobRecord) => Record<string, unknown> = runningJson,
+): Record<string, unknown> {
   const { identity, hostname, pid, tag, labels, queues, weights, concurrency, version, totals } = worker;
   return {
     id: identity,
@@ -41,7 +44,7 @@ export function workerJson(worker: WorkerInfo): Record<string, unknown> {
     heartbeatAt: isoTime(worker.beatAt),
     running: worker.busy,
     memoryBytes: worker.rss,
-    jobs: worker.work.map(runningJson),
+    jobs: worker.work.map(jobJson),
     totals: totals &&
       Object.fromEntries(
         Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }]) => [

@@ -59,7 +59,7 @@ export function performSpans(tracer: Tracer, style: "link" | "child"): { middlew
     try {
       const result = await context.with(within, next);
       job.throwIfAborted();
-      finish(span, "done");
+      finish(span, "succeeded");
       return result;
     } catch (error) {
       const thrown = job.signal.aborted ? job.signal.reason : error;

@@ -107,7 +107,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     await using bench = await Bench.open();
     await bury(bench, "Import", "No such account: 1", 1);
     await bench.push("Import", ["x"], { in: "1h", tags: ["day"] });
-    const body = { jid: "e1", class: "Import", queue: "q", state: "failed", ended_at: Date.now() };
+    const body = { jid: "e1", class: "Import", queue: "q", state: "failed", endedAt: Date.now() };
     await bench.store.results.keep({ jid: "e1", ttlMs: 60_000, body: JSON.stringify(body) });
     const find = async (...args: string[]) => JSON.parse((await on(bench, "find", ...args, "--json")).stdout);
     assertEquals([(await find("--class", "Import")).jobs.length, (await find("--class", "Import")).finished.length], [

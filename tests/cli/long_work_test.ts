@@ -97,7 +97,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
       jid: "ended1",
       ttlMs: 60_000,
       body: JSON.stringify({
-        ...{ jid: "ended1", class: "Report", queue: "low", state: "failed", ended_at: 1 },
+        ...{ jid: "ended1", class: "Report", queue: "low", state: "failed", endedAt: 1 },
         error: { class: "TypeError", message: "No Müller" },
       }),
     });

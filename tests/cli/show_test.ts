@@ -113,8 +113,8 @@ Deno.test("prints how a job ended if it can no longer be cancelled", async () =>
     jid: "ended1",
     class: "A",
     queue: "default",
-    state: "done",
-    ended_at: Date.now() - 300 * 86_400_000,
+    state: "succeeded",
+    endedAt: Date.now() - 300 * 86_400_000,
   });
   await bench.store.results.keep({ jid: "ended1", ttlMs: 60_000, body });
   const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });

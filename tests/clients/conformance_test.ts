@@ -11,7 +11,7 @@ Add.options = { result_ttl: "1h" };
 `;
 
 const EXPECTED = {
-  result: ["done", 5, "acme"],
+  result: ["succeeded", 5, "acme", "string"],
   idempotent: [false, true, true],
   pending: null,
   unique: ["conflict", 409, null],

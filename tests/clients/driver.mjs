@@ -16,7 +16,7 @@ const codeOf = async (run) => {
 
 const { jid } = await jobs.push("Add", [2, 3], { queue: "default", tags: ["a"], fields: { tenant: "acme" } });
 const ended = await jobs.result(jid, { timeoutMs: 30_000 });
-out.result = [ended.state, ended.result, ended.payload.tenant];
+out.result = [ended.state, ended.result, ended.payload.tenant, typeof ended.endedAt];
 const first = await jobs.push("Add", [1, 1], { id: "order-7", in: "1h" });
 const again = await jobs.push("Add", [1, 1], { id: "order-7", in: "1h" });
 out.idempotent = [first.existed, again.existed, first.jid === again.jid];

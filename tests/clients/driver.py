@@ -23,7 +23,7 @@ def code_of(run):
 
 jid = jobs.push("Add", [2, 3], queue="default", tags=["a"], fields={"tenant": "acme"})["jid"]
 ended = jobs.result(jid, timeout=30)
-out["result"] = [ended["state"], ended["result"], ended["payload"]["tenant"]]
+out["result"] = [ended["state"], ended["result"], ended["payload"]["tenant"], "string" if isinstance(ended["endedAt"], str) else "?"]
 first = jobs.push("Add", [1, 1], id="order-7", in_="1h")
 again = jobs.push("Add", [1, 1], id="order-7", in_="1h")
 out["idempotent"] = [first["existed"], again["existed"], first["jid"] == again["jid"]]

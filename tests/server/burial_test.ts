@@ -43,9 +43,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await server.stop();
 
     const message = "Worker died 3 times while running it: killed by signal 9 (SIGKILL)";
-    assertEquals([ended!.state, ended!.process, ended!.class], ["dead", DEAD_WORKER, "Crash"]);
+    assertEquals([ended!.state, ended!.worker, ended!.class], ["dead", DEAD_WORKER, "Crash"]);
     assertEquals(ended!.error, { class: "WorkerDied", message });
-    assertEquals(ended!.started_at, undefined);
+    assertEquals(ended!.startedAt, undefined);
 
     const [entry] = (await bench.store.admin.page({ in: "dead" })).entries;
     const payload = JSON.parse(entry!.payload);

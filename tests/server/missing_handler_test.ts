@@ -34,5 +34,5 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
   const [entry] = await store.admin.find([jid]);
   await store.admin.edit([entry!.ref], "requeue");
   const { state, attempt, result } = (await client.result(jid))!;
-  assertEquals([state, attempt, result], ["done", 1, { said: "yes", child: 42, count: 3 }]);
+  assertEquals([state, attempt, result], ["succeeded", 1, { said: "yes", child: 42, count: 3 }]);
 });

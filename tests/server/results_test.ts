@@ -38,12 +38,12 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     const sum = await bench.push("Add", [1, 2]);
     const ended = await bench.client.result(sum);
-    assertEquals([ended?.state, ended?.result, ended?.attempt, ended?.class], ["done", { sum: 3 }, 1, "Add"]);
+    assertEquals([ended?.state, ended?.result, ended?.attempt, ended?.class], ["succeeded", { sum: 3 }, 1, "Add"]);
     const shown = await jobs(["show", sum, "--store", bench.url]);
     assertMatch(shown.stdout, /^state +succeeded .*\n[\s\S]*^result +{"sum":3}$/m);
 
     const away = await bench.client.result(await bench.push("AddAway", [1, 2]));
-    assertEquals([away?.result, away?.progress, away?.last_line], [3, "50 percent", "half way"]);
+    assertEquals([away?.result, away?.progress, away?.lastLine], [3, "50 percent", "half way"]);
 
     const flaky = await bench.push("Flaky", []);
     assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);
@@ -75,7 +75,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const nothing = await jobs(["push", "Noop", "--wait", "--store", bench.url]);
     assertEquals([nothing.code, nothing.stdout], [0, ""]);
     const usual = await bench.push("Noop", []);
-    assertEquals((await bench.client.result(usual))?.state, "done");
+    assertEquals((await bench.client.result(usual))?.state, "succeeded");
     assertMatch((await jobs(["show", usual, "--store", bench.url])).stdout, /^state +succeeded /m);
   });
 }
@@ -125,13 +125,13 @@ Deno.test("a result that is too large or not JSON is dropped with a warning, and
   await using bench = await Bench.open();
   await using _server = await bench.server([await withModule(bench)]);
   const big = await bench.client.result(await bench.push("Big", []));
-  assertEquals([big?.state, big?.result, big?.result_dropped], [
-    "done",
+  assertEquals([big?.state, big?.result, big?.resultDropped], [
+    "succeeded",
     undefined,
     "70002 characters; at most 65536 are kept",
   ]);
   const odd = await bench.client.result(await bench.push("Odd", []));
-  assertEquals([odd?.state, odd?.result_dropped], ["done", "a function isn't JSON"]);
+  assertEquals([odd?.state, odd?.resultDropped], ["succeeded", "a function isn't JSON"]);
 });
 
 Deno.test("the retention of a result comes from the push, the class or the configuration", async () => {
@@ -150,11 +150,11 @@ Deno.test("the retention of a result comes from the push, the class or the confi
   assertEquals(known, [true, false, false, true, false]);
 });
 
-Deno.test("with retention.done, every finished job is kept", async () => {
+Deno.test("with retention.succeeded, every finished job is kept", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([], { JOBS_RETENTION_SUCCEEDED: "1h" });
   const jid = await bench.push("Noop", []);
-  assertEquals((await bench.client.result(jid))?.state, "done");
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
 });
 
 Deno.test("the output of a program is its result", async () => {

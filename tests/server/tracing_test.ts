@@ -67,7 +67,7 @@ for (const kind of ["SQLite", "Redis"]) {
       "messaging.operation.name": "process",
       "messaging.operation.type": "process",
       "messaging.jobs.attempt": 1,
-      "messaging.jobs.outcome": "done",
+      "messaging.jobs.outcome": "succeeded",
     });
     assertEquals([send.status.code ?? 0, process.status.code ?? 0], [0, 0]);
     assertEquals([send.resource["service.name"], process.resource["service.name"]], ["jobs", "shop"]);

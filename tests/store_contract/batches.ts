@@ -222,7 +222,7 @@ export const batches: Cases = {
     await t.store.jobs.enqueue([1, 2, 3, 4, 5].map((n) => member(n, one)));
     await t.store.batches.close(one.id, "closed");
     const [first, second, third] = await entries(t.store, { in: "queue", queue: "default" });
-    const body = endedText({ jid: jid(1), class: "HardJob", queue: "default", state: "cancelled", ended_at: 1 });
+    const body = endedText({ jid: jid(1), class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
     assert(await t.store.results.keep({ jid: jid(1), ttlMs: HOUR_MS, body }, first!.ref));
     await t.store.admin.edit([second!.ref], "delete");
     await t.store.admin.edit([third!.ref], "kill");

@@ -127,7 +127,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         const entry = await somewhere();
         if (entry === undefined || entry.place.in === "dead") break;
         const one = String(getField(entry.payload, "jid"));
-        const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", ended_at: 1 });
+        const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
         if (await store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, entry.ref)) set(entry.payload, "cancelled");
         break;
       }

@@ -279,7 +279,7 @@ export const cron: Cases = {
     assertEquals(live, undefined);
     const ended = JSON.parse((await t.store.results.get(jid(1)))!);
     assertEquals([ended.state, ended.class, ended.payload.jid], ["cancelled", "HardJob", jid(1)]);
-    assertAlmostEquals(ended.ended_at, t.now(), SLACK_MS);
+    assertAlmostEquals(ended.endedAt, t.now(), SLACK_MS);
 
     await write(t.store, { version, jobs: [job(2)] });
     const owner = "host:1:aaaaaaaaaaaa";

@@ -221,7 +221,7 @@ export const flows: Cases = {
     });
     const [first, second] = await entries(t.store, { in: "queue", queue: "default" });
     const one = getField(first!.payload, "jid") as string;
-    const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", ended_at: 1 });
+    const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
     assert(await t.store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, first!.ref));
     await t.store.admin.edit([second!.ref], "kill");
     const { e } = await take(t.store, owner);

@@ -10,7 +10,7 @@ import { HOUR_MS, job, register, takeUpTo } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 function record(n: number, ttlMs = HOUR_MS): NewRecord {
-  return { jid: job(n).jid, ttlMs, body: `{"n":${n},"state":"done"}` };
+  return { jid: job(n).jid, ttlMs, body: `{"n":${n},"state":"succeeded"}` };
 }
 
 async function settleWith(store: Store, ...records: NewRecord[]): Promise<void> {

@@ -2,7 +2,18 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
-import { openSite, type Site, type SiteOptions } from "./site.ts";
+import { bury, openSite, processRecord, push, type Site, type SiteOptions } from "./site.ts";
+import { stringifyLossless } from "../../src/job/json.ts";
+import { endedText } from "../../src/job/result.ts";
+import { finishedJson, jobJson } from "../../src/text/job_json.ts";
+import { workerJson } from "../../src/text/workers.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Returns a value as a program reads it: without undefined fields. */
+function asJson(value: unknown): unknown {
+  return JSON.parse(stringifyLossless(value)!);
+}
 
 /** A clock that stands still, for rate limits. */
 const STILL = { ...systemClock, monotonic: () => 0 };
@@ -98,7 +109,7 @@ onEach("an Idempotency-Key makes a push idempotent, single and as a list", async
 });
 
 onEach("a result can be waited for, and one that doesn't come is null", async (site) => {
-  const body = { jid: "a1", state: "done", result: 42, class: "A", queue: "default", ended_at: Date.now() };
+  const body = { jid: "a1", state: "succeeded", result: 42, class: "A", queue: "default", endedAt: Date.now() };
   const none = await call(site, "GET", "/jobs/a1/result?wait=0.05");
   assertEquals([none.status, none.value], [200, { finished: null }]);
   const waiting = call(site, "GET", "/jobs/a1/result?wait=30s");
@@ -106,6 +117,40 @@ onEach("a result can be waited for, and one that doesn't come is null", async (s
   const { value } = await waiting;
   assertEquals((value["finished"] as Record<string, unknown>)["result"], 42);
   assertEquals((await call(site, "GET", "/jobs/a1/result?wait=soon")).status, 422);
+});
+
+onEach("jobs, finished jobs and workers have the fields of --json", async (site) => {
+  const { store } = site;
+  await bury(store, "d1");
+  await push(store, "s1", {}, 60_000);
+  const ended = {
+    jid: "e1",
+    class: "A",
+    queue: "default",
+    state: "succeeded",
+    startedAt: 1,
+    endedAt: 2,
+    worker: "w",
+  } as const;
+  await store.results.keep({ jid: "e1", ttlMs: 60_000, body: endedText(ended) });
+  const work = [{ task: "processor-1", queue: "default", payload: '{"class":"A","args":[],"jid":"r1"}', since: 1 }];
+  await store.workers.heartbeat(processRecord("web1:7:x", { work }), 60_000);
+  const get = async (path: string) => (await call(site, "GET", path)).value;
+  for (const place of ["scheduled", "dead"] as const) {
+    const { entries: [entry] } = await store.admin.page({ in: place }, { limit: 1 });
+    const [{ ref, place: shown, failures, ...job }] = (await get(`/jobs?in=${place}`))["jobs"] as [Fields];
+    assertEquals([ref, shown, typeof failures], [entry!.ref, place, "number"]);
+    assertEquals(job, asJson(jobJson(entry!)));
+  }
+  const finished = asJson(finishedJson(ended));
+  assertEquals(await get("/finished"), { jobs: [finished] });
+  assertEquals(await get("/jobs/e1/result"), { finished });
+  assertEquals(await get("/jobs/e1"), { jobs: [], finished });
+  const [{ jobs: [{ payload, ...job }], ...worker }] = (await get("/workers"))["workers"] as [
+    Fields & { jobs: [Fields] },
+  ];
+  assertEquals(payload, { class: "A", args: [], jid: "r1" });
+  assertEquals({ ...worker, jobs: [job] }, asJson(workerJson((await store.workers.list())[0]!)));
 });
 
 const tokens = Object.fromEntries(["any", "mail", "low", "eye"].map((name) => [name, newToken()]));
@@ -155,7 +200,7 @@ onEach("a token limited to classes or queues reads the results of those jobs alo
     site.store.results.keep({
       jid,
       ttlMs: 60_000,
-      body: JSON.stringify({ jid, state: "done", result: 42, ended_at: Date.now(), ...job }),
+      body: JSON.stringify({ jid, state: "succeeded", result: 42, endedAt: Date.now(), ...job }),
     });
   await keep("m1", { class: "Mail", queue: "low" });
   await keep("m2", { class: "Mail", queue: "default" });

@@ -327,8 +327,8 @@ onBothStores(
       jid: `e${i}`,
       class: i % 10 === 0 ? "Mail::Send" : "Report",
       queue: i % 2 === 0 ? "low" : "default",
-      state: i % 20 === 0 ? "failed" : "done",
-      ended_at: 1_700_000_000_000 + i,
+      state: i % 20 === 0 ? "failed" : "succeeded",
+      endedAt: 1_700_000_000_000 + i,
     });
     for (let i = 0; i < 120; i++) {
       await store.results.keep({ jid: `e${i}`, ttlMs: Infinity, body: JSON.stringify(record(i)) });

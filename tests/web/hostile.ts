@@ -78,10 +78,10 @@ export async function fillHostile(store: Store, text: string): Promise<string> {
   const body = JSON.stringify({
     ...ended,
     result: text,
-    ended_at: text,
+    endedAt: text,
     attempt: text,
-    process: text,
-    last_line: text,
+    worker: text,
+    lastLine: text,
     log: [text, 1],
     payload: hostile,
   });

@@ -80,7 +80,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   assertMatch(steps((await someone.visit("/jobs/q1")).text).at(-1)!, / next in line$/);
   assertEquals(await why("q1"), ["No worker is online."]);
   const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
-  assertEquals([shown!["before"], shown!["whyNotRunning"]], [2, ["No worker is online."]]);
+  assertEquals([shown!["position"], shown!["why"]], [3, ["No worker is online."]]);
   await beat(store, 1);
   assertEquals(await why("q1"), ["All processors of its queue are busy."]);
   await beat(store, 0);
@@ -122,7 +122,7 @@ onBothStores("a running job shows progress and log on its page and in the runnin
   assertStringIncludes(text, "At row 1\nUsing Bearer ••••••\nAt row 3");
   const [shown] = ((await someone.api("GET", "/jobs/r1")).value as { jobs: Record<string, unknown>[] }).jobs;
   assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
-  assertEquals([shown!["progress"], shown!["whyNotRunning"], shown!["before"]], ["3 of 9", [], undefined]);
+  assertEquals([shown!["progress"], shown!["why"], shown!["position"]], ["3 of 9", [], undefined]);
   const busy = (await someone.visit("/running")).text;
   assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>Log<\/summary>/);
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
@@ -134,15 +134,15 @@ onBothStores("an ended job shows a timeline with every attempt, and its log", as
       jid,
       class: "Report",
       queue: "default",
-      ended_at: Date.now(),
-      started_at: Date.now() - 1_234,
+      endedAt: Date.now(),
+      startedAt: Date.now() - 1_234,
       ...more,
     };
     return store.results.keep({ jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
   };
   const errors = [{ at: 1.7e9, error_class: "FirstError", error_message: "no luck", worker: "web1:7:abc", ms: 2_100 }];
   const payload = { class: "Report", args: [], retry_count: 0, errors };
-  await record("e1", { state: "done", attempt: 2, elapsed_ms: 1_234, payload, log: ["began", "ended"] });
+  await record("e1", { state: "succeeded", attempt: 2, elapsedMs: 1_234, payload, log: ["began", "ended"] });
   await record("e2", { state: "failed", attempt: 2, error: { class: "LastError", message: "worse" }, payload });
   const someone = visitor();
   const done = (await someone.visit("/jobs/e1")).text;
@@ -165,8 +165,8 @@ onBothStores("a traced job links to its trace, by an ID that can't change the li
     jid: "e1",
     class: "Report",
     queue: "default",
-    state: "done",
-    ended_at: 1,
+    state: "succeeded",
+    endedAt: 1,
     payload: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
   });
   await store.results.keep({ jid: "e1", ttlMs: Infinity, body });

@@ -177,13 +177,13 @@ onBothStores("a finished job shows its outcome and its result, masked", async ({
         jid,
         class: "Report",
         queue: "default",
-        ended_at: Date.now(),
-        elapsed_ms: 1_234,
+        endedAt: Date.now(),
+        elapsedMs: 1_234,
         ...more,
       }),
     });
   await record("e1", {
-    state: "done",
+    state: "succeeded",
     result: { rows: 7, api_key: "k-123" },
     payload: { class: "Report", args: ["may"] },
   });
@@ -204,7 +204,12 @@ onBothStores("a finished job shows its outcome and its result, masked", async ({
   assertEquals([api.jobs, api.finished.state], [[], "failed"]);
   assertEquals((await someone.api("GET", "/classes")).value.classes[0].run.p50, 1_234);
   assertEquals((await someone.api("GET", "/finished?limit=2")).value.jobs.length, 2);
-  await record("e4", { class: "Reports", state: "done", ended_at: 1, payload: { class: "Reports", tags: ["night"] } });
+  await record("e4", {
+    class: "Reports",
+    state: "succeeded",
+    endedAt: 1,
+    payload: { class: "Reports", tags: ["night"] },
+  });
   const found = async (query: string) =>
     (await someone.api("GET", `/finished?${query}`)).value.jobs.map(({ jid }: { jid: string }) => jid);
   assertEquals(await found("class=Reports"), ["e4"]);

@@ -249,7 +249,7 @@ async function finished(store: Store): Promise<void> {
         jid,
         class: one.name,
         queue: one.queue,
-        state: failed ? "failed" : i % 29 === 11 ? "cancelled" : "done",
+        state: failed ? "failed" : i % 29 === 11 ? "cancelled" : "succeeded",
         payload: {
           class: one.name,
           args: one.args(i),
@@ -258,10 +258,10 @@ async function finished(store: Store): Promise<void> {
           enqueued_at: ended - elapsed - 600,
         },
         attempt: 1,
-        process: pick(WORKERS, i).identity,
-        started_at: ended - elapsed,
-        ended_at: ended,
-        elapsed_ms: elapsed,
+        worker: pick(WORKERS, i).identity,
+        startedAt: ended - elapsed,
+        endedAt: ended,
+        elapsedMs: elapsed,
         ...(failed
           ? {
             error: {

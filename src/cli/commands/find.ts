@@ -130,5 +130,5 @@ function entryRow(entry: Entry, now: number): unknown[] {
 }
 
 function finishedRow(job: EndedJob, now: number): unknown[] {
-  return [job.jid, finishedState(job), localTime(job.ended_at, now), job.queue, finishedCall(job), resultText(job)];
+  return [job.jid, finishedState(job), localTime(job.endedAt, now), job.queue, finishedCall(job), resultText(job)];
 }

@@ -97,16 +97,16 @@ function finishedFacts(job: EndedJob, body: string): JobFacts {
     error: job.error === undefined ? "" : `${job.error.class}: ${job.error.message}`,
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
     text: () => body,
-    since: job.ended_at,
+    since: job.endedAt,
   };
 }
 
 function finishedRow(job: EndedJob, now: number): unknown[] {
   return [
     job.jid,
-    localTime(job.ended_at, now),
+    localTime(job.endedAt, now),
     finishedState(job),
-    job.elapsed_ms === undefined ? "" : formatDuration(job.elapsed_ms),
+    job.elapsedMs === undefined ? "" : formatDuration(job.elapsedMs),
     job.queue,
     finishedCall(job),
     resultText(job),

@@ -97,11 +97,11 @@ export async function waitFor(
 
 function printEnded(ended: EndedJob, json: boolean): number {
   if (json) printJson(finishedJson(ended));
-  else if (ended.state !== "done") {
+  else if (ended.state !== "succeeded") {
     const why = ended.error && `: ${ended.error.class}: ${ended.error.message}`;
     printError(`jobs: ${blankControls(finishedState(ended))}${blankControls(why ?? "")}`);
-  } else if (ended.result_dropped) {
-    printError(`jobs: succeeded; the result wasn't kept: ${blankControls(asText(ended.result_dropped))}`);
+  } else if (ended.resultDropped) {
+    printError(`jobs: succeeded; the result wasn't kept: ${blankControls(asText(ended.resultDropped))}`);
   } else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
-  return ended.state === "done" ? 0 : 1;
+  return ended.state === "succeeded" ? 0 : 1;
 }

@@ -179,23 +179,23 @@ function describe(
 
 function describeEnded(ended: EndedJob): string[] {
   const { error, payload } = ended;
-  const when = `${relative(ended.ended_at, systemClock.now())} (${isoTime(ended.ended_at)})`;
+  const when = `${relative(ended.endedAt, systemClock.now())} (${isoTime(ended.endedAt)})`;
   return format([
     ["jid", ended.jid],
     ["class", ended.class],
     ["args", payload && stringifyLossless(payload.args)],
     ["state", `${finishedState(ended)} ${when}`],
-    ["took", ended.elapsed_ms === undefined ? undefined : formatDuration(ended.elapsed_ms)],
+    ["took", ended.elapsedMs === undefined ? undefined : formatDuration(ended.elapsedMs)],
     ["attempt", ended.attempt],
-    ["worker", ended.process],
+    ["worker", ended.worker],
     ["queue", ended.queue],
     ["progress", ended.progress],
-    ["last line", ended.last_line],
+    ["last line", ended.lastLine],
     ["error", error && `${error.class}: ${error.message}`],
     ...lineRows("causes", readCauses(error?.causes)),
     ...lineRows("stack", error?.stack),
     ...errorRows(payload?.["errors"], payload?.retry_count),
-    ["result", ended.result_dropped ? `not kept: ${ended.result_dropped}` : stringifyLossless(ended.result)],
+    ["result", ended.resultDropped ? `not kept: ${ended.resultDropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
   ]);
 }

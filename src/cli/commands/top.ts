@@ -63,8 +63,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const snapshot = await readSnapshot(store, () => systemClock.now(), undefined);
-  if (flags.json) printJson({ stats: statsJson(snapshot.stats), workers: snapshot.workers.map(workerJson) });
-  else print(asText(snapshot, columns()));
+  if (flags.json) {
+    printJson({
+      stats: statsJson(snapshot.stats),
+      workers: snapshot.workers.map((worker) => workerJson(worker)),
+    });
+  } else print(asText(snapshot, columns()));
   return 0;
 }
 

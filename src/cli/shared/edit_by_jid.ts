@@ -141,7 +141,7 @@ export async function notFound(store: Pick<Store, "results" | "url">, jid: strin
   const job = readEnded(record);
   return {
     code: "finished",
-    message: `Job "${jid}" has finished: ${finishedState(job)} ${relative(job.ended_at, systemClock.now())}`,
+    message: `Job "${jid}" has finished: ${finishedState(job)} ${relative(job.endedAt, systemClock.now())}`,
   };
 }
 

@@ -60,12 +60,12 @@ export class ResultRecorder {
     const usual = () => result !== undefined || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
     const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
     if (!(ttlMs > 0)) return undefined;
-    return this.#record(job, ttlMs, { state: "done", since, ...this.#storable(result) });
+    return this.#record(job, ttlMs, { state: "succeeded", since, ...this.#storable(result) });
   }
 
   /** Returns the result that the nodes after this one can read, as JSON; undefined if there is none, or it can't be stored. */
   ofNode(job: RunningJob, result: unknown): string | undefined {
-    const { result: storable, result_dropped: reason } = this.#storable(result);
+    const { result: storable, resultDropped: reason } = this.#storable(result);
     if (reason !== undefined) {
       const { jid, class: name } = job;
       this.#options.log.warn("Result not kept: later nodes of the flow can't read it", {
@@ -103,8 +103,8 @@ export class ResultRecorder {
       state,
       error: { class: name, message },
       attempt,
-      ended_at: this.#options.clock.now(),
-      process: worker,
+      endedAt: this.#options.clock.now(),
+      worker,
       ...payloadOf(job.job),
     });
     return { ...outcome, record: { jid, ttlMs, body } };
@@ -115,8 +115,8 @@ export class ResultRecorder {
     const ttlMs = this.#failureTtl(job);
     if (!(ttlMs > 0)) return undefined;
     const { jid } = job;
-    const ended_at = this.#options.clock.now();
-    const body = endedText({ jid, class: job.class, queue, state, ended_at, ...payloadOf(job) });
+    const endedAt = this.#options.clock.now();
+    const body = endedText({ jid, class: job.class, queue, state, endedAt, ...payloadOf(job) });
     return { record: { jid, ttlMs, body } };
   }
 
@@ -133,7 +133,7 @@ export class ResultRecorder {
     const { clock, owner } = this.#options;
     const { jid, queue, attempt, progress, lastLine, lastLines } = job;
     const elapsed = clock.monotonic() - since;
-    const ended_at = clock.now();
+    const endedAt = clock.now();
     const body = endedText({
       jid,
       class: job.class,
@@ -141,12 +141,12 @@ export class ResultRecorder {
       state,
       ...more,
       attempt,
-      started_at: Math.round(ended_at - elapsed),
-      ended_at,
-      elapsed_ms: Math.round(elapsed),
-      process: owner,
+      startedAt: Math.round(endedAt - elapsed),
+      endedAt,
+      elapsedMs: Math.round(elapsed),
+      worker: owner,
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
-      ...(lastLine !== undefined && { last_line: lastLine }),
+      ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
       ...payloadOf(job.job),
     });
@@ -154,17 +154,17 @@ export class ResultRecorder {
   }
 
   /** Returns the result if it can be stored; otherwise the reason why not. */
-  #storable(result: unknown): { result?: unknown; result_dropped?: string } {
+  #storable(result: unknown): { result?: unknown; resultDropped?: string } {
     if (result === undefined) return {};
     const { maxResultBytes } = this.#options.settings;
     try {
       const text = stringifyLossless(result);
-      if (text === undefined) return { result_dropped: `a ${typeof result} isn't JSON` };
+      if (text === undefined) return { resultDropped: `a ${typeof result} isn't JSON` };
       return text.length <= maxResultBytes
         ? { result }
-        : { result_dropped: `${text.length} characters; at most ${maxResultBytes} are kept` };
+        : { resultDropped: `${text.length} characters; at most ${maxResultBytes} are kept` };
     } catch (error) {
-      return { result_dropped: describeError(error).message };
+      return { resultDropped: describeError(error).message };
     }
   }
 

@@ -159,5 +159,5 @@ function recordOf({ payload: raw }: Entry, jid: string, now: number): string | u
   const job = parsePayload(raw);
   if (job === undefined) return undefined;
   const { payload } = job;
-  return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", ended_at: now, payload });
+  return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", endedAt: now, payload });
 }

@@ -24,6 +24,6 @@ Deno.test("cancelJob deletes a waiting job in the step that keeps its record, an
     ["a", 24 * 3_600_000, "queued"],
     ["a", 24 * 3_600_000, "retrying"],
   ]);
-  const { class: name, queue, state, ended_at } = parseLossless(kept[1]![0].body) as Record<string, unknown>;
-  assertEquals({ name, queue, state, ended_at }, { name: "A", queue: "low", state: "cancelled", ended_at: 1_000 });
+  const { class: name, queue, state, endedAt } = parseLossless(kept[1]![0].body) as Record<string, unknown>;
+  assertEquals({ name, queue, state, endedAt }, { name: "A", queue: "low", state: "cancelled", endedAt: 1_000 });
 });

@@ -4,10 +4,11 @@
  * @module
  */
 import type { Context } from "hono";
+import { finishedJson } from "../../text/job_json.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
 import { FILTERS } from "../read/filter.ts";
-import { lookUp } from "../read/job.ts";
+import { FAR, lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
 import { scanOf } from "../read/paging.ts";
 import { FINISHED_FILTERS } from "../read/record_filter.ts";
@@ -18,6 +19,7 @@ import { jobJson, spanIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
 const JOB = { $ref: "#/components/schemas/Job" };
+const FINISHED = { $ref: "#/components/schemas/Finished" };
 /** Requests that wait for results at the same time. */
 const MAX_WAITING = 1_000;
 /** The longest wait for a result. */
@@ -53,7 +55,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     query: { ref: "the ref of the entry, which spares a search" },
     answer: {
       type: "object",
-      properties: { jobs: { type: "array", items: JOB }, finished: { type: "object" } },
+      properties: { jobs: { type: "array", items: JOB }, finished: FINISHED },
     },
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
@@ -61,14 +63,14 @@ export const jobRoutes: readonly ApiRoute[] = [
       const found = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats, processes });
       const jobs = found.map(({ entry, before, reasons, progress, log }) => ({
         ...jobJson(entry, services),
-        before,
-        whyNotRunning: reasons,
+        why: reasons,
+        position: before === undefined ? undefined : before < FAR ? before + 1 : `more than ${FAR}`,
         progress,
         log,
       }));
       const finished = await endedJob(services, jid);
       if (jobs.length === 0 && finished === undefined) throw new HttpError(404, `Job "${jid.slice(0, 80)}" not found`);
-      return { value: { jobs, finished } };
+      return { value: { jobs, finished: finished && finishedJson(finished) } };
     },
   },
   {
@@ -79,7 +81,10 @@ export const jobRoutes: readonly ApiRoute[] = [
     answer: {
       type: "object",
       properties: {
-        finished: { type: ["object", "null"], description: "null if the job has not ended, or its result has expired" },
+        finished: {
+          oneOf: [FINISHED, { type: "null" }],
+          description: "null if the job has not ended, or its result has expired",
+        },
       },
     },
     run: resultOf,
@@ -96,11 +101,11 @@ export const jobRoutes: readonly ApiRoute[] = [
     },
     answer: {
       type: "object",
-      properties: { jobs: { type: "array", items: { type: "object" } }, next: { type: "string" } },
+      properties: { jobs: { type: "array", items: FINISHED }, next: { type: "string" } },
     },
     run: async (c, services) => {
       const { rows, next } = await endedOf(services, c);
-      return { value: { jobs: rows, next } };
+      return { value: { jobs: rows.map(finishedJson), next } };
     },
   },
 ];
@@ -120,7 +125,7 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
   const { scope } = c.get("visitor");
   const readResult = async () => {
     const job = await endedJob(services, jid);
-    return job !== undefined && inScope(scope, job) ? job : undefined;
+    return job !== undefined && inScope(scope, job) ? finishedJson(job) : undefined;
   };
   const waitMs = Math.min(MAX_WAIT_MS, spanIn({ wait: c.req.query("wait") }, "wait") ?? 0);
   const finished = await readResult();

@@ -9,10 +9,10 @@ import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
-import { isoTime } from "../../text/times.ts";
+import { shownJobJson } from "../../text/job_json.ts";
 import { HttpError, largeBodyBytes, readBody } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { viewEntry } from "../read/job_view.ts";
+import { backtraceOf, viewEntry } from "../read/job_view.ts";
 
 /** The smallest bound on the body of a list of jobs. */
 const LIST_BYTES = 8 * 1024 * 1024;
@@ -166,19 +166,15 @@ export function textIn(body: Readonly<Record<string, unknown>>, name: string): s
   throw new HttpError(422, `Invalid "${name}": expected a string`, name);
 }
 
-/** Returns the API's representation of a job. */
-export function jobJson(entry: Entry, services: Services): Record<string, unknown> {
-  const job = viewEntry(entry, services.mask);
+/** Returns a job as `--json` prints it, but masked, with what identifies its entry. */
+export function jobJson(entry: Entry, { mask }: Services): Record<string, unknown> {
+  const { payload, class: name, failures, args } = viewEntry(entry, mask);
+  const backtrace = payload?.error_backtrace === undefined ? undefined : backtraceOf(payload, mask);
   return {
-    jid: job.jid,
+    ...shownJobJson(entry, { payload, class: payload && name, backtrace }),
     ref: entry.ref,
-    class: job.payload && job.class,
     place: placeName(entry.place),
-    queue: job.queue,
-    at: isoTime(entry.at),
-    owner: entry.owner,
-    failures: job.failures,
-    error: job.error || undefined,
-    payload: job.payload ?? job.args,
+    failures,
+    payload: payload ?? args,
   };
 }

@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { isoTime } from "../../text/times.ts";
+import { workerJson } from "../../text/workers.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { actOnJobs } from "../actions/jobs.ts";
 import { setLimit, setPaused } from "../actions/queues.ts";
@@ -23,7 +24,7 @@ import { askWorker, dumpWorker } from "../actions/workers.ts";
 import { viewRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 const OBJECT = { type: "object" };
 const OBJECTS = { type: "array", items: OBJECT };
@@ -198,9 +199,8 @@ export const stateRoutes: readonly ApiRoute[] = [
     run: async (_c, services) => {
       const processes = await services.store.workers.list();
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
-      return {
-        value: { workers: await services.slices.map(processes, { weigh, map: (one) => workerJson(one, services) }) },
-      };
+      const map = (one: WorkerInfo) => workerJson(one, (job) => runningJson(job, services));
+      return { value: { workers: await services.slices.map(processes, { weigh, map }) } };
     },
   },
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
@@ -285,14 +285,10 @@ async function pauseTime(c: Context<WebEnv>, services: Services): Promise<number
   return spanIn(body, "for");
 }
 
-function workerJson(process: WorkerInfo, services: Services): Record<string, unknown> {
-  return {
-    ...process,
-    startedAt: isoTime(process.startedAt),
-    beatAt: isoTime(process.beatAt),
-    work: process.work.map((job) => {
-      const { jid, class: name, queue, payload } = viewRunning(job, services.mask);
-      return { task: job.task, since: isoTime(job.since), jid, class: name, queue, payload };
-    }),
-  };
+/** Returns a running job as `jobs workers --json` prints it, but masked, with its payload. */
+function runningJson(job: RunningJobRecord, { mask }: Services): Record<string, unknown> {
+  const { jid, class: name, queue, payload, progress, lastLine, log } = viewRunning(job, mask);
+  const startedAt = isoTime(job.since);
+  const { task: processor, abortReason } = job;
+  return { processor, jid, class: name, queue, startedAt, progress, lastLine, log, abortReason, payload };
 }

@@ -8,7 +8,7 @@ import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
 import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { endedState, logOf } from "../read/results.ts";
+import { logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
 import { FINISHED_FILTERS } from "../read/record_filter.ts";
 import { number } from "../../text/format.ts";
@@ -128,7 +128,7 @@ function FinishedTable({ view, rows }: { readonly view: View; readonly rows: rea
             <td class="short" data-label="Queue">{text(job.queue)}</td>
             <td class="num" data-label="Duration">{durationOf(job)}</td>
             <td class="when" data-label="Ended">
-              <Time at={job.ended_at} now={view.now} />
+              <Time at={job.endedAt} now={view.now} />
             </td>
           </tr>
         ))}
@@ -146,10 +146,10 @@ function State({ job }: { readonly job: EndedJob }) {
 
 /** Returns the status for display. Any program may have written the record. */
 function stateName({ state }: EndedJob): string {
-  return cut(endedState(text(state)), 20);
+  return cut(text(state), 20);
 }
 
-function durationOf({ elapsed_ms: ms }: EndedJob): string {
+function durationOf({ elapsedMs: ms }: EndedJob): string {
   return typeof ms === "number" ? formatDuration(ms) : "–";
 }
 
@@ -158,7 +158,7 @@ function argsOf({ payload }: EndedJob): string {
   return Array.isArray(args) ? argsLine(args) : "";
 }
 
-function resultOf({ result, result_dropped: dropped }: EndedJob): string {
+function resultOf({ result, resultDropped: dropped }: EndedJob): string {
   return dropped !== undefined ? `(${dropped})` : result === undefined ? "" : document(result);
 }
 
@@ -173,24 +173,24 @@ function stepsOf(job: EndedJob): Step[] {
     dead: "bad",
     expired: "retrying",
   };
-  const worker = text(job.process);
+  const worker = text(job.worker);
   const steps: Step[] = [{ title: "Pushed", at: readWireTime(createdAt) }];
   steps.push(...attemptSteps(attemptsOf(job.payload ?? {}, attempt - 1)));
   if (readWireTime(enqueuedAt) !== undefined) {
     steps.push({ title: `Queued in ${text(job.queue)}`, at: readWireTime(enqueuedAt) });
   }
-  if (job.started_at !== undefined) {
+  if (job.startedAt !== undefined) {
     steps.push({
       title: `Attempt ${attempt} started`,
-      at: job.started_at,
+      at: job.startedAt,
       kind: "running",
       ...(worker && { note: `on ${worker}` }),
     });
   }
-  const isEnd = job.started_at !== undefined;
-  const note = isEnd || job.elapsed_ms === undefined ? undefined : `took ${durationOf(job)}`;
+  const isEnd = job.startedAt !== undefined;
+  const note = isEnd || job.elapsedMs === undefined ? undefined : `took ${durationOf(job)}`;
   const error = job.error && `${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 1_000);
-  return [...steps, { title: titleCase(name), at: job.ended_at, kind: kinds[name], isNow: true, isEnd, note, error }];
+  return [...steps, { title: titleCase(name), at: job.endedAt, kind: kinds[name], isNow: true, isEnd, note, error }];
 }
 
 function titleCase(name: string): string {
@@ -201,11 +201,11 @@ function titleCase(name: string): string {
 export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
     ["Attempt", job.attempt],
-    ["Duration", job.elapsed_ms === undefined ? undefined : durationOf(job)],
-    ["Worker", job.process],
+    ["Duration", job.elapsedMs === undefined ? undefined : durationOf(job)],
+    ["Worker", job.worker],
     ["Queue", job.queue],
     ["Progress", job.progress],
-    ["Last log line", job.last_line],
+    ["Last log line", job.lastLine],
   ];
   return (
     <Layout view={view} title={`Job ${job.jid}`}>
@@ -236,7 +236,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
         {resultOf(job) !== "" && (
           <section>
             <h2>Result</h2>
-            {job.result_dropped === undefined
+            {job.resultDropped === undefined
               ? <Tree value={job.result} label="Result" />
               : <p class="note">{resultOf(job)}</p>}
           </section>

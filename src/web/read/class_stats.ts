@@ -33,7 +33,7 @@ export interface ClassStats {
 export function classStats(records: readonly EndedJob[]): ClassStats[] {
   const byClass = Map.groupBy(records, (record) => String(record.class));
   return [...byClass].map(([name, jobs]) => {
-    const run = jobs.map((job) => job.elapsed_ms).filter(isDuration);
+    const run = jobs.map((job) => job.elapsedMs).filter(isDuration);
     const histogram = new Histogram();
     for (const ms of run) histogram.add(ms);
     return {
@@ -47,7 +47,7 @@ export function classStats(records: readonly EndedJob[]): ClassStats[] {
   }).sort((a, b) => b.count - a.count);
 }
 
-function waitOf({ started_at: startedAt, payload }: EndedJob): number | undefined {
+function waitOf({ startedAt, payload }: EndedJob): number | undefined {
   const enqueuedAt = readWireTime(payload?.enqueued_at);
   return typeof startedAt === "number" && enqueuedAt !== undefined ? Math.max(0, startedAt - enqueuedAt) : undefined;
 }

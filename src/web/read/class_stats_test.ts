@@ -7,19 +7,19 @@ Deno.test("summarizes each class: count, failures, run times and wait times", ()
     jid: "j",
     class: name,
     queue: "default",
-    state: "done",
-    ended_at: 0,
-    elapsed_ms: ms,
+    state: "succeeded",
+    endedAt: 0,
+    elapsedMs: ms,
     ...more,
   });
   const mails = Array.from(
     { length: 100 },
-    (_, i) => job("Mail", i + 1, { started_at: 1_700_000_000_000 + i, payload: { enqueued_at: 1_700_000_000 } }),
+    (_, i) => job("Mail", i + 1, { startedAt: 1_700_000_000_000 + i, payload: { enqueued_at: 1_700_000_000 } }),
   );
   const [mail, report, never] = classStats([
     job("Report", 4_000, { state: "failed" }),
     job("Report", 2_000),
-    { jid: "x", class: "Never", queue: "q", state: "expired", ended_at: 0 },
+    { jid: "x", class: "Never", queue: "q", state: "expired", endedAt: 0 },
     ...mails,
   ]);
   assertEquals([mail!.class, mail!.count, mail!.failed], ["Mail", 100, 0]);

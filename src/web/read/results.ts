@@ -53,7 +53,7 @@ function recordMatcher(
   const olderMs = ageMs({ older }, "older");
   const newerMs = ageMs({ newer }, "newer");
   return (row) => {
-    if (!matchesRecord(exact, (name) => name === "state" ? endedState(String(row.state)) : String(row[name]))) {
+    if (!matchesRecord(exact, (name) => String(row[name]))) {
       return false;
     }
     if (error !== undefined && (row.error === undefined || !matchesError(errorOf(row.error), error.toLowerCase()))) {
@@ -61,7 +61,7 @@ function recordMatcher(
     }
     const tags: unknown = row.payload?.["tags"];
     if (tag !== undefined && !(Array.isArray(tags) && tags.includes(tag))) return false;
-    const age = now - row.ended_at;
+    const age = now - row.endedAt;
     return (olderMs === undefined || age >= olderMs) && (newerMs === undefined || age <= newerMs);
   };
 }
@@ -103,11 +103,6 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
 export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
   const record = await services.store.results.get(jid);
   return record === undefined ? undefined : show(record, services)[0];
-}
-
-/** Returns the name of a final state. The stored name of `succeeded` is `done`. */
-export function endedState(state: string): string {
-  return state === "done" ? "succeeded" : state;
 }
 
 /** Returns the log lines of a result; empty if it has none. */

@@ -100,9 +100,9 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
       jid: `e${i}`,
       class: "Report",
       queue: "default",
-      state: "done",
-      ended_at: Date.now(),
-      elapsed_ms: 9,
+      state: "succeeded",
+      endedAt: Date.now(),
+      elapsedMs: 9,
     };
     await store.results.keep({
       jid: `e${i}`,
