@@ -47,6 +47,24 @@ Deno.test("a result that is too large is an error and is not truncated", async (
   assertMatch(errorOf(test), /^StepError: The result of step "load" has 1048578 characters of JSON; at most 1048576/);
 });
 
+Deno.test("the steps of a job have at most 16 MiB together; the one beyond is an error, and the others stay", async () => {
+  const test = testJob(async (ctx: JobContext) => {
+    for (let i = 0; i < 20; i++) await ctx.step("big", () => "x".repeat(1_000_000), { each: i });
+  }, []);
+  await test.run();
+  assertMatch(errorOf(test), /^StepError: The steps of this job have more than 16777216 characters with step "big 16"/);
+  assertEquals(test.steps.length, 16);
+  assertEquals(test.steps.every(({ state, value }) => state === "done" && String(value).length === 1_000_000), true);
+});
+
+Deno.test("a signal whose data is too large, or not JSON, is an error", async () => {
+  const test = testJob((ctx: JobContext) => ctx.waitFor("answer", { key: "k", timeout: "1h" }), []);
+  await test.run();
+  await assertRejects(() => test.signal("k", "x".repeat(1024 * 1024)), Error, "1048576");
+  await assertRejects(() => test.signal("k", { at: new Date(0) }), Error, "at");
+  assertEquals(test.state, "asleep");
+});
+
 Deno.test("a job has at most a thousand steps", async () => {
   const test = testJob(async (ctx: JobContext) => {
     for (let i = 0; i <= MAX_STEPS; i++) await ctx.step("one", () => i, { each: i });
@@ -325,6 +343,47 @@ Deno.test("a deploy that reorders, renames, removes or adds steps keeps the comp
   await test.retry();
   assertEquals(test.result, ["b1", "a2", "c2"]);
   assertEquals(test.steps.map(({ name }) => name), ["a", "b", "renamed a", "added"]);
+});
+
+Deno.test("a deploy that adds a step before stored ones runs it in the next attempt, and a removed one stays unread", async () => {
+  let handler: (ctx: JobContext) => Promise<unknown> = async (ctx) => {
+    await ctx.step("b", () => "b1");
+    await ctx.step("removed", () => "r1");
+    throw new Error("a deploy follows");
+  };
+  const test = testJob((ctx: JobContext) => handler(ctx), []);
+  await test.run();
+  handler = async (ctx) => [await ctx.step("a", () => "a2"), await ctx.step("b", () => "b2")];
+  assertEquals([await test.retry(), test.result], ["succeeded", ["a2", "b1"]]);
+  assertEquals(test.ran, ["b", "removed", "a"]);
+});
+
+Deno.test("a deploy that changes the time of a sleep or a wait that has begun keeps its end", async () => {
+  let time = "1h";
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.sleep("nap", time);
+    return await ctx.waitFor("answer", { key: "k", timeout: time }) ?? "none";
+  }, []);
+  await test.run();
+  time = "9d";
+  await test.advance("30m");
+  assertEquals(await test.crash(), "asleep");
+  await test.advance("30m");
+  time = "1s";
+  assertEquals(await test.crash(), "asleep");
+  assertEquals(await test.advance("8d"), "asleep", "the wait began with 9d");
+  assertEquals([await test.advance("1d"), test.result], ["succeeded", "none"]);
+});
+
+Deno.test("a deploy that removes the sleep of a sleeping job keeps its due time, and the job ends", async () => {
+  let handler: (ctx: JobContext) => Promise<unknown> = async (ctx) => {
+    await ctx.step("a", () => 1);
+    await ctx.sleep("nap", "1h");
+  };
+  const test = testJob((ctx: JobContext) => handler(ctx), []);
+  await test.run();
+  handler = () => Promise.resolve("no steps any more");
+  assertEquals([await test.advance("1h"), test.result], ["succeeded", "no steps any more"]);
 });
 
 Deno.test("a deploy that uses a name for another kind of step is an error with the command that clears it", async () => {

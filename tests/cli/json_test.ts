@@ -166,6 +166,8 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs flow cancel ID", ["flow", "cancel", id]);
     await check(bench, "jobs steps JID", ["steps", waiting]);
     await check(bench, "jobs show JID", ["show", waiting]);
+    await check(bench, "jobs steps rerun JID NAME", ["steps", "rerun", waiting, "approval"]);
+    await bench.until(async () => (await bench.store.steps.read(waiting)).some(({ name }) => name === "approval"));
     await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge"]);
     await check(bench, "jobs steps wake JID", ["steps", "wake", waiting]);
     await check(bench, "jobs signal KEY", ["signal", "order:2"]);

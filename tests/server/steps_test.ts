@@ -1,7 +1,7 @@
 /** Durable steps in real workers that die, freeze and stop. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { type JobsProcess, MORTAL } from "../support/process.ts";
+import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 
 const HANDLERS = new URL("../support/step_handlers.js", import.meta.url).pathname;
 
@@ -82,6 +82,18 @@ Deno.test("a worker that stops releases an iteration after an item, and the next
   await bench.noted("end 1");
   const items = (await bench.readNotes()).filter((line) => line.startsWith("item"));
   assertEquals(items, ["item 0", "item 1", "item 2", "item 3", "item 4"]);
+});
+
+Deno.test("jobs steps rerun repeats a dead job from a step: completed ones before it do not run", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await worker(bench);
+  const jid = await bench.push("Fails", [bench.notes]);
+  const isDead = async () => (await bench.store.admin.stats()).dead === 1;
+  await bench.until(isDead, "it is dead");
+  const { code, stdout } = await jobs(["steps", "rerun", jid, "b"], { env: { JOBS_STORE: bench.url } });
+  assertEquals([code, stdout], [0, "Cleared 2 steps; the job is queued\n"]);
+  await bench.until(async () => (await bench.readNotes()).length === 5 && await isDead(), "it is dead again");
+  assertEquals(await bench.readNotes(), ["a", "b", "c", "b", "c"]);
 });
 
 Deno.test("cancelling a sleeping job ends it at once, with its steps", async () => {

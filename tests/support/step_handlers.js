@@ -48,6 +48,16 @@ export async function Every(ctx, file) {
   return { said, child, count };
 }
 
+/** Three steps, of which the last fails permanently. */
+export async function Fails(ctx, file) {
+  for (const name of ["a", "b"]) await ctx.step(name, () => note(file, name));
+  await ctx.step("c", () => {
+    note(file, "c");
+    throw new Error("refused");
+  }, { retry: 0 });
+}
+Fails.options = { retry: false };
+
 export function Doubles(_ctx, number) {
   return number * 2;
 }

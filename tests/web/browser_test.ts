@@ -7,5 +7,6 @@ import "./browser/lists.ts";
 import "./browser/live.ts";
 import "./browser/login.ts";
 import "./browser/look.ts";
+import "./browser/steps.ts";
 import "./browser/untrusted.ts";
 import "./browser/workers.ts";

@@ -1,27 +1,7 @@
 /** The durable steps of a job: its page, the API, and an operator's actions. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Store } from "../../src/store/admin/store.ts";
-import { onBothStores, processRecord } from "./site.ts";
-
-/** A job that has charged a card, and sleeps until a signal comes. */
-async function asleep(store: Store): Promise<void> {
-  const owner = "web1:7:abc";
-  const payload = JSON.stringify({ class: "Order", args: [42], jid: "o1", queue: "default" });
-  await store.workers.heartbeat(processRecord(owner), 60_000);
-  await store.jobs.enqueue([{ jid: "o1", queue: "default", payload }]);
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner });
-  const { token } = lease!;
-  const step = { owner, token, jid: "o1" };
-  const value = JSON.stringify({ card: "visa", password: "hunter2" });
-  const record = `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
-  await store.steps.remember(step, { name: "charge", record });
-  const about = `"kind":"wait","key":"order:42"`;
-  await store.steps.wait(step, { name: "approval", about, forMs: 86_400_000, key: "order:42" });
-  const marked = payload.replace(/}$/, `,"has_steps":true}`);
-  await store.jobs.settle(owner, [
-    { kind: "snooze", token, jid: "o1", steps: true, delayMs: 86_400_000, payload: marked },
-  ]);
-}
+import { asleep } from "./asleep.ts";
+import { onBothStores, placeOf } from "./site.ts";
 
 onBothStores("A job's page shows its steps, what it waits for, and no secrets", async ({ store, visitor }) => {
   await asleep(store);
@@ -43,6 +23,35 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   assertEquals((await store.jobs.promote(1)).moved, 1);
   const actions = (await store.audit.page()).acts.map(({ action }) => action);
   assertEquals(actions, ["signal", "steps clear"]);
+});
+
+onBothStores(
+  "Run again from here repeats the step and all later ones, and wakes the job",
+  async ({ store, visitor }) => {
+    await asleep(store);
+    const someone = visitor();
+    await someone.visit("/jobs/o1");
+    const { text } = await someone.submit("/jobs/steps", { do: "rerun", jid: "o1", name: "charge" }, "/jobs/o1");
+    assertStringIncludes(text, "The job runs again from step charge.");
+    assertEquals(await store.steps.read("o1"), []);
+    assertEquals(await placeOf(store, "o1"), "queue:default");
+    const again = await someone.submit("/jobs/steps", { do: "rerun", jid: "o1", name: "charge" }, "/jobs/o1");
+    assertStringIncludes(again.text, "Step charge no longer exists.");
+  },
+);
+
+onBothStores("The API runs a job again from a step: the steps before it stay", async ({ store, visitor }) => {
+  await asleep(store);
+  const rerun = async (body: unknown) => {
+    const { status, value } = await visitor().api("POST", "/jobs/o1/steps/rerun", body);
+    return [status, value];
+  };
+  assertEquals((await rerun({ name: "unknown" }))[0], 404);
+  assertEquals((await rerun({}))[0], 422);
+  assertEquals(await rerun({ name: "approval" }), [200, { changed: 1, queued: true }]);
+  assertEquals((await store.steps.read("o1")).map(({ name }) => name), ["charge"]);
+  assertEquals(await placeOf(store, "o1"), "queue:default");
+  assertEquals(await rerun({ name: "charge" }), [200, { changed: 1, queued: false }]);
 });
 
 onBothStores("The API lists, clears and wakes steps, and sends signals", async ({ store, visitor }) => {

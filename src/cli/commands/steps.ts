@@ -1,6 +1,7 @@
 /** `jobs steps JID`. @module */
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
+import { rerunFrom } from "../../store/ops/rerun_steps.ts";
 import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { readSteps } from "../shared/steps.ts";
@@ -14,28 +15,39 @@ import { printTable } from "../terminal/table.ts";
 export const help = `
 Usage: jobs steps JID [--json]
        jobs steps clear JID [NAME]
+       jobs steps rerun JID NAME
        jobs steps wake JID
 
 Lists the durable steps of a job. clear deletes one step, or all: they run again
-in the next attempt. wake ends the sleeps and waits of a job. Exit 1 if the job
-has no such step.
+in the next attempt. rerun deletes a step and all later ones, and moves a job
+that sleeps, retries or is dead to its queue. wake ends the sleeps and waits of
+a job. Exit 1 if the job has no such step.
 
 Examples
   jobs steps 1a1fd5150c39f4ae2f200001
   jobs steps clear 1a1fd5150c39f4ae2f200001 charge
+  jobs steps rerun 1a1fd5150c39f4ae2f200001 reserve
   jobs steps wake 1a1fd5150c39f4ae2f200001`;
 
-/** Lists, clears or wakes steps. */
+const VERBS = ["clear", "rerun", "wake"] as const;
+type Verb = typeof VERBS[number];
+
+/** Lists, clears, repeats or wakes steps. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("steps", argv, COMMON_FLAGS, "JID [JID] [NAME]");
-  const verb = args.length > 1 && (args[0] === "clear" || args[0] === "wake") ? args[0] : "list";
-  const [jid = "", name, ...more] = verb === "list" ? args : args.slice(1);
-  const extra = verb === "clear" ? more[0] : name;
-  if (extra !== undefined) throw new UsageError(`Unexpected argument "${extra}". Usage: jobs steps [clear|wake] JID`);
+  const verb = args.length > 1 ? VERBS.find((one) => one === args[0]) : undefined;
+  const [jid = "", name, extra] = verb === undefined ? args : args.slice(1);
+  const unexpected = verb === undefined || verb === "wake" ? name : extra;
+  if (unexpected !== undefined) {
+    throw new UsageError(`Unexpected argument "${unexpected}". Usage: jobs steps [${VERBS.join("|")}] JID`);
+  }
+  if (verb === "rerun" && name === undefined) {
+    throw new UsageError(`Missing argument: NAME. Usage: jobs steps rerun JID NAME`);
+  }
   return await withStore(flags, async (store) => {
-    if (verb === "list") return await list(store, jid, flags.json);
-    const count = verb === "clear" ? await store.steps.clear(jid, name) : await store.steps.wake(jid);
-    if (count === 0) {
+    if (verb === undefined) return await list(store, jid, flags.json);
+    const done = await perform(store, verb, jid, name);
+    if (done.count === 0) {
       throw new NotFoundError(
         `Job "${jid}" has no ${verb === "wake" ? "sleep or wait" : name ? `step "${name}"` : "steps"}`,
       );
@@ -45,10 +57,28 @@ export async function run(argv: readonly string[]): Promise<number> {
       target: `job:${jid}`,
       ...(name !== undefined && { details: name }),
     });
-    if (flags.json) printJson({ [verb]: count });
-    else print(`${verb === "clear" ? "Cleared" : "Ended"} ${count} ${count === 1 ? "step" : "steps"}`);
+    if (flags.json) printJson({ [verb]: done.count, queued: done.queued });
+    else {print(
+        `${verb === "wake" ? "Ended" : "Cleared"} ${done.count} ${done.count === 1 ? "step" : "steps"}${
+          done.more ?? ""
+        }`,
+      );}
     return 0;
   });
+}
+
+interface Done {
+  readonly count: number;
+  readonly queued?: boolean;
+  /** The end of the line that it prints. */
+  readonly more?: string;
+}
+
+async function perform(store: Store, verb: Verb, jid: string, name: string | undefined): Promise<Done> {
+  if (verb === "wake") return { count: await store.steps.wake(jid) };
+  if (verb === "clear") return { count: await store.steps.clear(jid, name === undefined ? undefined : [name]) };
+  const { cleared, queued } = await rerunFrom(store, jid, name!);
+  return { count: cleared, queued, more: queued ? "; the job is queued" : "; the next attempt runs them again" };
 }
 
 async function list(store: Store, jid: string, json: boolean): Promise<number> {

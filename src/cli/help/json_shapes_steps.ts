@@ -35,6 +35,14 @@ export const STEP_SHAPES: readonly Shape[] = [
     fields: { "clear": ["number", "how many steps were cleared"] },
   },
   {
+    command: "jobs steps rerun JID NAME",
+    prints: "an object",
+    fields: {
+      "rerun": ["number", "how many steps were cleared"],
+      "queued": ["boolean", "whether the job was moved to its queue; false if it is queued or running"],
+    },
+  },
+  {
     command: "jobs steps wake JID",
     prints: "an object",
     fields: { "wake": ["number", "how many sleeps and waits ended"] },

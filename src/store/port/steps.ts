@@ -108,10 +108,10 @@ export interface StepStore {
   /**
    * Deletes steps of a job, so that they run again. A running job writes them again.
    *
-   * @param name the step; default: all
+   * @param names the steps; default: all
    * @returns the number of deleted steps
    */
-  clear(jid: string, name?: string): Promise<number>;
+  clear(jid: string, names?: readonly string[]): Promise<number>;
 
   /**
    * Ends the sleeps and waits of a job as if their time had passed, and makes the job due.

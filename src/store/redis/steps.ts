@@ -64,9 +64,9 @@ export function stepsPart(context: Context): StepStore {
       return reply === "" ? {} : { reached: reply };
     },
 
-    async clear(jid: string, name?: string): Promise<number> {
-      const names = name === undefined ? (await this.read(jid)).map((step) => step.name) : [name];
-      return names.length === 0 ? 0 : await client.call(["HDEL", stepsKey(jid), ...names]) as number;
+    async clear(jid: string, names?: readonly string[]): Promise<number> {
+      const fields = names ?? (await this.read(jid)).map(({ name }) => name);
+      return fields.length === 0 ? 0 : await client.call(["HDEL", stepsKey(jid), ...fields]) as number;
     },
 
     async wake(jid: string): Promise<number> {

@@ -81,12 +81,13 @@ export function stepsPart(context: Context): StepStore {
       });
     },
 
-    clear(jid: string, name?: string): Promise<number> {
+    clear(jid: string, names?: readonly string[]): Promise<number> {
       return context.commit.run(() => {
         const { sql } = context;
-        sql("DELETE FROM step_wait WHERE jid = ?1 AND (?2 IS NULL OR name = ?2)").run(jid, name ?? null);
-        const { changes } = sql("DELETE FROM step WHERE jid = ?1 AND name <> '' AND (?2 IS NULL OR name = ?2)")
-          .run(jid, name ?? null);
+        const some = names === undefined ? null : JSON.stringify(names);
+        const isNamed = "(?2 IS NULL OR name IN (SELECT value FROM json_each(?2)))";
+        sql(`DELETE FROM step_wait WHERE jid = ?1 AND ${isNamed}`).run(jid, some);
+        const { changes } = sql(`DELETE FROM step WHERE jid = ?1 AND name <> '' AND ${isNamed}`).run(jid, some);
         return Number(changes);
       });
     },

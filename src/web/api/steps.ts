@@ -4,7 +4,7 @@
  * @module
  */
 import { stepJson } from "../../text/steps.ts";
-import { clear, signal, wake } from "../actions/steps.ts";
+import { clear, rerun, signal, wake } from "../actions/steps.ts";
 import { HttpError } from "../http/body.ts";
 import { stepsOf } from "../read/steps.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
@@ -36,6 +36,26 @@ export const stepRoutes: readonly ApiRoute[] = [
       const name = textIn(body, "name");
       const changed = await clear(services, c.get("visitor"), jid, name);
       if (changed > 0) return { value: { changed } };
+      throw new HttpError(404, `Step not found in job "${jid.slice(0, 80)}"`);
+    },
+  },
+  {
+    method: "POST",
+    path: "/jobs/{jid}/steps/rerun",
+    about: "Deletes a step and all later ones, and moves a job that sleeps, retries or is dead to its queue",
+    body: { type: "object", required: ["name"], properties: { name: { type: "string" } } },
+    answer: {
+      type: "object",
+      properties: { changed: { type: "integer" }, queued: { type: "boolean" } },
+    },
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
+      allowFields(body, ["name"]);
+      const jid = c.req.param("jid") ?? "";
+      const name = textIn(body, "name");
+      if (name === undefined) throw new HttpError(422, `Missing field "name": expected the name of a step`);
+      const { cleared, queued } = await rerun(services, c.get("visitor"), jid, name);
+      if (cleared > 0) return { value: { changed: cleared, queued } };
       throw new HttpError(404, `Step not found in job "${jid.slice(0, 80)}"`);
     },
   },

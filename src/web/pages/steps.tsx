@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import type { Step } from "../../job/step.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
-import { clear, signal, wake } from "../actions/steps.ts";
+import { clear, rerun, signal, wake } from "../actions/steps.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -59,13 +59,22 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
   }
   if (state === "waiting") return null;
   return (
-    <ActionButton
-      view={view}
-      path="/jobs/steps"
-      fields={{ do: "clear", jid, name }}
-      label="Run again"
-      title={`Run step ${name} again in the next attempt`}
-    />
+    <>
+      <ActionButton
+        view={view}
+        path="/jobs/steps"
+        fields={{ do: "clear", jid, name }}
+        label="Run again"
+        title={`Run step ${name} again in the next attempt`}
+      />
+      <ActionButton
+        view={view}
+        path="/jobs/steps"
+        fields={{ do: "rerun", jid, name }}
+        label="Run again from here"
+        title={`Run the job again from step ${name}`}
+      />
+    </>
   );
 }
 
@@ -94,10 +103,20 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
       const text = count === 0 ? `Step ${name} no longer exists.` : `Step ${name} runs again in the next attempt.`;
       return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
     }
+    case "rerun": {
+      const name = form.get("name") ?? "";
+      const { cleared, queued } = await rerun(services, visitor, jid, name);
+      const text = cleared === 0
+        ? `Step ${name} no longer exists.`
+        : queued
+        ? `The job runs again from step ${name}.`
+        : `The next attempt runs again from step ${name}.`;
+      return await back(services, c, { kind: cleared === 0 ? "bad" : "ok", text });
+    }
     default:
       throw new HttpError(
         422,
-        `Unknown action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal or clear`,
+        `Unknown action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal, clear or rerun`,
       );
   }
 }

@@ -14,6 +14,11 @@ export async function stepsOf({ store, mask }: Pick<Services, "store" | "mask">,
   const stored = await store.steps.read(jid);
   return stored.map(({ name, record }) => {
     const step = readStepHead(name, record, MAX_SHOWN);
-    return step.value === undefined ? step : { ...step, value: mask.value(step.value) };
+    const { value, cursor } = step;
+    return {
+      ...step,
+      ...(value !== undefined && { value: mask.value(value) }),
+      ...(cursor !== undefined && { cursor: mask.value(cursor) }),
+    };
   });
 }
