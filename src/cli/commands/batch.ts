@@ -24,11 +24,12 @@ Usage: jobs batch open [FILE|-]
 
 open opens a batch and prints its ID. FILE is a JSON object with name, tags, the
 jobs to push (success, complete, death, abandoned), closeWithin (1d), keepFor
-(7d) and parent (- is stdin). jobs push --batch ID adds jobs. After close, only
-members add jobs, and the callbacks follow when all have ended. list lists the
-latest batches first. show shows one: members by state, callbacks. cancel closes a batch and cancels its members. retry enqueues its dead members
-again. check counts its members in the store, and corrects its counters if
-another program removed some. cancel, retry and check look through all jobs.
+(7d) and parent; - is stdin. jobs push --batch ID adds jobs. After close, only
+members add jobs, and the callbacks follow when all have ended. list shows the
+latest batches first, show one: members by state, callbacks. cancel closes a
+batch and cancels its members. retry enqueues its dead members again. check
+counts its members in the store, and corrects its counters if another program
+removed some. cancel, retry and check look through all jobs.
 
       --strict           with open, reject a class that no worker has registered
   -n, --limit N          list this many (25)
