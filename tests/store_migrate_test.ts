@@ -113,6 +113,43 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
+  Deno.test(`migrate ${name}: limits and pauses of groups are copied, then end at the source, killed at any step`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      await from.jobs.enqueue([{ ...job(1), group: "a", payload: job(1).payload.replace(/}$/, ',"group":"a"}') }]);
+      await from.admin.limitGroup("default", undefined, { running: 2 });
+      await from.admin.limitGroup("default", "a", { starts: { count: 5, perMs: HOUR_MS }, weight: 3, forMs: HOUR_MS });
+      await from.admin.limitGroup("default", "kept", { running: 7 });
+      await to.admin.limitGroup("default", "kept", { running: 1 });
+      await from.admin.pauseGroup("default", "a");
+      await from.admin.pauseGroup("default", "idle", HOUR_MS);
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      if (!done) await migrateStore(from, to);
+      const { groups, each } = await to.admin.groups("default");
+      assertEquals(each, { running: 2 }, `killed at step ${n}`);
+      assertEquals(
+        groups.map(({ name, isOwn, limit, weight, endsInMs, paused, pausedForMs }) => [
+          name,
+          isOwn && [limit?.running, limit?.starts?.count, weight, endsInMs !== undefined],
+          paused && pausedForMs !== undefined,
+          paused,
+        ]),
+        [
+          ["a", [undefined, 5, 3, true], false, true],
+          ["idle", false, true, true],
+          ["kept", [1, undefined, 1, false], false, false],
+        ],
+        `killed at step ${n}`,
+      );
+      assertEquals(await from.admin.groups("default"), { groups: [], ungrouped: 0 }, `killed at step ${n}`);
+      if (done) return;
+    }
+  });
+
   Deno.test(`migrate ${name}: pauses are copied, then end at the source; a kill at any step loses none`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
@@ -367,7 +404,7 @@ function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [
     ...["announce", "importJobs", "removeAnnounced", "forgetKey"].map((verb) => `migration.${verb}`),
-    ...["admin.edit", "admin.pause", "cron.write", "cron.remove"],
+    ...["admin.edit", "admin.pause", "admin.limitGroup", "admin.pauseGroup", "cron.write", "cron.remove"],
   ];
   return {
     wrap: (store) =>

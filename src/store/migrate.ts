@@ -1,14 +1,14 @@
 /**
  * Migrates everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, pauses and limits of
- * queues, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
+ * queues and groups, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
  * lost, and none exists twice:
  *
  *  1. The source announces a batch of entries under a unique ID.
  *  2. The target imports the batch in one step that remembers its ID. Then the source deletes the entries and ends the batch
  *     in one step. Then the target forgets the ID. A migration that runs again continues with the announced batch, and a
  *     target that remembers it skips the import.
- *  3. A paused or limited queue is paused or limited at the target first. The source's pauses and limits end when all jobs
- *     are migrated.
+ *  3. A paused or limited queue or group is paused or limited at the target first. The source's pauses and limits end when all
+ *     jobs are migrated.
  *  4. Batches of jobs are copied with their counters before their members, whose migration changes no counter: a member that
  *     ends at the target finds its batch. The source's batches are removed at the end.
  *  5. A cron entry is written to the target if that has none of the name, then removed from the source.
@@ -20,6 +20,7 @@
  * @module
  */
 import { copyBatches, removeBatches } from "./migrate_batches.ts";
+import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
@@ -83,7 +84,7 @@ export async function migrateStore(
     options.onProgress?.({ moved: jobs, total });
   };
   await copyBatches(from, to);
-  const done: Closed = { paused: new Set(), limited: new Set() };
+  const done: CopiedSettings = { paused: new Set(), limited: new Set(), grouped: new Set() };
   for (let before = -1; before < jobs;) {
     before = jobs;
     const places = await placesOf(from, to, done);
@@ -93,36 +94,19 @@ export async function migrateStore(
       await migratePlace(from, to, { place, onMigrated, signal: options.signal });
     }
   }
-  for (const queue of done.paused) await from.admin.pause(queue, 0);
-  for (const queue of done.limited) await from.admin.limit(queue, {});
+  await endSettings(from, done);
   await removeBatches(from, to);
   return { jobs, cron: await migrateCron(from, to, options.signal) };
 }
 
-/** Queues of the source whose pauses or limits were copied to the target. */
-interface Closed {
-  readonly paused: Set<string>;
-  readonly limited: Set<string>;
-}
-
-/**
- * Returns the places of jobs. Copies pauses and limits to the target first, once: a queue may be resumed there during the
- * migration. A queue that already has a limit at the target keeps it.
- */
-async function placesOf(from: Store, to: Store, done: Closed): Promise<JobPlace[]> {
+/** Returns the places of jobs. Copies pauses and limits to the target first. */
+async function placesOf(from: Store, to: Store, done: CopiedSettings): Promise<JobPlace[]> {
   const places: JobPlace[] = [{ in: "scheduled" }, { in: "retry" }, { in: "dead" }];
-  for (const { name, paused, pausedForMs, limit } of (await from.admin.stats()).queues) {
-    if (paused && !done.paused.has(name)) await to.admin.pause(name, pausedForMs);
-    if (paused) done.paused.add(name);
-    if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.admin.limit(name, limit);
-    if (limit) done.limited.add(name);
-    places.push(...await queuePlaces(from.admin, name));
+  for (const queue of (await from.admin.stats()).queues) {
+    await copySettings(from, to, queue, done);
+    places.push(...await queuePlaces(from.admin, queue.name));
   }
   return places;
-}
-
-async function isLimited(store: Store, queue: string): Promise<boolean> {
-  return (await store.admin.stats()).queues.some(({ name, limit }) => name === queue && limit !== undefined);
 }
 
 interface PlaceMigration {

@@ -18,12 +18,15 @@ export function groupLimitText(limit: GroupLimit): string {
   ].join(", ");
 }
 
-/** Why nothing is taken from a group now: `at its limit: 2 of 2 run`; empty if its turn comes. */
-export function groupHeldText({ limit }: Pick<GroupInfo, "limit">): string {
+/** Why nothing is taken from a group now: `paused for 10m`, `at its limit: 2 of 2 run`; empty if its turn comes. */
+export function groupHeldText(
+  { limit, paused, pausedForMs }: Pick<GroupInfo, "limit" | "paused" | "pausedForMs">,
+): string {
+  if (paused) return pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`;
   return limit === undefined || limit.freeInMs === 0 ? "" : `at its limit: ${limitUse(limit)}`;
 }
 
-/** `3 groups held`: at their limit, so that nothing is taken from them. */
+/** `3 groups held`: at their limit or paused, so that nothing is taken from them. */
 export function heldGroupsText(count: number): string {
   const counted = number(count) + (count >= MAX_HELD ? "+" : "");
   return `${counted} ${count === 1 ? "group" : "groups"} held`;

@@ -115,3 +115,34 @@ Deno.test("jobs limit shows the limits of groups after that of their queue, and 
   assertEquals(await command("exports"), 'Queue "exports": not limited\n');
   assertMatch(await command(), /^No limits; /);
 });
+
+Deno.test("jobs pause and resume a group of a queue, while its other jobs run", async () => {
+  await using bench = await Bench.open();
+  const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
+  const named = 'group "acme" of queue "default"';
+  const waits = await bench.push("Note", [bench.notes], { group: "acme" });
+  const other = await bench.push("Note", [bench.notes], { group: "other" });
+  assertEquals((await command("pause", "default", "--group", "acme", "--for", "1h")).stdout, `Paused ${named}\n`);
+  await using server = await bench.server(["--burst"], {}, false);
+  assertEquals((await server.status()).code, 0, "a burst doesn't wait for a paused group");
+  assertEquals((await bench.store.admin.find([waits, other])).length, 1);
+  assertMatch((await command("show", waits)).stdout, /Group "acme" is paused for /);
+  assertMatch((await command("list", "groups", "default")).stdout, /^acme +1 +0 +paused for /m);
+  assertEquals((await command("resume", "default", "--group", "acme")).stdout, `Resumed ${named}\n`);
+  assertMatch((await command("resume", "default", "--group", "acme")).stderr, /^jobs: group "acme" .* wasn't paused$/m);
+  await using last = await bench.server(["--burst"], {}, false);
+  assertEquals((await last.status()).code, 0);
+  assertEquals((await bench.store.admin.stats()).enqueued, 0);
+  for (
+    const [args, wrong] of [
+      [["pause", "--group", "acme"], /Missing argument: QUEUE/],
+      [["pause", "a", "b", "--group", "acme"], /Unexpected argument "b": --group belongs to one queue/],
+      [["pause", "default", `--group=${"x".repeat(257)}`], /Invalid --group "x+": expected a text of 1 to 256 bytes/],
+      [["resume", "a", "--group", "acme", "--here"], /--group contradicts --worker, --here and --all-workers/],
+    ] as const
+  ) {
+    const { code, stderr } = await command(...args);
+    assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
+    assertMatch(stderr, wrong);
+  }
+});

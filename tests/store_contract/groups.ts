@@ -237,6 +237,72 @@ export const groups: Cases = {
     assertEquals((await takeUpTo(t.store, owner)).length, 2);
   },
 
+  "a paused group's jobs wait until it is resumed, while the others are taken": async (open) => {
+    await using t = await open();
+    const other = await t.another();
+    const [one, two] = [await register(t.store, "one:1:a"), await register(other, "two:2:b")];
+    await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 9), job(10)]);
+    const first = await takeUpTo(t.store, one, 3);
+    assertEquals(shares(first), { a: 1, b: 1, "-": 1 });
+    await t.store.admin.pauseGroup("default", "a");
+    assertEquals(shares(await takeUpTo(other, two)), { b: 3 });
+    await t.store.jobs.settle(one, first.map(({ token }) => ({ kind: "ack", token })));
+    await t.store.jobs.enqueue(groupOf("a", 11, 12));
+    assertEquals(await takeUpTo(t.store, one), [], "neither the end of a job nor a push ends the pause");
+    const [info] = (await t.store.admin.groups("default", { isSet: true })).groups;
+    assertEquals([info!.name, info!.size, info!.paused, info!.pausedForMs], ["a", 6, true, undefined]);
+    await woken(
+      (signal) => t.store.jobs.waitForWork(["default"], signal),
+      () => other.admin.pauseGroup("default", "a", 0),
+    );
+    assertEquals(shares(await takeUpTo(t.store, one)), { a: 6 });
+    assertEquals((await t.store.admin.groups("default", { isSet: true })).groups, []);
+  },
+
+  "the pause of a group ends by itself, and the last call counts": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.pauseGroup("default", "a", 10 * HOUR_MS);
+    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
+    await t.store.jobs.enqueue(groupOf("a", 1, 2));
+    assertEquals(await takeUpTo(t.store, owner), []);
+    const paused = async () => (await t.store.admin.groups("default", { group: "a" })).groups[0]!;
+    assertEquals([(await paused()).paused, (await paused()).pausedForMs! <= HOUR_MS], [true, true]);
+    await t.advance(HOUR_MS + 1);
+    assertEquals((await paused()).paused, false);
+    await register(t.store); // its heartbeat has lapsed
+    assertEquals((await takeUpTo(t.store, owner)).length, 2);
+  },
+
+  "a paused group keeps its limit, and a burst doesn't wait for its jobs": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", "a", { running: 2 });
+    await t.store.admin.pauseGroup("default", "a");
+    await t.store.jobs.enqueue(groupOf("a", 1, 5));
+    assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
+    await t.store.jobs.enqueue(groupOf("b", 6, 6));
+    assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { b: 1 });
+    assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
+    await t.store.admin.limitGroup("default", undefined, { running: 9 });
+    assertEquals(await takeUpTo(t.store, owner), [], "a new limit doesn't end the pause");
+    await t.store.admin.pauseGroup("default", "a", 0);
+    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 2 });
+  },
+
+  "a queue with a paused group isn't forgotten, and nothing is left of a pause that ended": async (open) => {
+    await using t = await open();
+    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
+    assertEquals(await t.store.admin.forgetQueue("default"), false);
+    assertEquals((await t.store.admin.stats()).queues.map((queue) => queue.hasGroupSettings), [true]);
+    await t.advance(HOUR_MS + 1);
+    await t.store.admin.pauseGroup("default", "b");
+    await t.store.admin.pauseGroup("default", "b", 0);
+    await t.store.admin.forgetQueue("default");
+    assertEquals((await t.store.admin.stats()).queues, []);
+  },
+
   "a due retry and a requeued job go to the end of their group": async (open) => {
     await using t = await open();
     const owner = await register(t.store);
@@ -297,8 +363,8 @@ export const groups: Cases = {
     await using t = await open();
     const owner = await register(t.store);
     const queue = async () => {
-      const [{ heldGroups, hasGroupLimits } = {}] = (await t.store.admin.stats()).queues;
-      return [heldGroups, hasGroupLimits];
+      const [{ heldGroups, hasGroupSettings } = {}] = (await t.store.admin.stats()).queues;
+      return [heldGroups, hasGroupSettings];
     };
     await t.store.jobs.enqueue([...groupOf("a", 1, 3), ...groupOf("b", 4, 5), grouped(6, "c")]);
     assertEquals(await queue(), [undefined, undefined]);
@@ -309,9 +375,9 @@ export const groups: Cases = {
     const leases = await takeUpTo(t.store, owner);
     assertEquals(shares(leases), { a: 1, b: 2, c: 1 });
     assertEquals(await queue(), [1, true], "a is at its limit; c has no job that waits");
-    const own = async () => (await t.store.admin.groups("default", { isOwn: true })).groups.map(({ name }) => name);
+    const own = async () => (await t.store.admin.groups("default", { isSet: true })).groups.map(({ name }) => name);
     assertEquals(await own(), ["b", "idle"]);
-    assertEquals((await t.store.admin.groups("default", { isOwn: true, limit: 1 })).next, "b");
+    assertEquals((await t.store.admin.groups("default", { isSet: true, limit: 1 })).next, "b");
     await t.advance(HOUR_MS + 1);
     assertEquals(await own(), ["idle"]);
   },

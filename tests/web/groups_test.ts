@@ -56,6 +56,34 @@ onBothStores("a group is limited by its page's form and over the API", async ({ 
   assertEquals([ungrouped, each], [1, { running: 2, starts: { count: 10, perMs: 60_000 } }]);
 });
 
+onBothStores("a group is paused and resumed on its page and over the API", async ({ store, visitor }) => {
+  await fill(store);
+  const someone = visitor();
+  const path = "/queues/default/groups/a%2Fb";
+  const paused = async () => {
+    const [group] = (await store.admin.groups("default", { group: "a/b" })).groups;
+    return [group!.paused, group!.pausedForMs !== undefined];
+  };
+  assertStringIncludes((await someone.submit(`${path}/pause`, {}, path)).text, "Group a/b paused.");
+  assertMatch((await someone.visit(path)).text, /<span class="badge warn">paused<\/span>/);
+  assertEquals(await paused(), [true, false]);
+  assertStringIncludes((await someone.submit(`${path}/resume`, {}, path)).text, "Group a/b resumed.");
+  assertEquals(await paused(), [false, false]);
+
+  const api = "/queues/default/groups";
+  const answer = await someone.api("POST", `${api}/pause`, { group: "a/b", for: "10m" });
+  assertEquals(answer.value, { queue: "default", group: "a/b", paused: true });
+  assertEquals(await paused(), [true, true]);
+  await someone.api("POST", `${api}/resume`, { group: "a/b" });
+  assertEquals(await paused(), [false, false]);
+  for (const wrong of [{}, { group: "" }, { group: "a", for: "soon" }, { group: "a", x: 1 }]) {
+    const { status } = await someone.api("POST", `${api}/pause`, wrong);
+    assertEquals(status >= 400 && status < 500, true, JSON.stringify(wrong));
+  }
+  const targets = (await store.audit.page()).acts.map(({ action, target, details }) => [action, target, details]);
+  assertEquals(targets[1], ["pause", "queue:default group a/b", "for 10m"]);
+});
+
 onBothStores("a group is cleared without the others, and a queue with its groups", async ({ store, visitor }) => {
   await fill(store);
   const someone = visitor();

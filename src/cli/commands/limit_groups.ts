@@ -1,16 +1,17 @@
 /** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
 import { parseDuration } from "../../job/duration.ts";
-import { GROUP_EXPECTED, isGroup } from "../../job/group.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
-import { type GroupLimit, parseWeight } from "../../store/port/groups.ts";
+import { type GroupLimit, parseWeight, separateLimit } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts } from "../../store/port/limits.ts";
 import { groupLimitText } from "../../text/groups.ts";
+import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "../shared/audit.ts";
+import { checkGroupFlag } from "../shared/pause_groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { optionOf, partOf } from "./limit.ts";
-import { groupLine, separateLimit } from "./limit_list.ts";
+import { groupLine } from "./limit_list.ts";
 
 /** The flags that concern groups. */
 export interface GroupFlags extends ConfigFlags {
@@ -30,9 +31,7 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
   if (flags["each-group"] && group !== undefined) {
     throw new UsageError("--each-group contradicts --group");
   }
-  if (group !== undefined && !isGroup(group)) {
-    throw new UsageError(`Invalid --group ${JSON.stringify(group)}: expected ${GROUP_EXPECTED.split(",")[0]}`);
-  }
+  if (group !== undefined) checkGroupFlag(group);
   if (group === undefined && (flags.weight !== undefined || flags.for !== undefined)) {
     throw new UsageError("--weight and --for need one group: use --group NAME");
   }
@@ -52,7 +51,7 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
         ...partOf("forMs", forMs, before.forMs),
       };
       await store.admin.limitGroup(queue, group, limit);
-      const target = group === undefined ? `queue:${queue} each group` : `queue:${queue} group ${group}`;
+      const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
       await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
     }
     const limit = await limitOf(store.admin, queue, group);

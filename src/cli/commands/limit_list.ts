@@ -1,6 +1,6 @@
 /** Lists the limits of queues and of their groups, for `jobs limit`. @module */
 import type { AdminStore, QueueInfo } from "../../store/admin/admin.ts";
-import type { GroupInfo, GroupLimit } from "../../store/port/groups.ts";
+import { type GroupInfo, type GroupLimit, separateLimit } from "../../store/port/groups.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { faint, print } from "../terminal/output.ts";
@@ -27,10 +27,15 @@ export async function readLimits(
 ): Promise<ListedLimits[]> {
   const listed: ListedLimits[] = [];
   for (const queue of queues) {
-    if (!queue.hasGroupLimits) listed.push({ queue, groups: [], hasMore: false });
+    if (!queue.hasGroupSettings) listed.push({ queue, groups: [], hasMore: false });
     else {
-      const { each, groups, next } = await admin.groups(queue.name, { isOwn: true, limit: MAX_GROUPS });
-      listed.push({ queue, ...(each && { each }), groups, hasMore: next !== undefined });
+      const { each, groups, next } = await admin.groups(queue.name, { isSet: true, limit: MAX_GROUPS });
+      listed.push({
+        queue,
+        ...(each && { each }),
+        groups: groups.filter(({ isOwn }) => isOwn),
+        hasMore: next !== undefined,
+      });
     }
   }
   return listed;
@@ -75,18 +80,6 @@ export function printLimit(queue: string, limits: ListedLimits | undefined): voi
 /** Returns `Queue "mail", group "acme": 2 at once`. @param group undefined: each group */
 export function groupLine(queue: string, group: string | undefined, limit: string): string {
   return `Queue "${queue}", ${group === undefined ? "each group" : `group "${group}"`}: ${limit || "not limited"}`;
-}
-
-/** Returns the separate limit of a group; without any part if it has none. */
-export function separateLimit({ isOwn, limit, weight, endsInMs }: GroupInfo): GroupLimit {
-  if (!isOwn) return {};
-  const { running, starts } = limit ?? {};
-  return {
-    ...(running !== undefined && { running }),
-    ...(starts !== undefined && { starts }),
-    ...(weight !== 1 && { weight }),
-    ...(endsInMs !== undefined && { forMs: endsInMs }),
-  };
 }
 
 function useOf({ limit }: GroupInfo): string {

@@ -2,11 +2,13 @@
 import { parseDuration } from "../../job/duration.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
+import { changeGroupPause } from "../shared/pause_groups.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
 /** The text of `--help`. */
 export const help = `
 Usage: jobs pause [QUEUE …] [--for 10m]
+       jobs pause QUEUE --group NAME [--for 10m]
 
 Pauses queues, or all queues if none is named: no worker fetches jobs from them
 until jobs resume, or until the time of --for has passed. Running jobs continue,
@@ -14,17 +16,25 @@ and jobs can be pushed. Takes effect within a second on every worker and
 outlives restarts. Pausing again replaces the time.
 
       --for TIME         resume after this time: 90, 10m, 2h
+      --group NAME       pause only this group of the queue (jobs push --group)
 
 Examples
   jobs pause mail
   jobs pause mail low --for 10m
+  jobs pause exports --group acme --for 1h
   jobs pause`;
 
-/** Pauses queues. */
-export function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("pause", argv, { ...COMMON_FLAGS, for: { takes: "text" } }, "[QUEUE …]");
+/** Pauses queues, or a group of one. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const { flags, args } = parseCommand("pause", argv, {
+    ...COMMON_FLAGS,
+    for: { takes: "text" },
+    group: { takes: "text" },
+  }, "[QUEUE …]");
   const forMs = flags.for === undefined ? undefined : parsePause(flags.for);
-  return changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs));
+  const { group } = flags;
+  if (group !== undefined) return await changeGroupPause("pause", flags, { queues: args, group, forMs });
+  return await changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs));
 }
 
 function parsePause(text: string): number {

@@ -1,16 +1,20 @@
-/** `jobs resume [QUEUE …]`, `jobs resume --worker WORKER`. @module */
+/** `jobs resume [QUEUE …]`, `jobs resume QUEUE --group NAME`, `jobs resume --worker WORKER`. @module */
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { commandWorkers } from "../shared/command_workers.ts";
+import { changeGroupPause } from "../shared/pause_groups.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
 /** The text of `--help`. */
 export const help = `
 Usage: jobs resume [QUEUE …]
+       jobs resume QUEUE --group NAME
        jobs resume --worker WORKER | --here | --all-workers
 
 Ends the pause of queues, or of all queues if none is named. A queue that was
-also paused by its name stays paused.
+also paused by its name stays paused, and so do its paused groups.
+
+      --group NAME       resume only this group of the queue
 
 With one of these, quiet workers fetch jobs again:
       --worker WORKER    this worker, as jobs workers shows it; repeatable
@@ -19,6 +23,7 @@ With one of these, quiet workers fetch jobs again:
 
 Examples
   jobs resume mail
+  jobs resume exports --group acme
   jobs resume
   jobs resume --worker web1`;
 
@@ -29,8 +34,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     worker: { takes: "list" },
     here: { takes: "switch" },
     "all-workers": { takes: "switch" },
+    group: { takes: "text" },
   }, "[QUEUE …]");
   const kinds = [flags.worker.length > 0, flags.here, flags["all-workers"]].filter(Boolean).length;
+  const { group } = flags;
+  if (group !== undefined && kinds > 0) throw new UsageError("--group contradicts --worker, --here and --all-workers");
+  if (group !== undefined) return await changeGroupPause("resume", flags, { queues: args, group });
   if (kinds === 0) return await changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
   if (kinds > 1) throw new UsageError("Expected one of --worker, --here and --all-workers");
   if (args.length > 0) throw new UsageError(`Unexpected argument "${args[0]}": resume queues and workers separately`);

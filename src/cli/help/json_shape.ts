@@ -50,6 +50,6 @@ export const QUEUE: Fields = {
   "pausedForMs?": ["number", "remaining time of the pause; absent if it has no end"],
   "limit?": ["object", "its limit; absent if it has none"],
   ...optional(under("limit", LIMIT)),
-  "heldGroups?": ["number", "its groups that are at their limit, counted up to 1000; absent without any"],
-  "hasGroupLimits?": ["boolean", "true if limits for its groups are stored; absent without any"],
+  "heldGroups?": ["number", "its groups that are at their limit or paused, counted up to 1000; absent without any"],
+  "hasGroupSettings?": ["boolean", "true if limits or pauses of its groups are stored; absent without any"],
 };

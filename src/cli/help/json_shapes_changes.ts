@@ -37,12 +37,18 @@ export const CHANGE_SHAPES: readonly Shape[] = [
   {
     command: "jobs pause",
     prints: "an object",
-    fields: { "paused": ["list of texts", "the queues; `*` stands for all"] },
+    fields: {
+      "paused": ["list of texts", "the queues; `*` stands for all"],
+      "group?": ["text", "the group, with `--group`"],
+    },
   },
   {
     command: "jobs resume",
     prints: "an object",
-    fields: { "resumed": ["list of texts", "the queues; `*` stands for all"] },
+    fields: {
+      "resumed": ["list of texts", "the queues; `*` stands for all"],
+      "group?": ["text", "the group, with `--group`"],
+    },
   },
   {
     command: "jobs limit",

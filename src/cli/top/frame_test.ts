@@ -87,7 +87,7 @@ Deno.test("queues show a limit that is reached, and no other", () => {
     someQueue("room", { size: 5, latencyMs: 90_000, limit: { ...limit, taken: 1, freeInMs: 0 } }),
     someQueue("held", { size: 5, paused: true, limit }),
     someQueue("lonely", { size: 5, limit }),
-    someQueue("grouped", { size: 5, heldGroups: 1_000, hasGroupLimits: true }),
+    someQueue("grouped", { size: 5, heldGroups: 1_000, hasGroupSettings: true }),
   ];
   const taken = { queues: ["full", "soon", "room", "held", "grouped"] };
   const snapshot = someSnapshot({ stats: someStats({ queues }), workers: [someProcess("a:1:b", [], taken)] });

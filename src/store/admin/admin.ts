@@ -66,10 +66,13 @@ export interface QueueInfo {
   readonly pausedForMs?: number;
   /** Its limit, and how much of it is used; absent without a limit. */
   readonly limit?: LimitInfo;
-  /** Groups with jobs that were at their limit at their last turn, counted up to {@linkcode MAX_HELD}; absent without any. */
+  /**
+   * Groups with jobs that were at their limit or paused at their last turn, counted up to {@linkcode MAX_HELD}; absent
+   * without any.
+   */
   readonly heldGroups?: number;
-  /** Whether limits for its groups are stored; absent without any. */
-  readonly hasGroupLimits?: boolean;
+  /** Whether limits or pauses of its groups are stored; absent without any. */
+  readonly hasGroupSettings?: boolean;
 }
 
 /** Held groups are counted up to this number. */
@@ -175,7 +178,13 @@ export interface AdminStore {
    */
   limitGroup(queue: string, group: string | undefined, limit: GroupLimit): Promise<void>;
 
-  /** Returns the groups of a queue that have jobs or a separate limit, by name. */
+  /**
+   * Pauses a group of a queue: no worker takes its jobs for this many milliseconds by the store's clock, or until it is
+   * resumed. 0 resumes it. The last call counts.
+   */
+  pauseGroup(queue: string, group: string, forMs?: number): Promise<void>;
+
+  /** Returns the groups of a queue that have jobs, a separate limit or a pause, by name. */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
 
   /**

@@ -7,8 +7,8 @@
  * job taken adds 1/weight to its tag. A group that was idle or at its limit continues at the queue's virtual time: it doesn't
  * catch up. The jobs of the queue without a group are one group among the others, with weight 1.
  *
- * A group with jobs is *ready* (it has room, or that is unknown) or *held* (at its limit). A held group costs the others
- * nothing. It becomes ready when one of its leases ends, however that happens, or when its period has passed. Slots are
+ * A group with jobs is *ready* (it has room, or that is unknown) or *held* (at its limit, or paused). A held group costs the
+ * others nothing. It becomes ready when one of its leases ends, however that happens, or when its period or pause has passed. Slots are
  * existing leases, so that no crash can leak one.
  *
  * @module
@@ -31,7 +31,7 @@ export interface GroupLimit extends QueueLimit {
   readonly forMs?: number;
 }
 
-/** A group of a queue that has jobs or a separate limit. */
+/** A group of a queue that has jobs, a separate limit or a pause. */
 export interface GroupInfo {
   /** Its name. */
   readonly name: string;
@@ -47,6 +47,10 @@ export interface GroupInfo {
   readonly isOwn: boolean;
   /** Milliseconds until its separate limit ends; absent if it doesn't. */
   readonly endsInMs?: number;
+  /** Whether it is paused. */
+  readonly paused: boolean;
+  /** Milliseconds until the pause ends; absent if it has no end. */
+  readonly pausedForMs?: number;
 }
 
 /** Groups of a queue, by name. */
@@ -63,10 +67,10 @@ export interface GroupPage {
 
 /** Which groups to read. */
 export interface GroupRequest {
-  /** Only this group. It is returned even if it has neither jobs nor a separate limit. */
+  /** Only this group. It is returned even if it has no jobs, separate limit or pause. */
   readonly group?: string;
-  /** Only groups with a separate limit. A page may have fewer than `limit` of them. Default false. */
-  readonly isOwn?: boolean;
+  /** Only groups with a separate limit or a pause. A page may have fewer than `limit` of them. Default false. */
+  readonly isSet?: boolean;
   /** From the page before; absent for the first. */
   readonly cursor?: string;
   /** Maximum number of groups. Default 25. */
@@ -82,6 +86,18 @@ export function parseWeight(text: string): number {
   const weight = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
   if (weight >= 1 && weight <= MAX_WEIGHT) return weight;
   throw new RangeError(`Invalid weight "${text.slice(0, 40)}": expected 1 to ${MAX_WEIGHT}`);
+}
+
+/** Returns the separate limit of a group; without any part if it has none. */
+export function separateLimit({ isOwn, limit, weight, endsInMs }: GroupInfo): GroupLimit {
+  if (!isOwn) return {};
+  const { running, starts } = limit ?? {};
+  return {
+    ...(running !== undefined && { running }),
+    ...(starts !== undefined && { starts }),
+    ...(weight !== 1 && { weight }),
+    ...(endsInMs !== undefined && { forMs: endsInMs }),
+  };
 }
 
 const SEPARATOR = "|";

@@ -12,7 +12,8 @@ export function isSuspended(queues: readonly { readonly name: string; readonly p
   return queues.some(({ name, paused }) => name === ALL_QUEUES && paused);
 }
 
-/** Returns the target of a pause as the audit log names it. */
-export function pauseTarget(queue: string): string {
+/** Returns the target of a pause as the audit log names it: a queue, or a group of it. */
+export function pauseTarget(queue: string, group?: string): string {
+  if (group !== undefined) return `queue:${queue} group ${group}`;
   return queue === ALL_QUEUES ? "all queues" : `queue:${queue}`;
 }

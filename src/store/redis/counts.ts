@@ -25,7 +25,7 @@ export async function readStats(context: Context): Promise<Stats> {
     if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
   }
   const queues = rows
-    .map(([name, size, oldest, paused, held, isLimited, ...limit]): QueueInfo => ({
+    .map(([name, size, oldest, paused, held, isSet, ...limit]): QueueInfo => ({
       name,
       size: Math.max(0, size),
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
@@ -33,7 +33,7 @@ export async function readStats(context: Context): Promise<Stats> {
       ...(paused > 0 && { pausedForMs: paused }),
       ...(limit.length > 0 && { limit: limitOf(limit as LimitRow) }),
       ...(held > 0 && { heldGroups: Math.min(held, MAX_HELD) }),
-      ...(isLimited === 1 && { hasGroupLimits: true }),
+      ...(isSet === 1 && { hasGroupSettings: true }),
     }))
     .sort((a, b) => a.name < b.name ? -1 : 1);
   return {
@@ -91,7 +91,7 @@ type QueueRow = [
   oldest: string | null,
   paused: number,
   held: number,
-  isLimited: 0 | 1,
+  isSet: 0 | 1,
   ...limit: [] | LimitRow,
 ];
 

@@ -45,6 +45,13 @@ export async function limitGroup(
   await client.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
 }
 
+/** See `AdminStore.pauseGroup`. */
+export async function pauseGroup(context: Context, queue: string, group: string, forMs?: number): Promise<void> {
+  const { client, offset } = context;
+  const time = forMs === undefined ? "" : forMs <= 0 ? "0" : `${Math.max(1, Math.round(forMs))}`;
+  await client.run(SCRIPTS.pauseGroup, [], [offset(), queue, group, time]);
+}
+
 /** Counts the leases of a queue's groups, including those taken before the queue had limits for groups. */
 async function countLeases(client: ReconnectingClient, queue: string): Promise<void> {
   for (const owner of await readOwners(client)) {
@@ -63,22 +70,23 @@ async function countLeases(client: ReconnectingClient, queue: string): Promise<v
 export async function readGroups(
   { client, offset }: Context,
   queue: string,
-  { group, isOwn = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
+  { group, isSet = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
 ): Promise<GroupPage> {
   const running = await countRunning(client, queue);
   const names = group !== undefined ? [group] : [
     ...new Set([
-      ...(isOwn ? [] : [...await queuedGroups(client, queue), ...running.keys()]),
+      ...(isSet ? [] : [...await queuedGroups(client, queue), ...running.keys()]),
       ...(await client.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
+      ...await client.call(["HKEYS", groupsKey("paused", queue)]) as string[],
     ]),
   ].filter((name) => name > cursor).sort();
   const shown = names.slice(0, limit);
   const rows = await client.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
-  const [[ungrouped, weight, , , ...parts], ...infos] = rows as [Row, ...Row[]];
+  const [[ungrouped, weight, , , , ...parts], ...infos] = rows as [Row, ...Row[]];
   const each = limitIn(parts);
   return {
     groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0))
-      .filter((info) => info.isOwn || !isOwn),
+      .filter((info) => info.isOwn || info.paused || !isSet),
     ...(names.length > limit && { next: shown.at(-1)! }),
     ...((each || weight !== 1) && { each: { ...each, ...(weight !== 1 && { weight }) } }),
     ungrouped,
@@ -124,6 +132,7 @@ type Row = [
   weight: number,
   endsInMs: number,
   isOwn: 0 | 1,
+  paused: number,
   running: number,
   starts: number,
   perMs: number,
@@ -137,7 +146,7 @@ function limitIn([running, starts, perMs]: readonly number[]): GroupLimit | unde
   return { ...(running && { running }), ...(starts && { starts: { count: starts, perMs: perMs! } }) };
 }
 
-function infoOf(name: string, [size, weight, endsInMs, isOwn, ...parts]: Row, running: number): GroupInfo {
+function infoOf(name: string, [size, weight, endsInMs, isOwn, paused, ...parts]: Row, running: number): GroupInfo {
   const limit = limitIn(parts);
   const [, , , opensInMs, taken, started] = parts;
   return {
@@ -148,5 +157,7 @@ function infoOf(name: string, [size, weight, endsInMs, isOwn, ...parts]: Row, ru
     ...(limit && { limit: { ...limit, taken, started, freeInMs: opensInMs < 0 ? undefined : opensInMs } }),
     isOwn: isOwn === 1,
     ...(endsInMs > 0 && { endsInMs }),
+    paused: paused !== 0,
+    ...(paused > 0 && { pausedForMs: paused }),
   };
 }

@@ -46,7 +46,8 @@ function readQueues(context: Context): QueueInfo[] {
        )) AS oldest,
        (SELECT count(*) FROM (
          SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 2 LIMIT ${MAX_HELD})) AS held,
-       EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id) AS limited
+       EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id) OR
+         EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id) AS has_settings
      FROM queue WHERE parent IS NULL ORDER BY name`,
   ).all();
   return rows.map((row) => {
@@ -62,7 +63,7 @@ function readQueues(context: Context): QueueInfo[] {
       ...(isPaused && until !== null && { pausedForMs: Number(until) - now() }),
       ...(limited && { limit: limits.info(context, limited) }),
       ...(Number(row.held) > 0 && { heldGroups: Number(row.held) }),
-      ...(row.limited === 1 && { hasGroupLimits: true }),
+      ...(row.has_settings === 1 && { hasGroupSettings: true }),
     };
   }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // the row for all queues isn't a queue
 }

@@ -7,6 +7,7 @@
 import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
+import { pausedFor, setPause } from "./group_pauses.ts";
 import { limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 
@@ -93,6 +94,7 @@ export function heal(context: Context, queue: number): boolean {
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
   ).all(queue, MAX_HEALED) as unknown as ReadyGroup[];
   const open = held.filter(({ id, name }) =>
+    pausedFor(context, queue, groupIn(name)) === 0 &&
     limits.room(context, { queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0
   );
   for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
@@ -145,11 +147,24 @@ export function setLimit(context: Context, queue: number, group: string | undefi
       forMs === undefined ? null : Math.round(now() + forMs),
     );
   }
-  // Groups that are full by the new limit are held again at their next turn.
-  sql(
+  wake(context, queue, name);
+}
+
+/** See `AdminStore.pauseGroup`; inside a transaction. */
+export function pauseGroup(context: Context, queue: number, group: string, forMs: number | undefined): void {
+  setPause(context, queue, group, forMs);
+  wake(context, queue, group);
+}
+
+/**
+ * Makes a held group ready, or with the name "" each of them. Groups that are full or paused are held again at their next
+ * turn; inside a transaction.
+ */
+function wake(context: Context, queue: number, group: string): void {
+  context.sql(
     `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
      WHERE parent = ?1 AND state = 2 AND (?2 = '' OR name = ?3)`,
-  ).run(queue, name, nameOf(nameOfQueue(context, queue), name));
+  ).run(queue, group, nameOf(nameOfQueue(context, queue), group));
 }
 
 /** See `AdminStore.groups`. */
@@ -158,19 +173,21 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
   if (row === undefined) return { groups: [], ungrouped: 0 };
   const id = Number(row.id);
-  const { group, isOwn = false, cursor, limit = DEFAULT_LIMIT } = request;
+  const { group, isSet = false, cursor, limit = DEFAULT_LIMIT } = request;
   const names = group !== undefined ? [group] : sql(
     `SELECT name FROM (
        SELECT substr(name, ?2) AS name FROM queue
          WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
-       UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> '')
+       UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> ''
+       UNION SELECT name FROM group_pause WHERE queue = ?1 AND (until IS NULL OR until > ?6))
      WHERE name > ?3 ORDER BY name LIMIT ?4`,
-  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isOwn ? 1 : 0).map(({ name }) => String(name));
+  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isSet ? 1 : 0, context.now()).map(({ name }) => String(name));
   const each = limitOf(context, id, "");
   const { isOwn: _each, weight, ...parts } = each;
   const shown = names.slice(0, limit);
   return {
-    groups: shown.map((name) => infoOf(context, { id, name: queue }, name)).filter((info) => info.isOwn || !isOwn),
+    groups: shown.map((name) => infoOf(context, { id, name: queue }, name))
+      .filter((info) => info.isOwn || info.paused || !isSet),
     ...(names.length > limit && { next: shown.at(-1)! }),
     ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
       { each: { ...parts, ...(weight !== 1 && { weight }) } }),
@@ -189,6 +206,7 @@ function infoOf(
   const id = Number(row?.id ?? -1);
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
+  const pausedMs = pausedFor(context, queue.id, name);
   const info: LimitInfo | undefined = isLimited ? limits.info(context, { queue: id, ...limit }) : undefined;
   return {
     name,
@@ -198,6 +216,8 @@ function infoOf(
     ...(info && { limit: info }),
     isOwn,
     ...(until !== undefined && { endsInMs: until - now() }),
+    paused: pausedMs > 0,
+    ...(pausedMs > 0 && pausedMs < Infinity && { pausedForMs: pausedMs }),
   };
 }
 

@@ -8,7 +8,8 @@ import { type GroupLimit, type GroupPage, type GroupRequest, splitName } from ".
 import type { QueueLimit } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
-import { advance, readGroups, readyIn, setLimit } from "./groups.ts";
+import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
+import { advance, pauseGroup as setGroupPause, readGroups, readyIn, setLimit } from "./groups.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 
@@ -16,8 +17,8 @@ import * as limits from "./limits.ts";
 export interface OpenQueue {
   readonly id: number;
   readonly limit: Limited | undefined;
-  /** Whether it has jobs in groups. */
-  readonly isGrouped: boolean;
+  /** Number of its jobs in groups. */
+  readonly grouped: number;
   /** Whether it has jobs without a group. */
   readonly hasUngrouped: boolean;
 }
@@ -30,14 +31,18 @@ export function hasWork(context: Context, name: string): boolean | "soon" {
   const open = openQueue(context, name);
   if (open === undefined || areAllPaused(context)) return false;
   const opensInMs = open.limit === undefined ? 0 : limits.opensIn(context, open.limit);
-  const readyInMs = open.isGrouped && !open.hasUngrouped ? readyIn(context, open.id) : 0;
+  const readyInMs = open.grouped > 0 && !open.hasUngrouped ? readyIn(context, open.id) : 0;
   const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
   return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
 }
 
 /** See `JobStore.hasQueuedJobs`. */
 export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
-  return !areAllPaused(context) && names.some((name) => openQueue(context, name) !== undefined);
+  return !areAllPaused(context) && names.some((name) => {
+    const open = openQueue(context, name);
+    if (open === undefined || open.hasUngrouped) return open !== undefined;
+    return !hasPauses(context, open.id) || pausedJobs(context, { id: open.id, name }) < open.grouped;
+  });
 }
 
 /** Returns the queue if it has jobs and isn't paused. */
@@ -49,7 +54,7 @@ export function openQueue({ sql, now }: Context, name: string): OpenQueue | unde
   return row && {
     id: Number(row.id),
     limit: limitIn(row),
-    isGrouped: Number(row.grouped) > 0,
+    grouped: Number(row.grouped),
     hasUngrouped: Number(row.size) > 0,
   };
 }
@@ -73,6 +78,11 @@ export function limitGroup(
   limit: GroupLimit,
 ): Promise<void> {
   return context.commit.run(() => setLimit(context, idOf(context, name), group, limit));
+}
+
+/** See `AdminStore.pauseGroup`. */
+export function pauseGroup(context: Context, name: string, group: string, forMs?: number): Promise<void> {
+  return context.commit.run(() => setGroupPause(context, idOf(context, name), group, forMs));
 }
 
 /** See `AdminStore.groups`. */
@@ -108,6 +118,7 @@ export function forget(context: Context, name: string): Promise<boolean> {
     if (known) {
       const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
       advance(context, id, { vtime, tag, forget: Infinity });
+      forgetEnded(context, id);
     }
     return Number(
       sql(
@@ -115,7 +126,8 @@ export function forget(context: Context, name: string): Promise<boolean> {
          AND most_running IS NULL AND most_starts IS NULL
          AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)
          AND NOT EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id)
-         AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)`,
+         AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)
+         AND NOT EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id)`,
       ).run(name, now()).changes,
     ) > 0;
   });

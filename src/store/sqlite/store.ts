@@ -110,6 +110,7 @@ export function sqliteStore(url: string, context: Context): Store {
       pause: (queue, forMs) => queues.pause(context, queue, forMs),
       limit: (queue, limit) => queues.limit(context, queue, limit),
       limitGroup: (queue, group, limit) => queues.limitGroup(context, queue, group, limit),
+      pauseGroup: (queue, group, forMs) => queues.pauseGroup(context, queue, group, forMs),
       groups: (queue, request) => queues.groups(context, queue, request),
       forgetQueue: (queue) => queues.forget(context, queue),
     },

@@ -10,6 +10,7 @@ import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { advance, countReady, heal, hold, limitOf, nextGroup, wakeDue } from "./groups.ts";
+import { hasPauses, pausedFor } from "./group_pauses.ts";
 import * as limits from "./limits.ts";
 import { areAllPaused, grow, openQueue } from "./queues.ts";
 
@@ -43,7 +44,7 @@ export function take(context: Context, { queues, limit, owner }: TakeRequest): P
       const { id: queue, limit: limited } = open;
       if (limited) limits.settle(context, limited);
       const most = limited ? Math.min(left, limits.room(context, limited)) : left;
-      const count = open.isGrouped
+      const count = open.grouped > 0
         ? takeTurns(context, queue, name, most, take)
         : takeFrom(context, queue, { queue: name }, most, take);
       if (limited && count > 0) limits.note(context, limited, count);
@@ -83,6 +84,7 @@ function takeFrom(
 function takeTurns(context: Context, queue: number, name: string, most: number, take: Take): number {
   const { sql } = context;
   wakeDue(context, queue);
+  const mayBePaused = hasPauses(context, queue);
   const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue)!;
   let { size, tag, vtime } = row as unknown as { size: number; tag: number; vtime: number };
   let count = 0;
@@ -114,9 +116,11 @@ function takeTurns(context: Context, queue: number, name: string, most: number, 
     const limited = { queue: id, ...limit };
     vtime = Math.max(vtime, group!.tag);
     limits.settle(context, limited);
+    const pausedMs = mayBePaused ? pausedFor(context, queue, key) : 0;
     const opensInMs = limits.opensIn(context, limited);
-    if (opensInMs !== 0) {
-      hold(context, id, endOf(opensInMs, limit.until, context.now()));
+    if (pausedMs > 0 || opensInMs !== 0) {
+      const endMs = endOf(opensInMs, limit.until, context.now());
+      hold(context, id, pausedMs === 0 ? endMs : pausedMs === Infinity ? undefined : pausedMs);
       ready--;
       continue;
     }

@@ -32,6 +32,25 @@ export async function setPaused(
   });
 }
 
+/** Pauses a group of a queue, for `forMs` or until it is resumed; or resumes it. */
+export async function setGroupPaused(
+  services: Services,
+  visitor: Visitor,
+  { queue, group }: { readonly queue: string; readonly group: string },
+  paused: boolean,
+  forMs?: number,
+): Promise<void> {
+  checkQueue(queue);
+  checkGroup(group);
+  await services.store.admin.pauseGroup(queue, group, paused ? forMs : 0);
+  const action = paused ? "pause" : "resume";
+  const span = forMs === undefined ? undefined : formatDuration(forMs);
+  await recordAudit(services, visitor, { action, queue, group, ...(span && { for: span }) }, {
+    target: pauseTarget(queue, group),
+    ...(span && { details: `for ${span}` }),
+  });
+}
+
 /**
  * Sets the limits of a queue from texts: `running` such as `5`, `starts` such as `100/1m`. Empty texts remove a limit.
  *
@@ -92,7 +111,7 @@ export async function setGroupLimit(
   };
   await services.store.admin.limitGroup(queue, group, limit);
   const details = groupLimitText(limit) || "off";
-  const target = `queue:${queue} ${group === undefined ? "each group" : `group ${group}`}`;
+  const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
   await recordAudit(services, visitor, { action: "limit", queue, group: group ?? "each", limit: details }, {
     target,
     details,

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { setGroupLimit } from "../actions/queues.ts";
+import { setGroupLimit, setGroupPaused } from "../actions/queues.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { pageOf } from "../read/paging.ts";
-import { allowFields, objectOf, textIn } from "./json.ts";
+import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
 /** The routes. */
@@ -68,4 +68,30 @@ export const groupRoutes: readonly ApiRoute[] = [
       return { value: { queue, group, ...await setGroupLimit(services, c.get("visitor"), { queue, group }, texts) } };
     },
   },
+  ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
+    method: "POST",
+    path: `/queues/{name}/groups/${verb}`,
+    about: `${verb === "pause" ? "Pauses" : "Resumes"} a group of a queue`,
+    body: {
+      type: "object",
+      required: ["group"],
+      properties: {
+        group: { type: "string" },
+        ...(verb === "pause" && { for: { type: "string", description: "30s, 10m, 2h; default: until it is resumed" } }),
+      },
+    },
+    answer: {
+      type: "object",
+      properties: { queue: { type: "string" }, group: { type: "string" }, paused: { type: "boolean" } },
+    },
+    run: async (c, services) => {
+      const body = await objectOf(c, services);
+      allowFields(body, verb === "pause" ? ["group", "for"] : ["group"]);
+      const queue = checkQueue(c.req.param("name") ?? "");
+      const group = textIn(body, "group") ?? "";
+      const forMs = spanIn(body, "for");
+      await setGroupPaused(services, c.get("visitor"), { queue, group }, verb === "pause", forMs);
+      return { value: { queue, group, paused: verb === "pause" } };
+    },
+  })),
 ];

@@ -9,7 +9,7 @@ import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/gro
 import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { groupHeldText, groupLimitText } from "../../text/groups.ts";
-import { type GroupLimitTexts, setGroupLimit } from "../actions/queues.ts";
+import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
 import { formOf } from "../http/forms.ts";
 import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
@@ -42,6 +42,14 @@ export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
       return await show(services, c, { ...texts, errors: fieldErrors(error, names) });
     }
   });
+  for (const verb of ["pause", "resume"] as const) {
+    app.post(`${page}/${verb}`, async (c) => {
+      const [queue, group] = namesOf(c);
+      await setGroupPaused(services, c.get("visitor"), { queue, group }, verb === "pause");
+      const text = `Group ${group} ${verb === "pause" ? "paused" : "resumed"}.`;
+      return await back(services, c, { kind: "ok", text }, queuePath(queue, group));
+    });
+  }
   // The address of a refused form: a reload shows the page with the form open.
   app.get(`${page}/limit`, (c) => c.redirect(services.prefix + queuePath(...namesOf(c)), 303));
 }
@@ -70,6 +78,8 @@ function GroupPageView({ view, queue, group, list, refused }: {
   readonly refused: Refused | undefined;
 }) {
   const held = groupHeldText(group);
+  const verb = group.paused ? "resume" : "pause";
+  const label = group.paused ? "Resume" : "Pause";
   return (
     <Layout view={view} title={`Group ${group.name} of queue ${queue}`}>
       <div class="heading">
@@ -81,6 +91,14 @@ function GroupPageView({ view, queue, group, list, refused }: {
           {jobs(group.size)}, {number(group.running)} running
         </span>
         <span class="grow"></span>
+        {view.canAct && (
+          <ActionButton
+            view={view}
+            path={`${queuePath(queue, group.name)}/${verb}`}
+            label={label}
+            title={`${label} group ${group.name}`}
+          />
+        )}
         {view.canAct && group.size > 0 && (
           <ActionButton
             view={view}

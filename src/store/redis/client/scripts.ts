@@ -56,6 +56,7 @@ import offline from "../lua/offline.lua" with { type: "text" };
 import orphans from "../lua/orphans.lua" with { type: "text" };
 import pause from "../lua/pause.lua" with { type: "text" };
 import paused from "../lua/paused.lua" with { type: "text" };
+import pauseGroup from "../lua/pause_group.lua" with { type: "text" };
 import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
 import queueRows from "../lua/queue_rows.lua" with { type: "text" };
 import queues from "../lua/queues.lua" with { type: "text" };
@@ -131,7 +132,7 @@ export const SCRIPTS = {
   leased: script(leased),
   limit: script(limit, groups),
   limitGroup: script(limitGroup, groups),
-  groupRows: script(groupRows, limits + turns),
+  groupRows: script(groupRows, paused + limits + turns),
   migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
   move: script(
     move,
@@ -141,6 +142,7 @@ export const SCRIPTS = {
   nameHolder: script(nameHolder),
   orphans: script(orphans, offline),
   pause: script(pause),
+  pauseGroup: script(pauseGroup, groups),
   pausedQueues: script(pausedQueues, paused),
   queues: script(queues, paused + limits + queueRows),
   reconcile: script(reconcile, groups),

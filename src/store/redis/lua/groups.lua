@@ -5,7 +5,8 @@
 --   jobs:groups:idle:QUEUE    group without jobs → its tag, while that is ahead of the queue's virtual time (sorted set)
 --   jobs:groups:state:QUEUE   v: the queue's virtual time, u: the tag of its jobs without a group, size: jobs in groups (hash)
 --   jobs:groups:limits:QUEUE  group ("": each group) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
--- A queue with jobs in groups, or with limits for groups, has a "g" at the end of its text in jobs:limits. take.lua reads that
+--   jobs:groups:paused:QUEUE  paused group → ms at which its pause ends, 0: it has no end (hash)
+-- A queue with jobs in groups, or with limits or pauses of groups, has a "g" at the end of its text in jobs:limits. take.lua reads that
 -- text anyway, so a queue without groups costs nothing.
 
 -- Returns queue and group of a name; nil for the name of a queue.
@@ -21,7 +22,7 @@ local function endTurns(queue)
   local call = redis.call
   if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue) > 0 then return false end
   call('DEL', 'jobs:groups:state:' .. queue, 'jobs:groups:idle:' .. queue, 'jobs:groups:due:' .. queue)
-  if call('EXISTS', 'jobs:groups:limits:' .. queue) == 1 then return true end
+  if call('EXISTS', 'jobs:groups:limits:' .. queue, 'jobs:groups:paused:' .. queue) > 0 then return true end
   local text = string.match(call('HGET', 'jobs:limits', queue) or '', '^(.*) g$')
   if text == '0 0 0' then
     call('HDEL', 'jobs:limits', queue)

@@ -13,3 +13,9 @@ local function pausedOf(now, names)
   end
   return paused
 end
+
+-- Returns whether a group is paused now: 0 no, -1 until it is resumed, else the remaining ms.
+local function groupPausedFor(now, queue, group)
+  local till = tonumber(redis.call('HGET', 'jobs:groups:paused:' .. queue, group))
+  return not till and 0 or till == 0 and -1 or math.max(0, till - now)
+end

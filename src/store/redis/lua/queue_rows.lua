@@ -1,6 +1,6 @@
 -- Included: the rows of queues. A row has: name, size (-1: its key has another type), oldest payload (false: the queue is
 -- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it), paused
--- (0 no, -1 until it is resumed, else the remaining ms), held groups, 1 if limits for its groups are stored or else 0; with a
+-- (0 no, -1 until it is resumed, else the remaining ms), held groups, 1 if limits or pauses of its groups are stored or else 0; with a
 -- limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
 -- Reduces a large payload to its enqueue time, its last field unless another program wrote it. In a payload of more than 1 MiB
@@ -27,7 +27,7 @@ local function rowsOf(now, names)
     -- A key of another type, which another program uses, must not hide the other queues.
     local size = redis.pcall('LLEN', key)
     local isList = type(size) == 'number'
-    local held, isLimited = 0, 0
+    local held, isSet = 0, 0
     local head = isList and headOf(key)
     if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
       size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
@@ -37,9 +37,9 @@ local function rowsOf(now, names)
     end
     if limits[i] and string.sub(limits[i], -2) == ' g' then
       held = redis.call('ZCARD', 'jobs:groups:held:' .. name)
-      isLimited = redis.call('EXISTS', 'jobs:groups:limits:' .. name)
+      isSet = redis.call('EXISTS', 'jobs:groups:limits:' .. name, 'jobs:groups:paused:' .. name) > 0 and 1 or 0
     end
-    local row = { name, isList and size or -1, head, paused[i], held, isLimited }
+    local row = { name, isList and size or -1, head, paused[i], held, isSet }
     local limit = limitIn(limits[i])
     if limit then
       local fine, _, opens, running, started = pcall(roomIn, name, limit, now)

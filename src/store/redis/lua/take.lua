@@ -148,6 +148,7 @@ local function takeTurns(queue, most, noteQueue)
     if tag then call('ZADD', ready, math.max(v, tonumber(tag)), group) end
   end
   local hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
+  local hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1
   local total, fromGroups, looked, failure = 0, 0, 0, nil
   local own = redis.pcall('LLEN', 'queue:' .. queue)
   own = type(own) == 'number' and own or 0
@@ -163,7 +164,7 @@ local function takeTurns(queue, most, noteQueue)
     local found = false
     for _, group in ipairs(call('ZRANDMEMBER', held, 5)) do
       local limit = groupLimitOf(queue, group, now)
-      if not call('ZSCORE', due, group) and (not limit or groupRoomIn(queue .. '|' .. group, limit, now, true) > 0) then
+      if not call('ZSCORE', due, group) and groupPausedFor(now, queue, group) == 0 and (not limit or groupRoomIn(queue .. '|' .. group, limit, now, true) > 0) then
         call('ZADD', ready, math.max(v, tonumber(call('ZSCORE', held, group))), group)
         call('ZREM', held, group)
         found = true
@@ -203,10 +204,14 @@ local function takeTurns(queue, most, noteQueue)
       local limit = hasLimits and groupLimitOf(queue, group, now)
       local room, opens = 1e9, 0
       local fine = true
+      local pausedFor = hasPauses and groupPausedFor(now, queue, group) or 0
       if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
       if not fine then
         failure = room
         hold(group, tag, 1000)
+      elseif pausedFor ~= 0 then
+        hold(group, tag, pausedFor)
+        turns = turns - 1
       elseif room == 0 then
         hold(group, tag, opens)
         turns = turns - 1

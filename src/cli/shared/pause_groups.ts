@@ -1,0 +1,57 @@
+/**
+ * `jobs pause QUEUE --group NAME`, `jobs resume QUEUE --group NAME`.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import { GROUP_EXPECTED, isGroup } from "../../job/group.ts";
+import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { pauseTarget } from "../../store/port/paused_queues.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
+import { recordAudit } from "./audit.ts";
+import { type ConfigFlags, withStore } from "./store.ts";
+
+/**
+ * Throws unless the text names a group.
+ *
+ * @throws {UsageError}
+ */
+export function checkGroupFlag(group: string): void {
+  if (isGroup(group)) return;
+  throw new UsageError(`Invalid --group ${JSON.stringify(group)}: expected ${GROUP_EXPECTED.split(",")[0]}`);
+}
+
+/** Pauses or resumes a group of a queue. @param forMs when the pause ends; undefined: never */
+export async function changeGroupPause(
+  verb: "pause" | "resume",
+  flags: ConfigFlags & { readonly json: boolean },
+  { queues, group, forMs }: {
+    readonly queues: readonly string[];
+    readonly group: string;
+    readonly forMs?: number | undefined;
+  },
+): Promise<number> {
+  const [queue, more] = queues;
+  if (queue === undefined) throw new UsageError(`Missing argument: QUEUE. Usage: jobs ${verb} QUEUE --group NAME`);
+  if (more !== undefined) throw new UsageError(`Unexpected argument "${more}": --group belongs to one queue`);
+  if (!QUEUE_NAME.test(queue)) {
+    throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
+  }
+  checkGroupFlag(group);
+  return await withStore(flags, async (store) => {
+    const [before] = (await store.admin.groups(queue, { group })).groups;
+    await store.admin.pauseGroup(queue, group, verb === "resume" ? 0 : forMs);
+    await recordAudit(store, {
+      action: verb,
+      target: pauseTarget(queue, group),
+      ...(forMs !== undefined && { details: `for ${formatDuration(forMs)}` }),
+    });
+    const named = `group "${group}" of queue "${queue}"`;
+    if (verb === "resume" && !before?.paused) printError(`jobs: ${named} wasn't paused`);
+    const past = verb === "pause" ? "Paused" : "Resumed";
+    if (flags.json) printJson({ [past.toLowerCase()]: [queue], group });
+    else print(`${past} ${named}`);
+    return 0;
+  }, { make: verb === "pause" ? "unnamed" : "never" });
+}
