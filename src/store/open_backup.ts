@@ -4,6 +4,7 @@
  * @module
  */
 import { hidePassword, openStore } from "./open.ts";
+import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
 
 /** A backup that was made. */
@@ -21,7 +22,8 @@ export interface Backup {
 export async function backupStore(url: string, file: string): Promise<Backup> {
   const { copyDatabase, storeFile } = await sqliteOf(url);
   await copyDatabase(storeFile(url), file);
-  const jobs = await countJobs(file);
+  await using store = await openStore(`sqlite:${file}`, { create: false });
+  const jobs = await countJobs(store);
   return { jobs, bytes: (await Deno.stat(file)).size };
 }
 
@@ -33,7 +35,8 @@ export interface Restored {
 }
 
 /**
- * Replaces the SQLite store at `url` by a backup. The store needn't exist.
+ * Replaces the SQLite store at `url` by a backup. The store needn't exist. The backup has the workers that were online when it
+ * was made: they are removed, and their jobs return to the front of their queues.
  *
  * @param options.confirmReplace called before a store is replaced; an error that it throws ends the restore
  * @throws {StoreError} if the file isn't a backup, the store is in Redis, or one of its workers is online
@@ -43,7 +46,7 @@ export async function restoreStore(
   file: string,
   { confirmReplace }: { readonly confirmReplace: () => void },
 ): Promise<Restored> {
-  const { copyDatabase, replaceFile, storeFile } = await sqliteOf(url);
+  const { copyDatabase, removeDatabase, replaceFile, storeFile } = await sqliteOf(url);
   const path = storeFile(url);
   if (await Deno.stat(file).then((info) => !info.isFile, () => true)) {
     throw new StoreError("missing", `No backup at "${file}": expected a file that jobs backup made`);
@@ -53,14 +56,13 @@ export async function restoreStore(
     confirmReplace();
   }
   const copy = `${path}.restoring`;
-  await Deno.remove(copy).catch(() => {});
+  await removeDatabase(copy);
   try {
-    await copyDatabase(file, copy);
-    // Opening it checks that it is a store, and migrates the schema of an older one.
-    const jobs = await countJobs(copy);
+    await copyDatabase(file, copy, { closed: true });
+    const jobs = await prepare(copy);
     return { jobs, kept: await replaceFile(path, copy) };
   } catch (error) {
-    for (const suffix of ["", "-wal", "-shm"]) await Deno.remove(copy + suffix).catch(() => {});
+    await removeDatabase(copy);
     throw error;
   }
 }
@@ -75,8 +77,14 @@ async function refuseIfInUse(url: string): Promise<void> {
   );
 }
 
-async function countJobs(file: string): Promise<number> {
+/** Removes the workers of a restored store, and returns how many jobs it has. Opening it migrates an older schema. */
+async function prepare(file: string): Promise<number> {
   await using store = await openStore(`sqlite:${file}`, { create: false });
+  for (const { identity } of await store.workers.list()) await store.workers.deregister(identity);
+  return await countJobs(store);
+}
+
+async function countJobs(store: Store): Promise<number> {
   const { enqueued, scheduled, retry, dead, leased } = await store.admin.stats();
   return enqueued + scheduled + retry + dead + leased;
 }

@@ -10,13 +10,14 @@ const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: 
 
 Deno.test("backs up a store under a running worker, and restores every job of it", async () => {
   await using bench = await Bench.open();
-  const queues = ["-q", "busy"];
+  const queues = ["-q", "busy", "-c", "1"];
+  let running: string;
   {
     await using worker = await bench.server(queues);
     const args = Array.from({ length: 2_000 }, (_, i) => [i]);
     await bench.client.pushBulk({ class: "Noop", queue: "idle", args });
     for (let i = 0; i < 5; i++) await bench.push("Noop", [i], { in: "1h" });
-    const running = await bench.push("Wait", [bench.notes], { queue: "busy" });
+    running = await bench.push("Wait", [bench.notes], { queue: "busy" });
     await bench.noted(`start ${running}`);
     // Jobs come and go meanwhile.
     const writing = bench.client.pushBulk({ class: "Noop", queue: "busy", args });
@@ -43,10 +44,30 @@ Deno.test("backs up a store under a running worker, and restores every job of it
   const restored = await on(bench, "restore", "copy.db", "--yes", "--json");
   assertEquals(restored.code, 0, restored.stderr);
   const { kept, jobs: count } = JSON.parse(restored.stdout);
+  assertEquals(await files(bench, "copy.db"), ["copy.db"]);
+  assertEquals(JSON.parse((await on(bench, "workers", "--json")).stdout), []);
   const { scheduled, queued, queues: found } = JSON.parse((await on(bench, "stats", "--json")).stdout);
   assertEquals([scheduled, found.find((one: { name: string }) => one.name === "idle").size], [5, 2_000]);
-  assertEquals(count >= queued + scheduled, true);
+  // Jobs that ran when the backup was made are queued: no worker waits for a heartbeat to lapse.
+  assertEquals(count, queued + scheduled);
+  const [next] = JSON.parse((await on(bench, "list", "queued", "-q", "busy", "--limit", "1", "--json")).stdout).jobs;
+  assertEquals([next.jid, next.class], [running, "Wait"]);
   assertEquals((await Deno.stat(kept)).isFile, true);
+});
+
+/** Returns the names of the files in a bench's folder that start with a text. */
+async function files(bench: Bench, start: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(bench.folder));
+  return entries.map(({ name }) => name).filter((name) => name.startsWith(start)).sort();
+}
+
+Deno.test("refuses to back up to a file next to which the log of another one lies", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  await Deno.writeTextFile(`${bench.folder}/copy.db-wal`, "a log");
+  const { code, stderr } = await on(bench, "backup", "copy.db");
+  assertEquals([code, stderr], [1, 'jobs: File "copy.db-wal" exists already: expected a new one\n']);
+  assertEquals(await files(bench, "copy.db"), ["copy.db-wal"]);
 });
 
 Deno.test("restores to a place without a store", async () => {

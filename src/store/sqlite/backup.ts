@@ -5,6 +5,7 @@
  */
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress } from "./address.ts";
 import { translate } from "./errors.ts";
@@ -16,15 +17,25 @@ export function storeFile(url: string): string {
   throw new StoreError("wrong", 'Store "sqlite::memory:" ends with its process: expected a file');
 }
 
+/** The endings of a database's files: the log and its index lie next to the file while the database is open. */
+const SUFFIXES = ["-wal", "-shm", ""];
+
 /**
  * Writes a consistent copy of the database at `path` to `target`, which must not exist. Reads a snapshot: workers don't wait, and
  * no transaction is partly in the copy. The copy is on the disk before this returns.
  *
+ * @param options.closed whether no process has the database open; reading it then leaves no files next to it
  * @throws {StoreError} if the store doesn't exist or can't be read, or the target can't be written
  */
-export async function copyDatabase(path: string, target: string): Promise<void> {
-  if (await exists(target)) {
-    throw new StoreError("denied", `File "${target}" exists already: expected a new one`);
+export async function copyDatabase(
+  path: string,
+  target: string,
+  { closed = false }: { readonly closed?: boolean } = {},
+): Promise<void> {
+  for (const suffix of SUFFIXES) {
+    // SQLite would apply the log of another file to the copy.
+    if (!await exists(target + suffix)) continue;
+    throw new StoreError("denied", `File "${target}${suffix}" exists already: expected a new one`);
   }
   if (!await exists(path)) {
     throw new StoreError("missing", `No store at "${path}"; --store or JOBS_STORE names another`);
@@ -36,7 +47,10 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
     throw new StoreError("denied", `Can't write "${target}": ${(error as Error).message}`, { cause: error });
   }
   try {
-    const database = new DatabaseSync(path, { timeout: 10_000, readOnly: true });
+    const database = new DatabaseSync(addressOf(path, { immutable: closed && !await exists(`${path}-wal`) }), {
+      timeout: 10_000,
+      readOnly: true,
+    });
     try {
       database.prepare("VACUUM INTO ?").run(target);
     } finally {
@@ -44,7 +58,7 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
     }
     await flush(target);
   } catch (error) {
-    await Deno.remove(target).catch(() => {});
+    await removeDatabase(target);
     throw translate(error, path);
   }
 }
@@ -64,7 +78,7 @@ export async function replaceFile(path: string, copy: string): Promise<string | 
   const kept = before === undefined ? undefined : await freeName(`${path}.before-restore`);
   if (kept !== undefined) {
     // The log belongs to the file: it goes first, so that no other file ever has it.
-    for (const suffix of ["-wal", "-shm", ""]) {
+    for (const suffix of SUFFIXES) {
       await Deno.rename(path + suffix, kept + suffix).catch((error) => {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       });
@@ -72,6 +86,19 @@ export async function replaceFile(path: string, copy: string): Promise<string | 
   }
   await Deno.rename(copy, path);
   return kept;
+}
+
+/** Removes a database with its log, if it exists. */
+export async function removeDatabase(path: string): Promise<void> {
+  for (const suffix of SUFFIXES) await Deno.remove(path + suffix).catch(() => {});
+}
+
+/** Returns the address of a database. SQLite opens an immutable one without a log, and detects no changes. */
+function addressOf(path: string, { immutable }: { readonly immutable: boolean }): URL | string {
+  if (!immutable) return path;
+  const address = pathToFileURL(path);
+  address.searchParams.set("immutable", "1");
+  return address;
 }
 
 async function freeName(path: string): Promise<string> {
