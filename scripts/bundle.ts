@@ -42,11 +42,27 @@ export async function bundle(folder: string, entry: string, ...more: readonly st
   const args = ["bundle", "--quiet", "--code-splitting", "--outdir", chunks, entry, ...more, ...workers];
   const { success, stderr } = await deno(args, folder);
   if (!success) throw new BundleError(`Can't bundle the sources:\n${stderr}`);
+  await escapeNonAscii(chunks);
   for (const worker of workers) {
     const script = `./${worker.replace(/\.ts$/, ".js")}`;
     await Deno.writeTextFile(join(chunks, basename(worker)), `import ${JSON.stringify(script)};\n`);
   }
   return chunks;
+}
+
+/**
+ * Escapes the characters outside of ASCII that the bundler leaves in comments and regular expressions. One of them makes V8
+ * keep the whole chunk in two bytes per character: a push took a tenth more processor time.
+ */
+async function escapeNonAscii(chunks: string): Promise<void> {
+  for await (const { name } of Deno.readDir(chunks)) {
+    if (!name.endsWith(".js")) continue;
+    const path = join(chunks, name);
+    const text = await Deno.readTextFile(path);
+    // deno-lint-ignore no-control-regex -- ASCII begins with control characters
+    const escaped = text.replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    if (escaped !== text) await Deno.writeTextFile(path, escaped);
+  }
 }
 
 async function workerEntries(folder: string): Promise<string[]> {
