@@ -90,16 +90,33 @@ import unlock from "../lua/unlock.lua" with { type: "text" };
 import wakeGroups from "../lua/wake_groups.lua" with { type: "text" };
 import window from "../lua/window.lua" with { type: "text" };
 
-/** A script, and the SHA-1 by which Redis runs it (`EVALSHA`). */
-export interface Script {
-  readonly text: string;
-  readonly sha: string;
+/**
+ * A script. Its text and digest are made when it first runs: those of all scripts take as long as a tenth of `jobs push`.
+ */
+export class Script {
+  readonly #source: string;
+  readonly #included: string;
+  #text: string | undefined;
+  #sha: string | undefined;
+
+  /** @param included text inserted after the first line of `source` */
+  constructor(source: string, included: string) {
+    this.#source = source;
+    this.#included = included;
+  }
+
+  get text(): string {
+    return this.#text ??= this.#source.replace("\n", () => `\n${this.#included}`);
+  }
+
+  /** The SHA-1 of the text, by which Redis runs the script (`EVALSHA`). */
+  get sha(): string {
+    return this.#sha ??= createHash("sha1").update(this.text).digest("hex");
+  }
 }
 
-/** @param included text inserted after the script's first line */
 function script(source: string, included = ""): Script {
-  const text = source.replace("\n", () => `\n${included}`);
-  return { text, sha: createHash("sha1").update(text).digest("hex") };
+  return new Script(source, included);
 }
 
 export const SCRIPTS = {
