@@ -69,9 +69,9 @@ async function everything(store: Store): Promise<unknown[]> {
 
 /** Fills a store with a job in each place. */
 async function fill(store: Store): Promise<void> {
-  const owner = await register(store);
-  await inRetry(store, owner, jobs(10, 12), HOUR_MS);
-  await inDead(store, owner, jobs(20, 22));
+  const worker = await register(store);
+  await inRetry(store, worker, jobs(10, 12), HOUR_MS);
+  await inDead(store, worker, jobs(20, 22));
   await store.jobs.enqueue([
     ...jobs(30, 32, { delayMs: HOUR_MS }),
     ...jobs(40, 1_250),
@@ -80,7 +80,7 @@ async function fill(store: Store): Promise<void> {
       payload: '{"class":"A","args":[1.0,12345678901234567890],"queue":"mail","jid":"big"}',
     }),
   ]);
-  await store.workers.deregister(owner);
+  await store.workers.deregister(worker);
 }
 
 for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
@@ -177,10 +177,10 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
-      const owner = await register(from);
-      await inRetry(from, owner, jobs(10, 11), HOUR_MS);
+      const worker = await register(from);
+      await inRetry(from, worker, jobs(10, 11), HOUR_MS);
       await from.jobs.enqueue([...jobs(1, 3), job(1), job(1), job(30, { delayMs: HOUR_MS })]);
-      await from.workers.deregister(owner);
+      await from.workers.deregister(worker);
       const before = await everything(from);
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
@@ -217,10 +217,10 @@ Deno.test("migrate: workers of the target may run, and jobs that they finish don
   await t.sqlite.jobs.enqueue(jobs(1, 3));
   const dying = mortal(3); // after the first batch was imported
   await assertRejects(() => migrateStore(t.sqlite, dying.wrap(t.redis)), Killed);
-  const owner = await register(t.redis);
-  const leases = await takeUpTo(t.redis, owner);
+  const worker = await register(t.redis);
+  const leases = await takeUpTo(t.redis, worker);
   assertEquals(leases.length, 3);
-  await t.redis.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+  await t.redis.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
   await migrateStore(t.sqlite, t.redis);
   assertEquals((await t.redis.admin.stats()).enqueued, 0);
   assertEquals((await t.sqlite.admin.stats()).enqueued, 0);
@@ -236,10 +236,10 @@ Deno.test("migrate: jobs arrive behind those of the target", async () => {
 
 Deno.test("migrate: refuses while workers of the source are alive, and migrates the leases of offline ones", async () => {
   await using t = await openBoth();
-  const owner = await register(t.sqlite);
+  const worker = await register(t.sqlite);
   await t.sqlite.jobs.enqueue(jobs(1, 3));
-  await takeUpTo(t.sqlite, owner, 2);
-  await assertRejects(() => migrateStore(t.sqlite, t.redis), MigrateError, `stop ${owner} first`);
+  await takeUpTo(t.sqlite, worker, 2);
+  await assertRejects(() => migrateStore(t.sqlite, t.redis), MigrateError, `stop ${worker} first`);
   assertEquals((await t.redis.admin.stats()).enqueued, 0);
   t.advance(LAPSE_MS);
   assertEquals((await migrateStore(t.sqlite, t.redis)).jobs, 3);
@@ -260,10 +260,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
   Deno.test(`migrate ${direction}: steps of a job are copied, and a signal still ends its wait`, async () => {
     await using t = await openBoth();
     const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
-    const owner = await register(from);
+    const worker = await register(from);
     await from.jobs.enqueue([job(1)]);
-    const { token } = (await takeUpTo(from, owner, 1))[0]!;
-    const lease = { owner, token, jid: jid(1) };
+    const { token } = (await takeUpTo(from, worker, 1))[0]!;
+    const lease = { worker, token, jid: jid(1) };
     const record = '{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":[12345678901234567890]}';
     await from.steps.remember(lease, { name: "charge", record });
     await from.steps.wait(lease, { name: "go", about: '"kind":"wait","key":"k"', forMs: HOUR_MS, key: "k" });
@@ -275,10 +275,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
       forMs: HOUR_MS,
       child: job(2, { payload: child }),
     });
-    await from.jobs.settle(owner, [
+    await from.jobs.settle(worker, [
       { kind: "snooze", token, jid: jid(1), steps: true, delayMs: HOUR_MS, payload },
     ]);
-    await from.workers.deregister(owner);
+    await from.workers.deregister(worker);
     const before = await from.steps.read(jid(1));
     assertEquals((await migrateStore(from, to)).jobs, 2);
     const names = (steps: readonly { name: string }[]) => steps.map(({ name }) => name).sort();
@@ -377,11 +377,11 @@ Deno.test("migrate: a flow continues in the target, with its results and callbac
   for (const name of ["a", "b", "c"]) {
     await migrateStore(from, to);
     assertEquals([await from.batches.get(id), (await from.flows.nodes(id)).nodes], [undefined, []]);
-    const owner = await register(to);
-    const [lease] = await takeUpTo(to, owner, 10);
+    const worker = await register(to);
+    const [lease] = await takeUpTo(to, worker, 10);
     assertEquals(getField(lease!.payload, "flow_node"), name);
-    await to.jobs.settle(owner, [ending(lease!, "ack", { result: `"${name}"` })]);
-    await to.workers.deregister(owner);
+    await to.jobs.settle(worker, [ending(lease!, "ack", { result: `"${name}"` })]);
+    await to.workers.deregister(worker);
     [from, to] = [to, from];
   }
   assertEquals((await from.batches.get(id))?.state, "succeeded");

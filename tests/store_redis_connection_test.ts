@@ -215,7 +215,7 @@ Deno.test("redis: a server without memory rejects pushes as a whole, and workers
   await using store = await openStore(redis.url);
   await store.workers.heartbeat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
   await store.jobs.enqueue([job(1), job(2)]);
-  const leases = await store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  const leases = await store.jobs.take({ queues: ["default"], limit: 1, worker: "h:1:a" });
   await redis.cli("CONFIG", "SET", "maxmemory", "1mb");
   await fails(() => store.jobs.enqueue([job(3), job(4, { delayMs: 1_000 })]), "full", "no memory left", "maxmemory");
   assertEquals(
@@ -227,7 +227,7 @@ Deno.test("redis: a server without memory rejects pushes as a whole, and workers
     }]),
     { lost: [], dropped: 0 },
   );
-  const [next] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" });
+  const [next] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "h:1:a" });
   await store.jobs.settle("h:1:a", [{ kind: "ack", token: next!.token }]);
   const { enqueued, scheduled, retry, leased } = await store.admin.stats();
   assertEquals({ enqueued, scheduled, retry, leased }, { enqueued: 0, scheduled: 0, retry: 1, leased: 0 });
@@ -254,7 +254,7 @@ Deno.test("redis: a call fails in an outage longer than waitMs, and later calls 
   await using store = await openStore(redis.url, { waitMs: 2_000 });
   await redis.kill();
   await fails(() => store.jobs.enqueue([job(1)]), "unavailable", "cannot be reached", redis.url);
-  await fails(() => store.jobs.take({ queues: ["default"], limit: 1, owner: "h:1:a" }), "unavailable");
+  await fails(() => store.jobs.take({ queues: ["default"], limit: 1, worker: "h:1:a" }), "unavailable");
   await redis.start();
   await until(async () => (await store.jobs.enqueue([job(2)]).catch(() => undefined)) !== undefined);
 });

@@ -138,15 +138,15 @@ Deno.test("redis edit: each job is edited or taken once while workers take and r
   await using store = await openEmpty();
   await using other = await openStore(redis.url);
   await fill(10_000);
-  const owner = await register(other);
+  const worker = await register(other);
   const refs = refsAt(0, 9_999).filter((_, i) => i % 50 === 49);
   const acknowledged: string[] = [];
   let isOver = false;
   const working = (async () => {
     while (!isOver) {
-      const leases = await takeUpTo(other, owner, 50);
+      const leases = await takeUpTo(other, worker, 50);
       await other.jobs.settle(
-        owner,
+        worker,
         leases.map(({ token }, i) => i < 25 ? { kind: "ack", token } : { kind: "release", token }),
       );
       acknowledged.push(...leases.slice(0, 25).map(({ payload }) => String(getField(payload, "jid"))));

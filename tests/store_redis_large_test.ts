@@ -11,7 +11,7 @@ import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
-const OWNER = "host:1:aaaaaaaaaaaa";
+const WORKER = "host:1:aaaaaaaaaaaa";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
@@ -34,7 +34,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   const log: StoreOptions["log"] = (level, message) => lines.push(`${level}: ${message}`);
   const store = await openStore(redis.url, { clock, log, waitMs: 5_000, ...options });
   const other = await openStore(redis.url, { clock });
-  await store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await store.workers.heartbeat(processRecord(WORKER), TTL_MS);
   const stop = new AbortController();
   const waits = [store.jobs.waitForDue(stop.signal), store.results.wait("a job that never ends", stop.signal)];
   await until(async () => {
@@ -83,7 +83,7 @@ Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", as
   await fill(45, 900_000);
   let taken = 0;
   for (let calls = 0; taken < 45 && calls < 45; calls++) {
-    taken += (await t.store.jobs.take({ queues: ["default"], limit: 50, owner: OWNER })).length;
+    taken += (await t.store.jobs.take({ queues: ["default"], limit: 50, worker: WORKER })).length;
   }
   assertEquals(taken, 45);
   assertEquals(t.lines, []);
@@ -95,7 +95,7 @@ Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   await t.other.workers.heartbeat(processRecord(offline), TTL_MS);
   await fill(100, 400_000);
   for (let taken = 0; taken < 100;) {
-    taken += (await t.other.jobs.take({ queues: ["default"], limit: 100, owner: offline })).length;
+    taken += (await t.other.jobs.take({ queues: ["default"], limit: 100, worker: offline })).length;
   }
   await lapse(t);
   assertEquals(await rescueAll(t.store), 100);

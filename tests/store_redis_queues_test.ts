@@ -12,7 +12,7 @@ import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
-const OWNER = "host:1:aaaaaaaaaaaa";
+const WORKER = "host:1:aaaaaaaaaaaa";
 const MANY = Array.from({ length: 9_000 }, (_, i) => `q${i}`);
 
 const redis = await startRedis();
@@ -33,8 +33,8 @@ Deno.test("redis: a worker takes from thousands of queues, some of them paused o
   await store.jobs.enqueue([job(4, { queue: "q8600" }), job(5, { queue: "q8700" }), job(6, { queue: "q8700" })]);
   await store.admin.pause("q8600");
   await store.admin.limit("q8700", { running: 1 });
-  assertEquals(numbers(await takeUpTo(store, OWNER, 100, MANY)), [1, 2, 5, 3]);
-  assertEquals(await takeUpTo(store, OWNER, 100, MANY), []);
+  assertEquals(numbers(await takeUpTo(store, WORKER, 100, MANY)), [1, 2, 5, 3]);
+  assertEquals(await takeUpTo(store, WORKER, 100, MANY), []);
   assertEquals((await store.admin.pausedQueues(MANY)).map(({ name }) => name), ["q8600"]);
   assertEquals(await store.jobs.hasQueuedJobs(MANY), true);
 });
@@ -46,7 +46,7 @@ Deno.test("redis: waiting for thousands of queues opens a connection for 32 of t
       await until(async () => await connectionsNamed("jobs:queue") === 32, "32 queues are watched");
       await store.jobs.enqueue([job(1, { queue })]);
     });
-    assertEquals(numbers(await takeUpTo(store, OWNER, 100, MANY)), [1]);
+    assertEquals(numbers(await takeUpTo(store, WORKER, 100, MANY)), [1]);
   }
   // The same queues in another order share these connections: idle ones stay open for a while.
   await woken((signal) => store.jobs.waitForWork(MANY.toReversed(), signal), async () => {
@@ -130,9 +130,9 @@ Deno.test("redis: a job that another program pushes with a group is sorted into 
   ];
   await redis.cli("SADD", "queues", "default");
   for (const text of texts) await redis.cli("LPUSH", "queue:default", text);
-  const leases = await takeUpTo(store, OWNER);
+  const leases = await takeUpTo(store, WORKER);
   assertEquals(leases.map(({ group }) => group ?? "-").sort(), ["-", "-", "-", "-", "a", "b"]);
-  assertEquals(await takeUpTo(store, OWNER), []);
+  assertEquals(await takeUpTo(store, WORKER), []);
   assertEquals(await redis.cli("LLEN", "queue:default|a"), "1");
   assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
 });
@@ -144,8 +144,8 @@ Deno.test("redis: a queue without groups costs no command for groups", async () 
       .flatMap(([, name, count]) => name === "info" || name === "config|resetstat" ? [] : [`${name} ${count}`]).sort();
   const once = async () => {
     await store.jobs.enqueue([job(1)]);
-    const leases = await takeUpTo(store, OWNER);
-    await store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })));
+    const leases = await takeUpTo(store, WORKER);
+    await store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "ack", token })));
   };
   await once();
   await redis.cli("CONFIG", "RESETSTAT");

@@ -56,7 +56,7 @@ Deno.test("redis: stats returns the latency of a queue without reading the large
 
 Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per script", async () => {
   await using store = await openEmpty();
-  const owner = await register(store);
+  const worker = await register(store);
   const pushes = (from: number) =>
     jobs(from, from + 1_199).map((one, i) => ({
       ...one,
@@ -64,13 +64,13 @@ Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per
       payload: one.payload.replace(/}$/, `,"group":"g${i}"}`),
     }));
   await store.jobs.enqueue([...pushes(1), ...pushes(2_000)]);
-  assertEquals((await takeUpTo(store, owner, 1_200)).length, 1_200);
+  assertEquals((await takeUpTo(store, worker, 1_200)).length, 1_200);
   await store.admin.limitGroup("default", undefined, { running: 1 });
-  for (let i = 0; i < 2; i++) assertEquals(await takeUpTo(store, owner, 1_200), []);
+  for (let i = 0; i < 2; i++) assertEquals(await takeUpTo(store, worker, 1_200), []);
   await redis.cli("CONFIG", "RESETSTAT");
   await store.admin.limitGroup("default", undefined, { running: 2 });
   assertEquals(await scriptRuns(), 1 + 2 + 1 + 3);
-  assertEquals((await takeUpTo(store, owner, 1_300)).length, 1_200);
+  assertEquals((await takeUpTo(store, worker, 1_300)).length, 1_200);
   await store.admin.limitGroup("default", undefined, {});
   const left = await redis.cli("--scan", "--pattern", "jobs:running:*");
   assertEquals(left.trim(), "");
@@ -78,18 +78,18 @@ Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per
 
 Deno.test("redis: a settled job leaves the index of its limited queue", async () => {
   await using store = await openEmpty();
-  const owner = await register(store);
+  const worker = await register(store);
   await store.admin.limit("default", { running: 100 });
   await store.jobs.enqueue(jobs(1, 10));
-  const leases = await takeUpTo(store, owner);
+  const leases = await takeUpTo(store, worker);
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "10");
-  await store.jobs.settle(owner, leases.slice(0, 9).map(({ token }) => ({ kind: "ack", token })));
+  await store.jobs.settle(worker, leases.slice(0, 9).map(({ token }) => ({ kind: "ack", token })));
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "1");
 });
 
 Deno.test("redis: leases that no longer exist under a large limit make room over time", async () => {
   await using store = await openEmpty();
-  const owner = await register(store);
+  const worker = await register(store);
   await store.admin.limit("default", { running: 2_000 });
   await fill(2_000, "redis.call('HSET', 'jobs:running:default', n .. ':default', 'offline')");
   await store.jobs.enqueue(jobs(1, 1_500));
@@ -97,7 +97,7 @@ Deno.test("redis: leases that no longer exist under a large limit make room over
   let taken = 0;
   for (let calls = 1; taken < 1_500; calls++) {
     assert(calls <= 20, `${taken} taken by ${calls} calls`);
-    taken += (await takeUpTo(store, owner, 1_000)).length;
+    taken += (await takeUpTo(store, worker, 1_000)).length;
     const stats = await redis.cli("INFO", "commandstats");
     assert(Number(/cmdstat_hexists:calls=(\d+)/.exec(stats)![1]) <= calls * 600);
   }

@@ -287,18 +287,18 @@ Deno.test("redis: the wake channel announces a due time only if it is earlier th
 Deno.test("redis: ended jobs of a limited queue wake only the waiters for that queue", async () => {
   await using store = await openEmpty();
   const other = await openStore(redis.url);
-  const owner = "host:1:aaaaaaaaaaaa";
-  await other.workers.heartbeat(processRecord(owner), TTL_MS);
+  const worker = "host:1:aaaaaaaaaaaa";
+  await other.workers.heartbeat(processRecord(worker), TTL_MS);
   await other.admin.limit("default", { running: 100 });
   await other.jobs.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
-  const leases = await takeUpTo(other, owner, 50);
+  const leases = await takeUpTo(other, worker, 50);
   const patience = new AbortController();
   await store.cron.read();
   const begun = performance.now();
   const before = await calls("zrange") + await calls("get");
   const waits = [store.jobs.waitForDue(patience.signal), store.cron.wait(patience.signal)];
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "the store is subscribed");
-  for (const { token } of leases) await other.jobs.settle(owner, [{ kind: "ack", token }]);
+  for (const { token } of leases) await other.jobs.settle(worker, [{ kind: "ack", token }]);
   const looks = await calls("zrange") + await calls("get") - before;
   assert(looks <= 5 + 3 * (performance.now() - begun) / 1_000, `${looks}`);
   patience.abort();

@@ -14,7 +14,7 @@ import type { Store } from "../src/store/admin/store.ts";
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-const OWNER = "host:1:aaaaaaaaaaaa";
+const WORKER = "host:1:aaaaaaaaaaaa";
 
 async function openEmpty(options: StoreOptions = {}): Promise<Store> {
   await redis.cli("FLUSHALL");
@@ -40,9 +40,9 @@ Deno.test("redis wire: times have a fraction, which every version of Sidekiq rea
   await using store = await openEmpty({ clock });
   await store.jobs.enqueue([job(1)]);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{10}\.\d{3}}$/);
-  await store.workers.heartbeat(processRecord(OWNER, { startedAt: 1_700_000_000_000 }), TTL_MS);
-  assertMatch(await redis.cli("HGET", OWNER, "info"), /"started_at":1700000000\.000,/);
-  assertMatch(await redis.cli("HGET", OWNER, "beat"), /^\d{10}\.\d{3}$/);
+  await store.workers.heartbeat(processRecord(WORKER, { startedAt: 1_700_000_000_000 }), TTL_MS);
+  assertMatch(await redis.cli("HGET", WORKER, "info"), /"started_at":1700000000\.000,/);
+  assertMatch(await redis.cli("HGET", WORKER, "beat"), /^\d{10}\.\d{3}$/);
 });
 
 Deno.test("redis wire: times in Sidekiq 8's format are whole milliseconds", async () => {
@@ -78,11 +78,11 @@ Deno.test("redis wire: promotion from Sidekiq's older format sets enqueued_at on
 
 Deno.test("redis wire: a retry stores the payload unchanged, with its score in seconds", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1)]);
-  const [lease] = await takeUpTo(store, OWNER);
+  const [lease] = await takeUpTo(store, WORKER);
   const payload = '{"class":"A","args":[1.0],"jid":"a","queue":"default","retry_count":0,"failed_at":1700000000.000}';
-  await store.jobs.settle(OWNER, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload }]);
+  await store.jobs.settle(WORKER, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload }]);
   const [member, score] = await lines("ZRANGE", "retry", "0", "-1", "WITHSCORES");
   assertEquals(member, payload);
   assertAlmostEquals(Number(score), Date.now() / 1000 + 60, 20);
@@ -90,13 +90,13 @@ Deno.test("redis wire: a retry stores the payload unchanged, with its score in s
 
 Deno.test("redis wire: byte-identical jobs stay two, in a queue and in every set", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   const { payload } = job(1);
   await store.jobs.enqueue([job(1, { at: 4_000_000_000_000 }), job(1, { at: 4_000_000_000_000 })]);
   assertEquals((await store.admin.stats()).scheduled, 2);
   await redis.cli("LPUSH", "queue:default", payload, payload, payload, payload);
-  const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
-  await store.jobs.settle(OWNER, [
+  const tokens = (await takeUpTo(store, WORKER)).map((lease) => lease.token);
+  await store.jobs.settle(WORKER, [
     { kind: "retry", token: tokens[0]!, delayMs: 60_000, payload },
     { kind: "retry", token: tokens[1]!, delayMs: 60_000, payload },
     { kind: "bury", token: tokens[2]!, payload },
@@ -117,27 +117,27 @@ Deno.test("redis wire: byte-identical jobs stay two, in a queue and in every set
 
 Deno.test("redis wire: a released job returns to the right, where it is taken next, and its queue is listed again", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2)]);
-  const [first] = await takeUpTo(store, OWNER, 1);
+  const [first] = await takeUpTo(store, WORKER, 1);
   // Ruby's Queue#clear.
   await redis.cli("SREM", "queues", "default");
-  await store.jobs.settle(OWNER, [{ kind: "release", token: first!.token }]);
+  await store.jobs.settle(WORKER, [{ kind: "release", token: first!.token }]);
   assertEquals((await lines("LRANGE", "queue:default", "-1", "-1"))[0], first!.payload);
   assertEquals(await redis.cli("SMEMBERS", "queues"), "default");
 });
 
 Deno.test("redis wire: payloads that aren't UTF-8 are buried unchanged from any place", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   const bad = "\\255\\254{";
   const evaluate = (...command: string[]) =>
     redis.cli("EVAL", `return redis.call(${command.map((one) => `"${one}"`).join(",")})`, "0");
   await evaluate("ZADD", "schedule", "1600000000", bad);
   assertEquals(await store.jobs.promote(10), { moved: 0, buried: 1, nextInMs: undefined });
   await evaluate("LPUSH", "queue:default", bad + "2");
-  const [lease] = await takeUpTo(store, OWNER);
-  await store.jobs.settle(OWNER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  const [lease] = await takeUpTo(store, WORKER);
+  await store.jobs.settle(WORKER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   await evaluate("LPUSH", "queue:default", bad + "3");
   const [queued] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
   assertEquals(await store.admin.edit([queued!.ref], "kill"), 1);
@@ -167,35 +167,35 @@ Deno.test("redis wire: reads the age of a queue from seconds and from millisecon
 
 Deno.test("redis wire: a ref finds its entry after other jobs returned to the front of the queue", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
-  const leases = await takeUpTo(store, OWNER, 2);
+  const leases = await takeUpTo(store, WORKER, 2);
   const [third] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
-  await store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "release", token })));
+  await store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "release", token })));
   assertEquals(await store.admin.edit([third!.ref], "delete"), 1);
-  assertEquals((await takeUpTo(store, OWNER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
+  assertEquals((await takeUpTo(store, WORKER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
 });
 
 Deno.test("redis wire: only outcomes of rescued leases are lost", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
-  const [a, b, c] = (await takeUpTo(store, OWNER)).map(({ token }) => token);
+  const [a, b, c] = (await takeUpTo(store, WORKER)).map(({ token }) => token);
   // The youngest lease is settled first.
-  await redis.cli("ZADD", "jobs:owners", "1", OWNER);
+  await redis.cli("ZADD", "jobs:workers", "1", WORKER);
   await register(store, RESCUER);
-  await redis.cli("HSET", `jobs:owner:${RESCUER}`, "since", "1");
+  await redis.cli("HSET", `jobs:worker:${RESCUER}`, "since", "1");
   assertEquals((await rescueFor(store, 1)).rescued, 1);
-  await register(store, OWNER);
+  await register(store, WORKER);
   const outcomes = [c!, a!, b!].map((token) => ({ kind: "ack", token } as const));
-  assertEquals(await store.jobs.settle(OWNER, outcomes), { lost: [c!], dropped: 0 });
+  assertEquals(await store.jobs.settle(WORKER, outcomes), { lost: [c!], dropped: 0 });
 });
 
 Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for a minute", async () => {
   await using store = await openEmpty();
   const work = [{ task: "processor-3", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
   await store.workers.heartbeat(
-    processRecord(OWNER, {
+    processRecord(WORKER, {
       concurrency: 7,
       busy: 1,
       rss: 64 * 1024 * 1024,
@@ -206,15 +206,15 @@ Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for
     }),
     TTL_MS,
   );
-  assertEquals(await redis.cli("SMEMBERS", "processes"), OWNER);
-  const info = JSON.parse(await redis.cli("HGET", OWNER, "info"));
+  assertEquals(await redis.cli("SMEMBERS", "processes"), WORKER);
+  const info = JSON.parse(await redis.cli("HGET", WORKER, "info"));
   assertEquals(info, {
     hostname: "host",
     started_at: 1_700_000_000,
     pid: 4711,
     tag: "t",
     labels: ["l"],
-    identity: OWNER,
+    identity: WORKER,
     queues: ["default"],
     weights: [{ default: 0 }],
     concurrency: 7,
@@ -222,18 +222,18 @@ Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for
     embedded: false,
     capsules: { default: { concurrency: 7, mode: "strict", weights: { default: 0 } } },
   });
-  assertEquals(await lines("HMGET", OWNER, "concurrency", "busy", "quiet", "rss"), ["7", "1", "true", "65536"]);
-  assertMatch(await redis.cli("HGET", OWNER, "rtt_us"), /^\d+$/);
-  for (const key of [`${OWNER}:work`, `${OWNER}:workers`]) {
+  assertEquals(await lines("HMGET", WORKER, "concurrency", "busy", "quiet", "rss"), ["7", "1", "true", "65536"]);
+  assertMatch(await redis.cli("HGET", WORKER, "rtt_us"), /^\d+$/);
+  for (const key of [`${WORKER}:work`, `${WORKER}:workers`]) {
     const json = await redis.cli("HGET", key, "processor-3");
     assertMatch(json, /"run_at":1700000000\.000}$/);
     assertEquals(JSON.parse(json), { queue: "default", payload: job(1).payload, run_at: 1_700_000_000 });
     assertAlmostEquals(Number(await redis.cli("TTL", key)), 60, 20);
   }
-  assertAlmostEquals(Number(await redis.cli("TTL", OWNER)), 60, 20);
-  await store.workers.heartbeat(processRecord(OWNER), TTL_MS);
-  assertEquals(await redis.cli("EXISTS", `${OWNER}:work`, `${OWNER}:workers`), "0");
-  await store.workers.deregister(OWNER);
+  assertAlmostEquals(Number(await redis.cli("TTL", WORKER)), 60, 20);
+  await store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  assertEquals(await redis.cli("EXISTS", `${WORKER}:work`, `${WORKER}:workers`), "0");
+  await store.workers.deregister(WORKER);
   assertEquals(await redis.cli("KEYS", "*"), "");
 });
 
@@ -248,12 +248,12 @@ Deno.test("redis wire: counts totals overall and per day (UTC), kept for five ye
     const { systemClock } = await import("../src/clock.ts");
     const start = systemClock.now();
     await using store = await openEmpty({ clock: { ...systemClock, now: () => at + systemClock.now() - start } });
-    await register(store, OWNER);
+    await register(store, WORKER);
     await store.jobs.enqueue([job(1), job(2), job(3)]);
-    const tokens = (await takeUpTo(store, OWNER)).map((lease) => lease.token);
-    await store.jobs.settle(OWNER, [{ kind: "ack", token: tokens[0]! }]);
+    const tokens = (await takeUpTo(store, WORKER)).map((lease) => lease.token);
+    await store.jobs.settle(WORKER, [{ kind: "ack", token: tokens[0]! }]);
     assertEquals(await redis.cli("EXISTS", "stat:failed"), "0");
-    await store.jobs.settle(OWNER, [{ kind: "discard", token: tokens[1]! }, { kind: "ack", token: tokens[2]! }]);
+    await store.jobs.settle(WORKER, [{ kind: "discard", token: tokens[1]! }, { kind: "ack", token: tokens[2]! }]);
     assertEquals(
       await lines("MGET", "stat:processed", "stat:failed", `stat:processed:${day}`, `stat:failed:${day}`),
       ["3", "1", "3", "1"],
@@ -265,12 +265,12 @@ Deno.test("redis wire: counts totals overall and per day (UTC), kept for five ye
 
 Deno.test("redis wire: respects Sidekiq's pauses, and pauses queues in Sidekiq's set", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "paused", "default");
   await store.admin.pause("mail");
   assertEquals((await lines("SMEMBERS", "paused")).sort(), ["default", "mail"]);
-  assertEquals(await takeUpTo(store, OWNER, 10, ["default", "mail"]), []);
+  assertEquals(await takeUpTo(store, WORKER, 10, ["default", "mail"]), []);
 });
 
 Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages find it", async () => {
@@ -341,13 +341,13 @@ Deno.test("redis wire: lists Sidekiq processes with the descriptions that they p
 
 Deno.test("redis wire: all keys that Sidekiq doesn't have begin with jobs:", async () => {
   await using store = await openEmpty();
-  await register(store, OWNER);
+  await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
-  await takeUpTo(store, OWNER, 1);
-  await store.workers.claimName("c", OWNER, 60_000);
+  await takeUpTo(store, WORKER, 1);
+  await store.workers.claimName("c", WORKER, 60_000);
   await store.workers.reply("1", "x");
-  await store.workers.send(OWNER, { verb: "quiet" });
-  const sidekiqs = ["queues", "queue:default", "schedule", "processes", OWNER];
+  await store.workers.send(WORKER, { verb: "quiet" });
+  const sidekiqs = ["queues", "queue:default", "schedule", "processes", WORKER];
   const others = (await lines("KEYS", "*")).filter((key) => !sidekiqs.includes(key));
   assertEquals(others.filter((key) => !key.startsWith("jobs:")), []);
 });
@@ -376,15 +376,15 @@ Deno.test("redis wire: a foreign key with the name of a Sidekiq 7 histogram keep
 
 Deno.test("redis wire: an unreadable limit limits nothing, and doesn't stop the queue", async () => {
   await using store = await openEmpty();
-  const owner = await register(store, OWNER);
+  const worker = await register(store, WORKER);
   const huge = "9".repeat(30);
   const texts = ["", "abc", "5", "5 0", "5 0 0 0", "1e3 0 0", "-1 0 0", `${huge} 0 0`, `0 5 ${huge}`, `0 ${huge} 1000`];
   for (const text of [...texts, "0 0 0", "0 5 0"]) {
     await redis.cli("HSET", "jobs:limits", "mail", text);
     await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
-    const leases = await takeUpTo(store, owner, 10, ["default", "mail"]);
+    const leases = await takeUpTo(store, worker, 10, ["default", "mail"]);
     assertEquals(leases.map(({ queue }) => queue), ["default", "mail"], text);
-    await store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
     assertEquals((await store.admin.stats()).queues.map(({ limit }) => limit), [undefined, undefined], text);
     assertEquals(await store.jobs.hasQueuedJobs(["default", "mail"]), false, text);
   }
@@ -392,11 +392,11 @@ Deno.test("redis wire: an unreadable limit limits nothing, and doesn't stop the 
 
 Deno.test("redis wire: starts are kept for the period of the current limit", async () => {
   await using store = await openEmpty();
-  const owner = await register(store, OWNER);
+  const worker = await register(store, WORKER);
   const remembered = async () => Number(await redis.cli("PTTL", "jobs:starts:default"));
   await store.admin.limit("default", { starts: { count: 5, perMs: 60_000 } });
   await store.jobs.enqueue([job(1)]);
-  await takeUpTo(store, owner);
+  await takeUpTo(store, worker);
   assert(await remembered() <= 60_000);
   await store.admin.limit("default", { starts: { count: 5, perMs: 3_600_000 } });
   assert(await remembered() > 60_000);
@@ -405,17 +405,17 @@ Deno.test("redis wire: starts are kept for the period of the current limit", asy
 Deno.test("redis wire: an unreadable queue doesn't lose the jobs taken from another", async () => {
   for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
     await using store = await openEmpty();
-    const owner = await register(store, OWNER);
+    const worker = await register(store, WORKER);
     await store.admin.limit("mail", { running: 5, starts: { count: 5, perMs: 60_000 } });
     await store.jobs.enqueue([job(1), job(2, { queue: "mail" }), job(3, { queue: "last" })]);
     await redis.cli("DEL", key);
     await redis.cli("SET", key, "of another type");
     const queues = ["default", "mail", "last"];
     await woken((signal) => store.jobs.waitForWork(queues, signal), () => Promise.resolve());
-    const leases = await takeUpTo(store, owner, 10, queues);
+    const leases = await takeUpTo(store, worker, 10, queues);
     assertEquals(leases.map(({ queue }) => queue), ["default", "last"], key);
     // Without jobs in another queue, the take fails.
-    await assertRejects(() => takeUpTo(store, owner, 10, queues), StoreError, "a value of another type");
-    assertEquals(await redis.cli("HLEN", `jobs:leases:${owner}`), "2");
+    await assertRejects(() => takeUpTo(store, worker, 10, queues), StoreError, "a value of another type");
+    assertEquals(await redis.cli("HLEN", `jobs:leases:${worker}`), "2");
   }
 });

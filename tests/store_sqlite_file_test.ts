@@ -195,10 +195,10 @@ Deno.test("sqlite: a day's totals are deleted after five years, and the overall 
   const year = 365 * 24 * HOUR_MS;
   for (const years of [0, 4.9, 5.1]) {
     clock.set(first + years * year);
-    const owner = await register(store);
+    const worker = await register(store);
     await store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(store, owner);
-    await store.jobs.settle(owner, [{ kind: "discard", token: lease!.token }]);
+    const [lease] = await takeUpTo(store, worker);
+    await store.jobs.settle(worker, [{ kind: "discard", token: lease!.token }]);
     const [{ processed, failed }] = await store.admin.history(first, first) as [DayCount];
     assertEquals([processed, failed], years > 5 ? [0, 0] : [1, 1]);
   }

@@ -36,13 +36,13 @@ Deno.test("sqlite: after kills at any moment, every acknowledged push exists, ea
   assertEquals(lost, []);
 
   assert((await store.admin.stats()).leased > 0, "The workers died with jobs in their hands");
-  const owner = "host:0:ffffffffffff";
+  const worker = "host:0:ffffffffffff";
   for (let passed = 0; passed < HOUR_MS; passed += HOUR_MS / 4) {
-    await store.workers.heartbeat(processRecord(owner), HOUR_MS);
+    await store.workers.heartbeat(processRecord(worker), HOUR_MS);
     clock.advance(HOUR_MS / 4);
   }
-  await store.workers.heartbeat(processRecord(owner), HOUR_MS);
-  while ((await store.jobs.rescue({ owner, limit: 100, maxRescues: 3 })).rescued > 0);
+  await store.workers.heartbeat(processRecord(worker), HOUR_MS);
+  while ((await store.jobs.rescue({ worker, limit: 100, maxRescues: 3 })).rescued > 0);
   assertEquals((await store.admin.stats()).leased, 0);
   checkPlaces(folder.file);
 });

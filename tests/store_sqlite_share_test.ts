@@ -30,9 +30,9 @@ Deno.test("sqlite: a rescue that waited for the lock decides under the lock", as
   await using folder = await sqliteFolder();
   const clock = new ShiftedClock();
   const store = await folder.open({ clock });
-  const owner = await register(store);
+  const worker = await register(store);
   await store.jobs.enqueue([job(1)]);
-  await takeUpTo(store, owner);
+  await takeUpTo(store, worker);
   await lapse({ store, advance: (ms) => clock.advance(ms) });
   using other = new DatabaseSync(folder.file);
   other.exec("BEGIN IMMEDIATE");
@@ -41,7 +41,7 @@ Deno.test("sqlite: a rescue that waited for the lock decides under the lock", as
   // Longer than the heartbeat timeout of every worker.
   clock.advance(LAPSE_MS);
   other.exec("ROLLBACK");
-  assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });
+  assertEquals(await rescuing, { rescued: 0, doomed: [], offline: [], more: false, waits: true });
   await lapse({ store, advance: (ms) => clock.advance(ms) });
   assertEquals((await rescueFor(store)).rescued, 1);
 });

@@ -72,7 +72,7 @@ export interface Components {
 /** Builds the components of a worker, and connects them. */
 export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
-  const { identity: owner, clock, inbox, fail } = launcher;
+  const { identity: worker, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
   const outage = new OutageLog(options.storeUrl);
@@ -112,7 +112,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const flowSpreader = new FlowSpreader({ store, clock });
   const settler = new Settler({
     store,
-    owner,
+    worker,
     clock,
     log: log("settler"),
     counters,
@@ -130,7 +130,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   });
   const suspects = new Suspects({
     store,
-    owner,
+    worker,
     clock,
     log: log("suspects"),
     outage,
@@ -139,7 +139,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const unstarted = new UnstartedJobs();
   const fetcher = new Fetcher({
     store,
-    owner,
+    worker,
     clock,
     settler,
     order,
@@ -154,29 +154,35 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     tasks,
     buffer: fetcher.buffer,
     settler,
-    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier"), owner }),
+    retrier: new Retrier({ clock, settings, registry, hooks, log: log("retrier"), worker }),
     registry,
     classCounters,
     stopNotice,
-    results: new ResultRecorder({ clock, settings, registry, owner, log: log("processor") }),
+    results: new ResultRecorder({ clock, settings, registry, worker, log: log("processor") }),
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
     unhandledErrors,
     client,
-    owner,
+    worker,
     batches: store.batches,
-    stepRunner: stepRunners({ store, owner, clock, client, ...(options.aroundStep && { around: options.aroundStep }) }),
+    stepRunner: stepRunners({
+      store,
+      worker,
+      clock,
+      client,
+      ...(options.aroundStep && { around: options.aroundStep }),
+    }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
-  const lostLeases = new LostLeases({ store, owner, holders: [fetcher, manager], log: log("lost-leases"), counters });
+  const lostLeases = new LostLeases({ store, worker, holders: [fetcher, manager], log: log("lost-leases"), counters });
   const inProcessRuns = new InProcessRuns(services);
   const report = new CronReporter(log("scheduler"), counters);
   const decider = new CronDecider({ client, report, local: inProcessRuns });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const cancelHere = (jid: string) => manager.cancel(jid);
-  const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), owner, cancelHere });
-  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: owner, inbox, cancellations }));
+  const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
+  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: worker, inbox, cancellations }));
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
@@ -206,7 +212,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     new Rescuer({
       store,
       burial: new Burial(store, services),
-      owner,
+      worker,
       clock,
       log: log("rescuer"),
       counters,
@@ -242,7 +248,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
     heartbeat,
     new UniqueName({
-      ...{ store, identity: owner, clock, log: log("launcher") },
+      ...{ store, identity: worker, clock, log: log("launcher") },
       name: settings.name,
       ttlMs: settings.heartbeatTimeoutMs,
       predecessor: options.predecessor,

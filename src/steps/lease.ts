@@ -13,7 +13,7 @@ import type { AroundStep, StepJob } from "./services.ts";
 export interface StepOptions {
   readonly store: Pick<ServerStore, "steps">;
   /** The worker ID. */
-  readonly owner: string;
+  readonly worker: string;
   readonly clock: Clock;
   /** Builds children. */
   readonly client: Pick<Client, "build">;
@@ -23,11 +23,11 @@ export interface StepOptions {
 
 /** Returns a function that creates the step runner of a job, for the token of its lease. */
 export function stepRunners(options: StepOptions): (job: StepJob, token: string) => StepRunner {
-  const { store, owner, clock, client, around } = options;
+  const { store, worker, clock, client, around } = options;
   const build = client.build.bind(client);
   return (job, token) => {
     const { jid } = job;
-    const lease = { owner, token, jid };
+    const lease = { worker, token, jid };
     return new StepRunner(job, {
       clock,
       build,

@@ -37,13 +37,13 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
   }
   if (leased === 0) return;
   // All its workers are offline: first return their jobs to the queues.
-  const owners = new Set<string>();
+  const workers = new Set<string>();
   for (let cursor: string | undefined;;) {
     const { entries, next } = await store.admin.page({ in: "leased" }, { limit: PAGE, ...(cursor && { cursor }) });
-    for (const { owner } of entries) owners.add(owner!);
+    for (const { worker } of entries) workers.add(worker!);
     if ((cursor = next) === undefined) break;
   }
-  for (const owner of owners) await store.workers.deregister(owner);
+  for (const worker of workers) await store.workers.deregister(worker);
   const left = (await store.admin.stats()).leased;
   if (left > 0) {
     throw new MigrateError(

@@ -63,7 +63,7 @@ export function shownJobJson(
     createdAt: payloadTime(payload?.created_at),
     enqueuedAt: payloadTime(payload?.enqueued_at),
     ...(entry.at !== undefined && { [TIMES[place]]: isoTime(entry.at) }),
-    worker: entry.owner,
+    worker: entry.worker,
     error: payload?.error_class === undefined ? undefined : {
       class: asText(payload.error_class),
       message: asText(payload.error_message),

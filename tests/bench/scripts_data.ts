@@ -95,13 +95,13 @@ export async function register({ store }: Pick<Redis, "store">, identity: string
 }
 
 /** Takes this many jobs from the front of the deep queue, as a worker that has just registered. */
-export async function take(redis: Redis, count: number): Promise<{ owner: string; leases: Lease[] }> {
-  const owner = await register(redis, `host:1:${crypto.randomUUID().slice(0, 12)}`);
+export async function take(redis: Redis, count: number): Promise<{ worker: string; leases: Lease[] }> {
+  const worker = await register(redis, `host:1:${crypto.randomUUID().slice(0, 12)}`);
   const leases: Lease[] = [];
   while (leases.length < count) {
-    leases.push(...await redis.store.jobs.take({ queues: [DEEP], limit: count - leases.length, owner }));
+    leases.push(...await redis.store.jobs.take({ queues: [DEEP], limit: count - leases.length, worker }));
   }
-  return { owner, leases };
+  return { worker, leases };
 }
 
 /** Names of queues. */

@@ -53,7 +53,7 @@ export const JOB_CASES: readonly Case[] = [
     script: "take",
     what: "1,000 jobs",
     prepare: (redis) => register(redis, "host:1:taker"),
-    run: ({ store }) => store.jobs.take({ queues: [DEEP], limit: 1_000, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: [DEEP], limit: 1_000, worker: "host:1:taker" }),
   },
   {
     script: "take",
@@ -62,13 +62,13 @@ export const JOB_CASES: readonly Case[] = [
       await register({ store }, "host:1:taker");
       await store.jobs.enqueue(newJobs(4, largeJob));
     },
-    run: ({ store }) => store.jobs.take({ queues: ["large"], limit: 1_000, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: ["large"], limit: 1_000, worker: "host:1:taker" }),
   },
   {
     script: "take",
     what: "1 job from the last of 1,000 queues, 10 of them limited",
     prepare: limitTen,
-    run: ({ store }) => store.jobs.take({ queues: [...queues(999), DEEP], limit: 1, owner: "host:1:taker" }),
+    run: ({ store }) => store.jobs.take({ queues: [...queues(999), DEEP], limit: 1, worker: "host:1:taker" }),
   },
   {
     script: "settle",
@@ -243,7 +243,7 @@ async function takeThousand(redis: Redis): Promise<void> {
 }
 
 async function settle({ store }: Redis, outcome: (token: string, i: number) => Outcome): Promise<void> {
-  await store.jobs.settle(taken.owner, taken.leases.map(({ token }, i) => outcome(token, i)));
+  await store.jobs.settle(taken.worker, taken.leases.map(({ token }, i) => outcome(token, i)));
 }
 
 /** Refs of consecutive jobs of the deep queue, from a position on. */

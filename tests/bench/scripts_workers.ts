@@ -26,20 +26,20 @@ export const WORKER_CASES: readonly Case[] = [
     script: "orphans",
     what: "100 leases of 1,000 of an offline worker",
     prepare: lapse,
-    run: ({ store }) => store.jobs.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
+    run: ({ store }) => store.jobs.rescue({ worker: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
     script: "rescue",
     what: "100 leases to the front of the queue",
     prepare: lapse,
-    run: ({ store }) => store.jobs.rescue({ owner: "host:1:rescuer", limit: 100, maxRescues: 3 }),
+    run: ({ store }) => store.jobs.rescue({ worker: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
     script: "suspects",
     what: "1,000 suspects",
     prepare: takeThousand,
     run: ({ store }) =>
-      store.workers.noteSuspects(taken.owner, { tokens: taken.leases.map(({ token }) => token), alone: false }),
+      store.workers.noteSuspects(taken.worker, { tokens: taken.leases.map(({ token }) => token), alone: false }),
   },
   {
     script: "death",
@@ -50,7 +50,7 @@ export const WORKER_CASES: readonly Case[] = [
     script: "deregister",
     what: "a worker with 1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.workers.deregister(taken.owner),
+    run: ({ store }) => store.workers.deregister(taken.worker),
   },
   {
     script: "reconcile",
@@ -59,14 +59,14 @@ export const WORKER_CASES: readonly Case[] = [
     run: async ({ server, store }) => {
       await server.cli("CLIENT", "KILL", "TYPE", "normal");
       await store.admin.stats();
-      await store.jobs.take({ queues: [DEEP], limit: 1, owner: taken.owner });
+      await store.jobs.take({ queues: [DEEP], limit: 1, worker: taken.worker });
     },
   },
   {
     script: "stillLeased",
     what: "1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.jobs.stillLeased(taken.owner, taken.leases.map(({ token }) => token)),
+    run: ({ store }) => store.jobs.stillLeased(taken.worker, taken.leases.map(({ token }) => token)),
   },
   {
     script: "heartbeat",
@@ -213,22 +213,22 @@ async function takeThousand(redis: Redis): Promise<void> {
 
 /** Leases of 100 workers. @param name `QUEUE`, or `QUEUE|GROUP` */
 async function lease({ server }: Redis, count: number, name = "deep"): Promise<void> {
-  await server.cli("DEL", "jobs:owners");
+  await server.cli("DEL", "jobs:workers");
   await fill(
     server,
     count,
-    `local owner = 'host:' .. n % 100 .. ':limited'
-     redis.call('ZADD', 'jobs:owners', 4e12, owner)
-     redis.call('HSET', 'jobs:leases:' .. owner, string.format('%027x-10000:${name}', n), payload(n))`,
+    `local worker = 'host:' .. n % 100 .. ':limited'
+     redis.call('ZADD', 'jobs:workers', 4e12, worker)
+     redis.call('HSET', 'jobs:leases:' .. worker, string.format('%027x-10000:${name}', n), payload(n))`,
   );
 }
 
 /** A worker with 1,000 leases goes offline, by the score of its heartbeat. */
 async function lapse(redis: Redis): Promise<void> {
-  const { owner } = await take(redis, 1_000);
+  const { worker } = await take(redis, 1_000);
   await register(redis, "host:1:rescuer");
-  await redis.server.cli("HSET", "jobs:owner:host:1:rescuer", "since", "1");
-  await redis.server.cli("ZADD", "jobs:owners", "1", owner);
+  await redis.server.cli("HSET", "jobs:worker:host:1:rescuer", "since", "1");
+  await redis.server.cli("ZADD", "jobs:workers", "1", worker);
 }
 
 function classes(count: number): { name: string; options: string }[] {

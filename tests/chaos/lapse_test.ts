@@ -111,10 +111,10 @@ Deno.test("the first worker after a restart of Redis gives all others time for a
   await redis.start();
   await using store = await openStore(redis.url);
   const beat = () => store.workers.heartbeat(processRecord(after), 600);
-  const rescue = () => store.jobs.rescue({ owner: after, limit: 10, maxRescues: 3 });
+  const rescue = () => store.jobs.rescue({ worker: after, limit: 10, maxRescues: 3 });
   const began = performance.now();
   await beat();
-  assertEquals(await rescue(), { rescued: 0, doomed: [], owners: [], more: false, waits: true });
+  assertEquals(await rescue(), { rescued: 0, doomed: [], offline: [], more: false, waits: true });
   await until(async () => (await beat(), (await rescue()).rescued === 1));
   assertEquals(performance.now() - began >= 600, true);
 });

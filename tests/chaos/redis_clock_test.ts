@@ -57,6 +57,6 @@ for (const hours of [1, -1]) {
     assertEquals((await beats()).map(([alive]) => alive), [true, true]);
     const [lease] = (await bench.store.admin.page({ in: "leased" })).entries;
     assertEquals([JSON.parse(lease!.payload).jid, JSON.parse(lease!.payload).rescues], [long, undefined]);
-    assertEquals(lease!.owner?.includes(`:${right.pid}:`), true);
+    assertEquals(lease!.worker?.includes(`:${right.pid}:`), true);
   });
 }

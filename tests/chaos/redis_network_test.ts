@@ -14,7 +14,7 @@ import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-const OWNER = "host:1:aaaaaaaaaaaa";
+const WORKER = "host:1:aaaaaaaaaaaa";
 
 /** A store behind a proxy. */
 interface Bench extends AsyncDisposable {
@@ -76,15 +76,15 @@ Deno.test("redis chaos: jobs taken over a connection that breaks constantly are 
   await using t = await openBench();
   const total = 2_000;
   await t.direct.jobs.enqueue(jobs(1, total));
-  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
   cutAfter(t.proxy, [500, 4_000, 9_000, 3_300, 20_000, 163]);
   const taken: string[] = [];
   let lost = 0;
   while (taken.length < total) {
-    const leases = await t.store.jobs.take({ queues: ["default"], limit: 17, owner: OWNER });
+    const leases = await t.store.jobs.take({ queues: ["default"], limit: 17, worker: WORKER });
     assert(leases.length <= 17);
     taken.push(...leases.map((lease) => JSON.parse(lease.payload).jid));
-    lost += (await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost.length;
+    lost += (await t.store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "ack", token })))).lost.length;
     if (leases.length === 0) break;
   }
   assert(t.proxy.accepted > 10, `It was cut, ${t.proxy.accepted} connections`);
@@ -97,24 +97,24 @@ Deno.test("redis chaos: jobs taken over a connection that breaks constantly are 
 
 Deno.test("redis chaos: jobs whose take lost its reply, and that the next take has no room for, return to their queue", async () => {
   await using t = await openBench({ waitMs: 2_000 });
-  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
   // Loads the script into Redis.
-  assertEquals(await takeUpTo(t.store, OWNER), []);
+  assertEquals(await takeUpTo(t.store, WORKER), []);
   await t.direct.jobs.enqueue(jobs(1, 10));
   t.proxy.cutNextAnswer();
   t.proxy.weather = "closed";
   await assertRejects(
-    () => t.store.jobs.take({ queues: ["default"], limit: 8, owner: OWNER }),
+    () => t.store.jobs.take({ queues: ["default"], limit: 8, worker: WORKER }),
     StoreError,
     "cannot be reached",
   );
   assertEquals((await t.direct.admin.stats()).leased, 8);
   t.proxy.weather = "fair";
   await until(async () => (await t.store.admin.stats().catch(() => undefined)) !== undefined);
-  const leases = await takeUpTo(t.store, OWNER, 3);
+  const leases = await takeUpTo(t.store, WORKER, 3);
   assertEquals(leases.map((lease) => JSON.parse(lease.payload).args[0]), [1, 2, 3]);
   assertEquals((await t.direct.admin.stats()).leased, 3);
-  assertEquals((await takeUpTo(t.store, OWNER, 100)).map((lease) => JSON.parse(lease.payload).args[0]), [
+  assertEquals((await takeUpTo(t.store, WORKER, 100)).map((lease) => JSON.parse(lease.payload).args[0]), [
     4,
     5,
     6,
@@ -128,7 +128,7 @@ Deno.test("redis chaos: jobs whose take lost its reply, and that the next take h
 Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the lock is released before it is resent", async () => {
   await using t = await openBench();
   const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
-  await t.direct.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
   await t.direct.jobs.enqueue([job(1, { unique })]);
   // Loads the script into Redis.
   await t.store.jobs.enqueue([job(2)]);
@@ -137,8 +137,8 @@ Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the l
   t.proxy.weather = "closed";
   const pushing = t.store.jobs.enqueue([job(3, { unique }), job(4)]);
   await until(() => t.proxy.accepted > accepted);
-  const [holder] = await takeUpTo(t.direct, OWNER, 1);
-  await t.direct.jobs.settle(OWNER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
+  const [holder] = await takeUpTo(t.direct, WORKER, 1);
+  await t.direct.jobs.settle(WORKER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
   t.proxy.weather = "fair";
   assertEquals(await pushing, [{ stored: false, holder: job(1).jid }, { stored: true }]);
   assertEquals(await jidsIn(t.direct), [job(2).jid, job(4).jid]);
@@ -161,9 +161,9 @@ Deno.test("redis chaos: a slow network causes delays and no errors", async () =>
   await using t = await openBench();
   t.proxy.delayMs = 40;
   await t.store.jobs.enqueue(jobs(1, 100));
-  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
-  const leases = await takeUpTo(t.store, OWNER, 100);
-  assertEquals((await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  const leases = await takeUpTo(t.store, WORKER, 100);
+  assertEquals((await t.store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   assertEquals(t.proxy.accepted, 1);
 });
 
@@ -194,14 +194,14 @@ Deno.test("redis chaos: a connection that silently drops bytes is closed, and bl
 
 Deno.test("redis chaos: outcomes whose reply was lost are stored, and not logged as lost", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
-  const [first, ...rest] = await takeUpTo(t.store, OWNER);
+  const [first, ...rest] = await takeUpTo(t.store, WORKER);
   // Loads the script into Redis.
-  await t.store.jobs.settle(OWNER, [{ kind: "ack", token: first!.token }]);
+  await t.store.jobs.settle(WORKER, [{ kind: "ack", token: first!.token }]);
   t.proxy.cutNextAnswer();
   const outcomes = rest.map(({ token }) => ({ kind: "ack", token } as const));
-  assertEquals(await t.store.jobs.settle(OWNER, outcomes), { lost: [], dropped: 0 });
+  assertEquals(await t.store.jobs.settle(WORKER, outcomes), { lost: [], dropped: 0 });
   assertEquals((await t.direct.admin.stats()).processed, 4);
   assertEquals(t.proxy.accepted, 2);
 });
@@ -236,7 +236,7 @@ Deno.test("redis chaos: a frozen server is waited for, and its late commands are
 
 Deno.test("redis chaos: SCRIPT FLUSH at any moment loses and repeats no job", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
   const flushing = new AbortController();
   const flushes = (async () => {
     while (!flushing.signal.aborted) await t.redis.cli("SCRIPT", "FLUSH");
@@ -245,11 +245,11 @@ Deno.test("redis chaos: SCRIPT FLUSH at any moment loses and repeats no job", as
     await Promise.all([
       t.store.jobs.enqueue(jobs(i, i)),
       t.store.jobs.promote(10),
-      t.store.jobs.rescue({ owner: OWNER, limit: 10, maxRescues: 3 }),
+      t.store.jobs.rescue({ worker: WORKER, limit: 10, maxRescues: 3 }),
       t.store.admin.stats(),
     ]);
-    const leases = await takeUpTo(t.store, OWNER, 10);
-    assertEquals((await t.store.jobs.settle(OWNER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+    const leases = await takeUpTo(t.store, WORKER, 10);
+    assertEquals((await t.store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   }
   flushing.abort();
   await flushes;
@@ -277,31 +277,31 @@ Deno.test("redis chaos: a rescue that waited for the connection decides again, a
   const ttlMs = 1_000;
   const [a, b] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
   await t.store.workers.heartbeat(processRecord(a), ttlMs);
-  await t.redis.cli("HSET", `jobs:owner:${a}`, "since", "1");
+  await t.redis.cli("HSET", `jobs:worker:${a}`, "since", "1");
   await t.store.workers.heartbeat(processRecord(b), ttlMs);
   await t.store.jobs.enqueue(jobs(1, 1));
   await takeUpTo(t.store, b);
   t.proxy.weather = "closed";
   t.proxy.cut();
   await until(() => said.some((line) => line.includes("lost, reconnecting")));
-  const rescuing = t.store.jobs.rescue({ owner: a, limit: 10, maxRescues: 3 });
+  const rescuing = t.store.jobs.rescue({ worker: a, limit: 10, maxRescues: 3 });
   await until(async () => (await t.direct.workers.list()).every(({ alive }) => !alive));
   t.proxy.weather = "fair";
-  assertEquals(await rescuing, { rescued: 0, doomed: [], owners: [], more: false, waits: true });
+  assertEquals(await rescuing, { rescued: 0, doomed: [], offline: [], more: false, waits: true });
 });
 
 Deno.test("redis chaos: jobs whose settling a restarted server has lost run again", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(OWNER), TTL_MS);
+  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
-  const leases = await takeUpTo(t.store, OWNER, 3);
-  const before = JSON.parse(await t.redis.cli("--json", "HGETALL", `jobs:leases:${OWNER}`));
-  await t.store.jobs.settle(OWNER, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
+  const leases = await takeUpTo(t.store, WORKER, 3);
+  const before = JSON.parse(await t.redis.cli("--json", "HGETALL", `jobs:leases:${WORKER}`));
+  await t.store.jobs.settle(WORKER, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
   for (const [token, payload] of Object.entries<string>(before)) {
-    await t.redis.cli("HSET", `jobs:leases:${OWNER}`, token, payload);
+    await t.redis.cli("HSET", `jobs:leases:${WORKER}`, token, payload);
   }
   t.proxy.cut();
-  const numbers = (await takeUpTo(t.store, OWNER, 10)).map((lease) => JSON.parse(lease.payload).args[0]);
+  const numbers = (await takeUpTo(t.store, WORKER, 10)).map((lease) => JSON.parse(lease.payload).args[0]);
   assertEquals(numbers, [1, 2, 4]);
-  assertEquals((await t.store.jobs.settle(OWNER, [{ kind: "ack", token: leases[2]!.token }])).lost, []);
+  assertEquals((await t.store.jobs.settle(WORKER, [{ kind: "ack", token: leases[2]!.token }])).lost, []);
 });

@@ -57,11 +57,11 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
     return found.filter(({ check }) => check === "queues")
       .map(({ state, message }) => `${state}: ${message.replace(/\S+ old,/, "3s old,")}`);
   };
-  const owner = await register(store);
+  const worker = await register(store);
   await store.admin.limit("default", { running: 1 });
   for (let i = 0; i < 3; i++) await bench.push("Now", []);
   assertEquals(await queues(), []);
-  await takeUpTo(store, owner, 1);
+  await takeUpTo(store, worker, 1);
   assertEquals(await queues(), [
     'ok: queue "default" has 2 jobs, the oldest 3s old, and is at its limit: 1 of 1 running',
   ]);

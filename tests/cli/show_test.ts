@@ -80,18 +80,18 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   const later = await bench.push("Later", [], { in: "1h" });
   assertEquals(await why(first), ["No worker is online."]);
 
-  const owner = await register(store);
+  const worker = await register(store);
   assertEquals(await why(first), ["Nothing blocks it: a worker fetches it next."]);
   assertMatch((await why(later)).join(), /^It is due in (1h|59m.*)\.$/);
 
   await store.admin.limit("default", { running: 1 });
-  const [lease] = await takeUpTo(store, owner, 1);
+  const [lease] = await takeUpTo(store, worker, 1);
   assertEquals(await why(first), []);
   assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running.']);
   await store.admin.pause("default");
   assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 
-  await store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+  await store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   assertEquals(await why(first), ["It is dead: it was killed. jobs retry runs it again."]);
 });
 

@@ -28,9 +28,9 @@ Deno.test("requests more jobs before the jobs taken ahead are done, however shor
     return await store.jobs.take(request);
   };
   const distant = { jobs: { take } } as unknown as ServerStore;
-  const owner = "host:1:a";
-  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store: distant, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  const worker = "host:1:a";
+  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store: distant, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
 
   // At the rate of 50 jobs in 10 ms, 100 are taken ahead.
   for (let i = 0; i < 50; i++) fetcher.buffer.next();
@@ -57,9 +57,9 @@ Deno.test("names lost jobs by their jid, or as unreadable if the jid isn't text"
   const payloads = [`{"class":"A","args":[],"jid":"a"}`, `{"class":"A","args":[],"jid":{"toString":1}}`, "no JSON"];
   const leases = payloads.map((payload, i) => ({ token: `${i}`, queue: "default", payload }));
   const store = { jobs: { take: () => Promise.resolve(leases) } } as unknown as ServerStore;
-  const owner = "host:1:a";
-  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store, owner, clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  const worker = "host:1:a";
+  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
   for (let i = 0; i < 50; i++) fetcher.buffer.next();
   await clock.advance(10);
   await fetcher.step();

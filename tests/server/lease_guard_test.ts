@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(STORES)) {
     await using stack = new AsyncDisposableStack();
     const t = await lab(await open(stack), stack);
     await t.sleep();
-    assertEquals((await t.other.jobs.rescue({ owner: OTHER, limit: 1_000, maxRescues: 3 })).rescued, 1 + AHEAD);
+    assertEquals((await t.other.jobs.rescue({ worker: OTHER, limit: 1_000, maxRescues: 3 })).rescued, 1 + AHEAD);
     assertEquals((await takeUpTo(t.other, OTHER, 10)).length, 10);
     t.end();
     await until(async () => {

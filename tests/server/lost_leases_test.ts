@@ -87,7 +87,7 @@ function lab(...tokens: string[]) {
   };
   const log = new KeptLog();
   const counters = new Counters();
-  const lostLeases = new LostLeases({ store, owner: "host:1:a", holders: [holder], log, counters });
+  const lostLeases = new LostLeases({ store, worker: "host:1:a", holders: [holder], log, counters });
   return { lostLeases, tokens, answers, lost, log, counters, asked: () => asked };
 }
 

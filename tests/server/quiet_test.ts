@@ -29,7 +29,7 @@ class Lab implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     const store = stack.use(await openStore(redis.url));
     // Redis has the script afterwards, so the next reply is that of the take.
-    await store.jobs.take({ queues: ["default"], limit: 1, owner: "host:9:z" });
+    await store.jobs.take({ queues: ["default"], limit: 1, worker: "host:9:z" });
     await store.jobs.enqueue(jobs(1, 3));
     const proxy = stack.use(await TcpProxy.start(redis.port));
     const distant = stack.use(await openStore(`redis://127.0.0.1:${proxy.port}/0`, { waitMs: 200 }));
@@ -82,7 +82,7 @@ Deno.test("quiet returns the jobs of a take whose reply was lost, in order, whil
   }, "the jobs are given back");
   const { entries } = await lab.store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map(({ payload }) => JSON.parse(payload).args[0]).sort(), [1, 2, 3]);
-  const [next] = await lab.store.jobs.take({ queues: ["default"], limit: 1, owner: "host:2:b" });
+  const [next] = await lab.store.jobs.take({ queues: ["default"], limit: 1, worker: "host:2:b" });
   assertEquals(JSON.parse(next!.payload).args, [1]);
 });
 

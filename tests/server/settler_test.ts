@@ -12,7 +12,7 @@ import { KeptLog } from "../support/log.ts";
 import { startRedis } from "../support/redis.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 
-const OWNER = "host:1:a";
+const WORKER = "host:1:a";
 
 /** A settler on a clock that the test moves. */
 function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
@@ -22,7 +22,7 @@ function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
   let lost = 0;
   const settler = new Settler({
     store: store as ServerStore,
-    owner: OWNER,
+    worker: WORKER,
     clock,
     log,
     counters,
@@ -35,7 +35,7 @@ function lab(store: { readonly jobs: Pick<JobStore, "settle"> }) {
 function refusing(tokens: Set<string>) {
   const calls: string[][] = [];
   const stored: string[] = [];
-  const settle = (_owner: string, outcomes: readonly Outcome[]) => {
+  const settle = (_worker: string, outcomes: readonly Outcome[]) => {
     calls.push(outcomes.map(({ token }) => token));
     if (outcomes.some(({ token }) => tokens.has(token))) return Promise.reject(new StoreError("wrong", "no such key"));
     stored.push(...outcomes.map(({ token }) => token));
@@ -47,7 +47,7 @@ function refusing(tokens: Set<string>) {
 Deno.test("late outcomes are logged once with the readable jids, whatever other clients wrote as a jid", async () => {
   const t = lab({
     jobs: {
-      settle: (_owner, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
+      settle: (_worker, outcomes) => Promise.resolve({ lost: outcomes.map(({ token }) => token), dropped: 0 }),
     },
   });
   const jids = [`"a"`, `{"toString":1,"join":2}`, `["x","y"]`, "7"];
@@ -130,9 +130,9 @@ Deno.test("every outcome is stored when a Redis user loses the permission for EV
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://worker:secret@127.0.0.1:${redis.port}/0`);
-  await store.workers.heartbeat(processRecord(OWNER), 300_000);
+  await store.workers.heartbeat(processRecord(WORKER), 300_000);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
-  const leases = await store.jobs.take({ queues: ["default"], limit: 3, owner: OWNER });
+  const leases = await store.jobs.take({ queues: ["default"], limit: 3, worker: WORKER });
   const t = lab(store);
   await redis.cli("ACL", "SETUSER", "worker", "-eval", "-evalsha");
   for (const { token } of leases) t.settler.add({ kind: "ack", token });

@@ -61,7 +61,7 @@ export async function openRedisGround({ incidents, folder, heartbeatTimeoutMs }:
 }
 
 /** Keys that exist only while a job is running, or a worker. */
-const NOT_AT_REST = /^(jobs:(leases|owners?|commands|unique|unique-of|claim)\b|processes$)/;
+const NOT_AT_REST = /^(jobs:(leases|workers?|commands|unique|unique-of|claim)\b|processes$)/;
 
 async function leftovers(redis: RedisServer): Promise<string[]> {
   const keys = (await redis.cli("--scan")).split("\n").filter((key) => NOT_AT_REST.test(key));

@@ -71,11 +71,11 @@ async function pushed(store: Store): Promise<unknown[]> {
 
 /** Opens the batch 1, pushes members 1 … `count` and takes them. */
 async function running(store: Store, count: number, change: Partial<NewBatch> = {}) {
-  const owner = await register(store);
+  const worker = await register(store);
   const one = batch(1, change);
   await store.batches.create(one);
   await store.jobs.enqueue(Array.from({ length: count }, (_, i) => member(i + 1, one)));
-  return { owner, one, leases: await takeUpTo(store, owner, count) };
+  return { worker, one, leases: await takeUpTo(store, worker, count) };
 }
 
 const state = async (store: Store, { id }: { readonly id: string }) => (await store.batches.get(id))?.state;
@@ -83,18 +83,18 @@ const state = async (store: Store, { id }: { readonly id: string }) => (await st
 export const batches: Cases = {
   "members count from the step that stores them to the step that ends them": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 3);
+    const { worker, one, leases } = await running(t.store, 3);
     assertEquals(await counts(t.store, one), { total: 3, pending: 3 });
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(leases[1]!, "discard")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(leases[1]!, "discard")]);
     assertEquals(await counts(t.store, one), { total: 3, pending: 1, succeeded: 1, failed: 1 });
-    await t.store.jobs.settle(owner, [ending(leases[2]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[2]!, "bury")]);
     assertEquals(await counts(t.store, one), { total: 3, dead: 1, succeeded: 1, failed: 1 });
   },
 
   "complete and success follow once the batch is closed and its members have succeeded": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 2);
-    await t.store.jobs.settle(owner, leases.map((lease) => ending(lease, "ack")));
+    const { worker, one, leases } = await running(t.store, 2);
+    await t.store.jobs.settle(worker, leases.map((lease) => ending(lease, "ack")));
     assertEquals([await pushed(t.store), await state(t.store, one)], [[], "open"]);
     assertEquals(await t.store.batches.close(one.id, "closed"), { done: true, closedAs: "closed" });
     assertEquals([await pushed(t.store), await state(t.store, one)], [["complete", "success"], "succeeded"]);
@@ -112,14 +112,14 @@ export const batches: Cases = {
 
   "a callback with a group runs in its group": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("callbacks", "acme", { running: 1 });
     const one = batch(1);
     const { success } = one.callbacks;
     const grouped = { ...success!, group: "acme", payload: setFields(success!.payload, { group: `"acme"` }) };
     await t.store.batches.create({ ...one, callbacks: { success: grouped } });
     await t.store.batches.close(one.id, "closed");
-    const [lease] = await t.store.jobs.take({ queues: ["callbacks"], limit: 10, owner });
+    const [lease] = await t.store.jobs.take({ queues: ["callbacks"], limit: 10, worker });
     assertEquals([lease?.group, lease?.payload.includes("-success")], ["acme", true]);
   },
 
@@ -141,48 +141,48 @@ export const batches: Cases = {
 
   "death follows the first member that fails permanently, and complete the last one": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 3);
+    const { worker, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     assertEquals(await pushed(t.store), ["death"]);
-    await t.store.jobs.settle(owner, [ending(leases[1]!, "bury")]);
-    await t.store.jobs.settle(owner, [ending(leases[2]!, "ack")]);
+    await t.store.jobs.settle(worker, [ending(leases[1]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[2]!, "ack")]);
     assertEquals([await pushed(t.store), await state(t.store, one)], [["death", "complete"], "stuck"]);
   },
 
   "a dead member that is retried by hand is pending again, and its success makes the batch one": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
     assertEquals(await t.store.admin.edit([dead!.ref], "requeue"), 1);
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
-    const [again] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    const [again] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(again!, "ack")]);
     assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
     assertEquals(await pushed(t.store), ["death", "complete", "success"]);
   },
 
   "a dead member that Sidekiq's page retries counts as dead until it ends, once": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
     // Sidekiq moves the payload, and ignores its mark.
     await t.pushRaw("default", dead!.payload);
-    const [again] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    const [again] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(again!, "ack")]);
     assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
   },
 
   "release, retry and snooze don't end a member": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 3);
+    const { worker, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
     const [a, b, c] = leases as [Lease, Lease, Lease];
-    await t.store.jobs.settle(owner, [
+    await t.store.jobs.settle(worker, [
       { kind: "release", token: a.token },
       { kind: "retry", token: b.token, delayMs: HOUR_MS, payload: b.payload },
       { kind: "snooze", token: c.token, delayMs: HOUR_MS, payload: c.payload },
@@ -195,28 +195,28 @@ export const batches: Cases = {
 
   "a rescued member counts once": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
     await lapse(t);
     assertEquals((await rescueFor(t.store)).rescued, 1);
-    await register(t.store, owner);
-    assertEquals((await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")])).lost.length, 1);
+    await register(t.store, worker);
+    assertEquals((await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")])).lost.length, 1);
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
-    const [again] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    const [again] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(again!, "ack")]);
     assertEquals(await counts(t.store, one), { total: 1, succeeded: 1 });
   },
 
   "a token that ends twice in one step counts once": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 2);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(leases[0]!, "discard")]);
+    const { worker, one, leases } = await running(t.store, 2);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(leases[0]!, "discard")]);
     assertEquals((await counts(t.store, one)).pending, 1);
   },
 
   "cancelled, expired and deleted members are counted apart": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const one = batch(1);
     await t.store.batches.create(one);
     await t.store.jobs.enqueue([1, 2, 3, 4, 5].map((n) => member(n, one)));
@@ -227,8 +227,8 @@ export const batches: Cases = {
     await t.store.admin.edit([second!.ref], "delete");
     await t.store.admin.edit([third!.ref], "kill");
     assertEquals(await counts(t.store, one), { total: 5, pending: 2, dead: 1, cancelled: 1, deleted: 1 });
-    const [a, b] = await takeUpTo(t.store, owner, 2);
-    await t.store.jobs.settle(owner, [ending(a!, "ack", "expired"), ending(b!, "ack", "cancelled")]);
+    const [a, b] = await takeUpTo(t.store, worker, 2);
+    await t.store.jobs.settle(worker, [ending(a!, "ack", "expired"), ending(b!, "ack", "cancelled")]);
     assertEquals(await pushed(t.store), ["death", "complete"]);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "delete");
@@ -238,9 +238,9 @@ export const batches: Cases = {
 
   "clearing a queue and the dead set counts the members in them": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.jobs.enqueue([member(2, one), member(3, one)]);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     await t.store.admin.editSome({ in: "queue", queue: "default" }, "delete", 100);
     await t.store.admin.editSome({ in: "dead" }, "delete", 100);
     assertEquals(await counts(t.store, one), { total: 3, deleted: 3 });
@@ -248,10 +248,10 @@ export const batches: Cases = {
 
   "a dead member that is dropped beyond the limit counts as deleted": async (open) => {
     await using t = await open({ deadMaxJobs: 1 });
-    const { owner, one, leases } = await running(t.store, 3);
+    const { worker, one, leases } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
     for (const lease of leases) {
-      await t.store.jobs.settle(owner, [ending(lease, "bury")]);
+      await t.store.jobs.settle(worker, [ending(lease, "bury")]);
       t.advance(1_000);
     }
     assertEquals(await counts(t.store, one), { total: 3, dead: 1, deleted: 2 });
@@ -289,14 +289,14 @@ export const batches: Cases = {
 
   "a closed batch accepts members that its members add": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
     const added = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
     assertEquals(added, [{ stored: true }]);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), []);
-    const [second] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(second!, "ack")]);
+    const [second] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);
     const late = await t.store.jobs.enqueue([member(3, one, { batch: { id: one.id, by: jid(1) } })]);
     assertEquals(late, [{ stored: false, batch: "closed" }]);
@@ -315,17 +315,17 @@ export const batches: Cases = {
 
   "a cancelled batch accepts no members, and pushes complete without success": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     assertEquals(await t.store.batches.close(one.id, "cancelled"), { done: true, closedAs: "cancelled" });
     const refused = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
     assertEquals(refused, [{ stored: false, batch: "cancelled" }]);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack", "cancelled")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack", "cancelled")]);
     assertEquals([await pushed(t.store), await state(t.store, one)], [["complete"], "cancelled"]);
   },
 
   "a batch that isn't closed in time is abandoned, and its members continue": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1, { closeWithinMs: HOUR_MS });
+    const { worker, one, leases } = await running(t.store, 1, { closeWithinMs: HOUR_MS });
     t.advance(HOUR_MS / 2);
     await t.store.jobs.enqueue([member(2, one)]);
     t.advance(HOUR_MS / 2 + SLACK_MS);
@@ -335,20 +335,20 @@ export const batches: Cases = {
     t.advance(HOUR_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
     assertEquals([await pushed(t.store), await state(t.store, one)], [["abandoned"], "abandoned"]);
-    const [second] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
+    const [second] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["abandoned"]);
     assertEquals(await t.store.batches.close(one.id, "closed"), { done: false, closedAs: "abandoned" });
   },
 
   "a finished batch is removed after its retention, and one with dead members stays": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1, { keepMs: HOUR_MS });
+    const { worker, one, leases } = await running(t.store, 1, { keepMs: HOUR_MS });
     const two = batch(2, { keepMs: HOUR_MS });
     await t.store.batches.create(two);
     await t.store.batches.close(one.id, "closed");
     await t.store.batches.close(two.id, "closed");
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "bury")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     t.advance(HOUR_MS + SLACK_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
     assertEquals(await t.store.batches.get(two.id), undefined);
@@ -361,15 +361,15 @@ export const batches: Cases = {
 
   "a member that ends after its batch was removed changes nothing": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.remove(one.id);
-    assertEquals(await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]), { lost: [], dropped: 0 });
+    assertEquals(await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]), { lost: [], dropped: 0 });
     assertEquals(await t.store.batches.get(one.id), undefined);
   },
 
   "a batch waits for its child batches, and for their callbacks": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const outer = batch(1);
     const inner = batch(2, { parent: { id: outer.id } });
     await t.store.batches.create(outer);
@@ -378,34 +378,34 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, outer), { total: 1, pending: 1 });
     await t.store.jobs.enqueue([member(1, inner)]);
     await t.store.batches.close(inner.id, "closed");
-    const [lease] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(lease!, "ack")]);
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(lease!, "ack")]);
     assertEquals(await counts(t.store, outer), { total: 3, pending: 2, succeeded: 1 });
-    const callbacks = await takeUpTo(t.store, owner, 10, ["callbacks"]);
+    const callbacks = await takeUpTo(t.store, worker, 10, ["callbacks"]);
     assertEquals(callbacks.map(({ payload }) => getField(payload, "jid")), [
       `${inner.id}-complete`,
       `${inner.id}-success`,
     ]);
-    await t.store.jobs.settle(owner, callbacks.map((one) => ending(one, "ack")));
+    await t.store.jobs.settle(worker, callbacks.map((one) => ending(one, "ack")));
     assertEquals([await pushed(t.store), await state(t.store, outer)], [["complete", "success"], "succeeded"]);
   },
 
   "a dead member prevents the success of the parent batch until it is retried": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const outer = batch(1, { callbacks: {} });
     const inner = batch(2, { parent: { id: outer.id }, callbacks: {} });
     for (const one of [outer, inner]) await t.store.batches.create(one);
     await t.store.jobs.enqueue([member(1, inner)]);
     for (const one of [outer, inner]) await t.store.batches.close(one.id, "closed");
-    const [lease] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(lease!, "bury")]);
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(lease!, "bury")]);
     assertEquals([await counts(t.store, outer), await state(t.store, outer)], [{ total: 1, dead: 1 }, "stuck"]);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "requeue");
     assertEquals(await state(t.store, outer), "running");
-    const [again] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [ending(again!, "ack")]);
+    const [again] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [ending(again!, "ack")]);
     assertEquals([await state(t.store, inner), await state(t.store, outer)], ["succeeded", "succeeded"]);
   },
 
@@ -419,18 +419,18 @@ export const batches: Cases = {
 
   "a member that another client pushed is counted once, under its lease": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const one = batch(1);
     await t.store.batches.create(one);
     await t.pushRaw("default", setFields(job(1).payload, { batch: `"${one.id}"` }));
-    const [lease] = await takeUpTo(t.store, owner, 1);
-    const held = { owner, token: lease!.token, jid: jid(1) };
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    const held = { worker, token: lease!.token, jid: jid(1) };
     const payload = await t.store.batches.admit(held, one.id);
     assertEquals(countedIn(payload!), { id: one.id, counted: "pending" });
     assertEquals(await t.store.batches.admit(held, one.id), payload);
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
-    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
-    const [again] = await takeUpTo(t.store, owner, 1);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
+    const [again] = await takeUpTo(t.store, worker, 1);
     assertEquals(countedIn(again!.payload)?.counted, "pending");
     assertEquals(await t.store.batches.admit(held, one.id), undefined);
   },
@@ -460,7 +460,7 @@ export const batches: Cases = {
 
   "another store imports a batch with its counters and callbacks": async (open) => {
     await using t = await open();
-    const { owner, one, leases } = await running(t.store, 1);
+    const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
     const before = await t.store.batches.get(one.id);
     const text = (await t.store.batches.exportBatch(one.id))!;
@@ -468,7 +468,7 @@ export const batches: Cases = {
     await t.store.batches.importBatch(text);
     await t.store.batches.importBatch(text);
     assertEquals(await t.store.batches.get(one.id), before);
-    await t.store.jobs.settle(owner, [ending(leases[0]!, "ack")]);
+    await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);
   },
 };

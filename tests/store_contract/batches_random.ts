@@ -37,7 +37,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
   await using t = await open();
   const { store } = t;
   const random = generator(seed);
-  const owner = await register(store);
+  const worker = await register(store);
   const id = jid(0xb0 + seed);
   const events = ["success", "complete", "death", "abandoned"] as const;
   const callbacks = Object.fromEntries(events.map((event) => {
@@ -66,7 +66,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
   const settle = async (outcome: (lease: Lease) => Outcome, state: State) => {
     const lease = leases.splice(random(leases.length), 1)[0];
     if (lease === undefined) return;
-    await store.jobs.settle(owner, [outcome(lease)]);
+    await store.jobs.settle(worker, [outcome(lease)]);
     set(lease.payload, state);
   };
   const ended = (
@@ -94,7 +94,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         break;
       case 3:
       case 4:
-        leases.push(...await takeUpTo(store, owner, 1 + random(3)));
+        leases.push(...await takeUpTo(store, worker, 1 + random(3)));
         break;
       case 5:
         await settle((lease) => ended(lease, "ack", "succeeded"), "succeeded");
@@ -140,7 +140,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         if (random(8) === 0) {
           await lapse(t);
           await rescueAll(store);
-          await register(store, owner);
+          await register(store, worker);
           leases = [];
         } else if (step > STEPS / 2 && !closed) {
           closed = true;

@@ -20,27 +20,27 @@ const UNREADABLE = ["{not json", "", " ", '"text"', "[1,2]", "null", "42", '{"cl
 export const bytes: Cases = {
   "through enqueue, take, retry, promote, take, rescue, take, bury": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([{ jid: jid(1), queue: "default", payload: ODD }]);
-    let [lease] = await takeUpTo(t.store, owner);
+    let [lease] = await takeUpTo(t.store, worker);
     assertSamePayload(lease!.payload, ODD);
 
     const failed = setFields(lease!.payload, { enqueued_at: undefined, retry_count: "0" });
-    await t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: TICK_MS, payload: failed }]);
+    await t.store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: TICK_MS, payload: failed }]);
     assertEquals((await entries(t.store, { in: "retry" }))[0]!.payload, failed);
     t.advance(2 * TICK_MS);
     assertEquals((await t.store.jobs.promote(10)).moved, 1);
-    [lease] = await takeUpTo(t.store, owner);
+    [lease] = await takeUpTo(t.store, worker);
     assertSamePayload(lease!.payload, failed);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count"]);
 
     await lapse(t);
     await rescueFor(t.store, 10, 3);
-    await register(t.store, owner);
-    [lease] = await takeUpTo(t.store, owner);
+    await register(t.store, worker);
+    [lease] = await takeUpTo(t.store, worker);
     assertSamePayload(lease!.payload, ODD, ["enqueued_at", "retry_count", "suspected"]);
 
-    await t.store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: ODD }]);
+    await t.store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: ODD }]);
     assertEquals((await entries(t.store, { in: "dead" }))[0]!.payload, ODD);
   },
 
@@ -56,28 +56,28 @@ export const bytes: Cases = {
 
   "a payload of another program is taken unchanged, readable or not": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const texts = [ODD, ...UNREADABLE];
     for (const text of texts) await t.pushRaw("default", text);
     assertEquals((await entries(t.store, { in: "queue", queue: "default" })).map((entry) => entry.payload), texts);
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(leases.map((lease) => lease.payload), texts);
 
-    await t.store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "release", token })));
-    const again = await takeUpTo(t.store, owner);
+    await t.store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "release", token })));
+    const again = await takeUpTo(t.store, worker);
     assertEquals(again.map((lease) => lease.payload), texts);
 
-    await t.store.jobs.settle(owner, again.map(({ token, payload }) => ({ kind: "bury", token, payload })));
+    await t.store.jobs.settle(worker, again.map(({ token, payload }) => ({ kind: "bury", token, payload })));
     const dead = await entries(t.store, { in: "dead" });
     assertEquals(dead.map((entry) => entry.payload).sort(), [...texts].sort());
   },
 
   "a large payload": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const payload = `{"class":"HardJob","args":["${"é".repeat(500_000)}"],"jid":"${jid(1)}"}`;
     await t.store.jobs.enqueue([{ jid: jid(1), queue: "default", payload }]);
-    const [lease] = await takeUpTo(t.store, owner);
+    const [lease] = await takeUpTo(t.store, worker);
     assertSamePayload(lease!.payload, payload);
   },
 };

@@ -28,11 +28,11 @@ export const counts: Cases = {
 
   "counts the jobs of every place": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inRetry(t.store, owner, jobs(10, 12), HOUR_MS);
-    await inDead(t.store, owner, jobs(20, 21));
+    const worker = await register(t.store);
+    await inRetry(t.store, worker, jobs(10, 12), HOUR_MS);
+    await inDead(t.store, worker, jobs(20, 21));
     await t.store.jobs.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
-    await takeUpTo(t.store, owner, 2);
+    await takeUpTo(t.store, worker, 2);
     const { queues, processed: _, failed: __, ...rest } = await t.store.admin.stats();
     assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, leased: 2, processes: 1 });
     assertEquals(queues.map(({ name, size, paused }) => [name, size, paused]), [["default", 5, false], [
@@ -44,9 +44,9 @@ export const counts: Cases = {
 
   "counts finished and failed jobs when they are settled": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 7));
-    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    const tokens = (await takeUpTo(t.store, worker)).map((lease) => lease.token);
     const payload = job(9).payload;
     const kinds = [
       { kind: "ack" },
@@ -57,7 +57,7 @@ export const counts: Cases = {
       { kind: "release" },
       { kind: "snooze", delayMs: HOUR_MS, payload: job(8).payload },
     ] as const;
-    await t.store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ ...kind, token: tokens[i]! })));
+    await t.store.jobs.settle(worker, kinds.map((kind, i): Outcome => ({ ...kind, token: tokens[i]! })));
     const { processed, failed } = await t.store.admin.stats();
     assertEquals([processed, failed], [5, 3]);
   },
@@ -66,10 +66,10 @@ export const counts: Cases = {
     await using t = await open();
     const other = await t.another();
     for (const [i, store] of [t.store, other, t.store].entries()) {
-      const owner = await register(store);
+      const worker = await register(store);
       await store.jobs.enqueue([job(i)]);
-      const [lease] = await takeUpTo(store, owner);
-      await store.jobs.settle(owner, [{ kind: i === 1 ? "discard" : "ack", token: lease!.token }]);
+      const [lease] = await takeUpTo(store, worker);
+      await store.jobs.settle(worker, [{ kind: i === 1 ? "discard" : "ack", token: lease!.token }]);
       t.advance(48 * HOUR_MS);
     }
     const { processed, failed } = await other.admin.stats();
@@ -81,10 +81,10 @@ export const counts: Cases = {
     t.advance(36 * HOUR_MS - t.now() % (24 * HOUR_MS)); // noon: far from another day
     const first = t.now();
     const settle = async (...kinds: ("ack" | "discard")[]) => {
-      const owner = await register(t.store);
+      const worker = await register(t.store);
       await t.store.jobs.enqueue(jobs(1, kinds.length));
-      const leases = await takeUpTo(t.store, owner);
-      await t.store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
+      const leases = await takeUpTo(t.store, worker);
+      await t.store.jobs.settle(worker, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
     };
     assertEquals(await t.store.admin.history(first, first + HOUR_MS * 24), [
       { day: dayOf(first), processed: 0, failed: 0 },
@@ -102,9 +102,9 @@ export const counts: Cases = {
 
   "lists every queue by name, also empty ones, with the age of its oldest job": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "b" }), job(2, { queue: "a" }), job(3, { queue: "c" })]);
-    await takeUpTo(t.store, owner, 1, ["a"]);
+    await takeUpTo(t.store, worker, 1, ["a"]);
     t.advance(HOUR_MS);
     await t.store.jobs.enqueue([job(4, { queue: "b" })]);
     const queues = (await t.store.admin.stats()).queues;

@@ -40,9 +40,9 @@ async function withLive(store: ServerStore, awaited = false): Promise<void> {
 
 /** Ends the only job. */
 async function settle(store: ServerStore, make: (token: string) => Outcome): Promise<void> {
-  const owner = await register(store);
-  const [lease] = await takeUpTo(store, owner, 1);
-  assertEquals((await store.jobs.settle(owner, [make(lease!.token)])).lost, []);
+  const worker = await register(store);
+  const [lease] = await takeUpTo(store, worker, 1);
+  assertEquals((await store.jobs.settle(worker, [make(lease!.token)])).lost, []);
 }
 
 export const cron: Cases = {
@@ -151,9 +151,9 @@ export const cron: Cases = {
   "the live job stays through rescues until it is doomed and buried": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    const { owner, token, payload } = await doom(t);
+    const { worker, token, payload } = await doom(t);
     assertEquals((await read(t.store))!.live, jid(1));
-    await t.store.jobs.settle(owner, [{ kind: "bury", token, payload, jid: jid(1), occurrence: NIGHTLY }]);
+    await t.store.jobs.settle(worker, [{ kind: "bury", token, payload, jid: jid(1), occurrence: NIGHTLY }]);
     assertEquals((await read(t.store))!.live, undefined);
   },
 
@@ -170,13 +170,13 @@ export const cron: Cases = {
   "a lost outcome and the end of an earlier job keep the live job": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner, 1);
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker, 1);
     const end = { kind: "ack", jid: jid(1), occurrence: NIGHTLY } as const;
-    await t.store.jobs.settle(owner, [{ ...end, token: "nonsense" }]);
+    await t.store.jobs.settle(worker, [{ ...end, token: "nonsense" }]);
     assertEquals((await read(t.store))!.live, jid(1));
     await write(t.store, { version: (await read(t.store))!.version, jobs: [job(2)] });
-    await t.store.jobs.settle(owner, [{ ...end, token: lease!.token }]);
+    await t.store.jobs.settle(worker, [{ ...end, token: lease!.token }]);
     assertEquals((await read(t.store))!.live, jid(2));
   },
 
@@ -282,11 +282,11 @@ export const cron: Cases = {
     assertAlmostEquals(ended.endedAt, t.now(), SLACK_MS);
 
     await write(t.store, { version, jobs: [job(2)] });
-    const owner = "host:1:aaaaaaaaaaaa";
-    await t.store.workers.heartbeat(processRecord(owner), 60_000);
-    await takeUpTo(t.store, owner);
-    const commands = await woken((signal) => t.store.workers.receive(owner, signal), async () => {
-      assertEquals(await t.store.jobs.cancel(jid(2), owner), false, "no command to the worker that cancels");
+    const worker = "host:1:aaaaaaaaaaaa";
+    await t.store.workers.heartbeat(processRecord(worker), 60_000);
+    await takeUpTo(t.store, worker);
+    const commands = await woken((signal) => t.store.workers.receive(worker, signal), async () => {
+      assertEquals(await t.store.jobs.cancel(jid(2), worker), false, "no command to the worker that cancels");
       assertEquals(await t.store.jobs.cancel(jid(2), "host:2:bbbbbbbbbbbb"), true);
     });
     assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);

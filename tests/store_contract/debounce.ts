@@ -67,9 +67,9 @@ export const debounce: Cases = {
     await t.store.jobs.enqueue([debounced(1)]);
     t.advance(HOUR_MS + SLACK_MS);
     await t.store.jobs.promote(10);
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
     assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ stored: true, debounced: jid(2) }]);
     assertEquals((await entries(t.store, { in: "scheduled" })).length, 1);
   },
@@ -79,9 +79,9 @@ export const debounce: Cases = {
     await t.store.jobs.enqueue([debounced(1, { waitMs: 1 })]);
     t.advance(SLACK_MS);
     await t.store.jobs.promote(10);
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ ...lease!, kind: "retry", delayMs: HOUR_MS }]);
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ ...lease!, kind: "retry", delayMs: HOUR_MS }]);
     assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
     assertEquals(await numbersIn(t.store, { in: "retry" }), [1]);
   },

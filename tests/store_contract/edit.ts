@@ -27,10 +27,10 @@ const QUEUE: Place = { in: "queue", queue: "default" };
 export const edit: Cases = {
   "requeue moves a job to the back of the queue in its payload, with a new enqueue time": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS, queue: "mail" })]);
-    await inRetry(t.store, owner, [job(3)], HOUR_MS);
-    await inDead(t.store, owner, [job(4)]);
+    await inRetry(t.store, worker, [job(3)], HOUR_MS);
+    await inDead(t.store, worker, [job(4)]);
     await t.store.jobs.enqueue([job(9)]);
     for (const n of [1, 2, 3, 4]) assertEquals(await editNumber(t, n, "requeue"), 1);
     assertEquals(await numbersIn(t.store, QUEUE), [9, 1, 3, 4]);
@@ -44,11 +44,11 @@ export const edit: Cases = {
 
   "requeue from retry and dead doesn't count the next attempt": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const failed = (n: number, count: number) =>
       job(n, { payload: setFields(job(n).payload, { retry_count: String(count) }) });
-    await inRetry(t.store, owner, [failed(1, 0), failed(2, 5)], HOUR_MS);
-    await inDead(t.store, owner, [failed(3, 24), job(4)]);
+    await inRetry(t.store, worker, [failed(1, 0), failed(2, 5)], HOUR_MS);
+    await inDead(t.store, worker, [failed(3, 24), job(4)]);
     for (const n of [1, 2, 3, 4]) assertEquals(await editNumber(t, n, "requeue"), 1);
     const queued = await entries(t.store, QUEUE);
     assertEquals(queued.map((entry) => getField(entry.payload, "retry_count")), [-1, 4, 23, undefined]);
@@ -57,12 +57,12 @@ export const edit: Cases = {
 
   "requeue leaves an unreadable payload in its place": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.pushRaw("default", "{not json");
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
     t.advance(1_000);
-    await inDead(t.store, owner, jobs(1, 2));
+    await inDead(t.store, worker, jobs(1, 2));
     const [unreadable] = await entries(t.store, { in: "dead" });
     assertEquals(await t.store.admin.edit([unreadable!.ref], "requeue"), 0);
     let moved = 0;
@@ -74,9 +74,9 @@ export const edit: Cases = {
 
   "requeue to a chosen queue works from every place, and the payload names that queue": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inDead(t.store, owner, [job(3)]);
-    await inRetry(t.store, owner, [job(4, { payload: setFields(job(4).payload, { retry_count: "2" }) })], HOUR_MS);
+    const worker = await register(t.store);
+    await inDead(t.store, worker, [job(3)]);
+    await inRetry(t.store, worker, [job(4, { payload: setFields(job(4).payload, { retry_count: "2" }) })], HOUR_MS);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     for (const n of [1, 2, 3, 4]) {
       const found = await t.store.admin.find([job(n).jid]);
@@ -92,7 +92,7 @@ export const edit: Cases = {
     const restOf = (payload: string) => setFields(payload, { queue: undefined });
     assertSamePayload(restOf(queued[2]!.payload), restOf(job(3).payload));
     assertEquals(await numbersIn(t.store, QUEUE), []);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["slow"])), [1, 2, 3, 4]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["slow"])), [1, 2, 3, 4]);
   },
 
   "requeue to another queue moves readable jobs once, and wakes its waiters": async (open) => {
@@ -130,9 +130,9 @@ export const edit: Cases = {
 
   "kill moves a job to dead as of now, unchanged": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS }), job(2)]);
-    await inRetry(t.store, owner, [job(3, { queue: "mail" })], HOUR_MS);
+    await inRetry(t.store, worker, [job(3, { queue: "mail" })], HOUR_MS);
     const [queued] = await entries(t.store, QUEUE);
     for (const n of [1, 2, 3]) assertEquals(await editNumber(t, n, "kill"), 1);
     const dead = await entries(t.store, { in: "dead" });
@@ -166,9 +166,9 @@ export const edit: Cases = {
 
   "delete removes a job from a queue and from every set": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inRetry(t.store, owner, [job(1)], HOUR_MS);
-    await inDead(t.store, owner, [job(2)]);
+    const worker = await register(t.store);
+    await inRetry(t.store, worker, [job(1)], HOUR_MS);
+    await inDead(t.store, worker, [job(2)]);
     await t.store.jobs.enqueue([job(3, { delayMs: HOUR_MS }), job(4), job(5), job(6)]);
     for (const n of [1, 2, 3, 5]) assertEquals(await editNumber(t, n, "delete"), 1);
     const { enqueued, scheduled, retry, dead } = await t.store.admin.stats();
@@ -178,11 +178,11 @@ export const edit: Cases = {
 
   "get returns the entry of a ref in every place, and no other entry of its jid": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inRetry(t.store, owner, [job(1)], HOUR_MS);
-    await inDead(t.store, owner, [job(2)]);
+    const worker = await register(t.store);
+    await inRetry(t.store, worker, [job(1)], HOUR_MS);
+    await inDead(t.store, worker, [job(2)]);
     await t.store.jobs.enqueue([job(3), job(4), job(4, { queue: "mail" }), job(5, { delayMs: HOUR_MS })]);
-    await takeUpTo(t.store, owner, 1);
+    await takeUpTo(t.store, worker, 1);
     const places = [QUEUE, { in: "leased" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const;
     for (const [i, n] of [4, 3, 5, 1, 2].entries()) {
       const [entry] = await entries(t.store, places[i]!);
@@ -194,17 +194,17 @@ export const edit: Cases = {
 
   "get returns an entry only while it is where its ref says": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
-    await inRetry(t.store, owner, [job(3)], HOUR_MS);
-    await inDead(t.store, owner, [job(4)]);
+    await inRetry(t.store, worker, [job(3)], HOUR_MS);
+    await inDead(t.store, worker, [job(4)]);
     const refs: string[] = [];
     for (const place of [QUEUE, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const) {
       refs.push((await entries(t.store, place))[0]!.ref);
     }
-    const [lease] = await takeUpTo(t.store, owner, 1);
+    const [lease] = await takeUpTo(t.store, worker, 1);
     const leased = (await entries(t.store, { in: "leased" }))[0]!.ref;
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
     assertEquals(await t.store.admin.edit([refs[3]!], "requeue"), 1);
@@ -216,11 +216,11 @@ export const edit: Cases = {
 
   "edit changes only entries that are still where their refs say": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS }), job(3)]);
     const refs = [...await entries(t.store, QUEUE), ...await entries(t.store, { in: "scheduled" })].map((e) => e.ref);
-    const [first] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }]);
+    const [first] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token }]);
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
     assertEquals(await t.store.admin.edit(refs, "delete"), 1);
@@ -239,16 +239,16 @@ export const edit: Cases = {
 
   "leased jobs can't be edited": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
     const [queued] = await entries(t.store, QUEUE);
-    const [lease] = await takeUpTo(t.store, owner);
+    const [lease] = await takeUpTo(t.store, worker);
     const [leased] = await entries(t.store, { in: "leased" });
     for (const action of ["requeue", "kill", "delete"] as const) {
       assertEquals(await t.store.admin.edit([queued!.ref, leased!.ref], action), 0);
       assertEquals(await t.store.admin.editSome({ in: "leased" }, action, 10), 0);
     }
-    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "editSome edits a place earliest first, until it is empty": async (open) => {

@@ -79,8 +79,8 @@ export const enqueue: Cases = {
   "a large call keeps its order": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2_500));
-    const owner = await register(t.store);
-    const leases = await takeUpTo(t.store, owner, 2_500);
+    const worker = await register(t.store);
+    const leases = await takeUpTo(t.store, worker, 2_500);
     assertEquals(leases.map((lease) => getField(lease.payload, "args")), jobs(1, 2_500).map((_, i) => [i + 1]));
   },
 

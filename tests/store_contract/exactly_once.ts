@@ -14,10 +14,10 @@ export const exactlyOnce: Cases = {
   "concurrent takes lease each job once": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, JOBS));
     const done = await Promise.all(
-      [t.store, other, t.store, other, t.store, other].map((store) => drain(store, owner)),
+      [t.store, other, t.store, other, t.store, other].map((store) => drain(store, worker)),
     );
     assertSame(done.flat(), JOBS);
     const { enqueued, leased, processed } = await t.store.admin.stats();
@@ -28,15 +28,15 @@ export const exactlyOnce: Cases = {
     await using t = await open();
     const other = await t.another();
     const stores = [t.store, other];
-    const owners = await Promise.all(stores.map((store, i) => register(store, `host:${i}:aaaaaaaaaaaa`)));
+    const workers = await Promise.all(stores.map((store, i) => register(store, `host:${i}:aaaaaaaaaaaa`)));
     const pushes = Array.from({ length: JOBS }, (_, i) => stores[i % 2]!.jobs.enqueue([job(i + 1)]));
     const done: number[] = [];
     const failed = new Set<number>();
-    const work = async (store: Store, owner: string) => {
+    const work = async (store: Store, worker: string) => {
       while (done.length < JOBS) {
-        const leases = await takeUpTo(store, owner, 7);
+        const leases = await takeUpTo(store, worker, 7);
         await store.jobs.settle(
-          owner,
+          worker,
           leases.map((lease) => {
             const { token } = lease;
             const [n] = numbers([lease]) as [number];
@@ -52,7 +52,7 @@ export const exactlyOnce: Cases = {
         await store.jobs.promote(10);
       }
     };
-    await Promise.all([...pushes, ...[0, 1, 0, 1].map((i) => work(stores[i]!, owners[i]!))]);
+    await Promise.all([...pushes, ...[0, 1, 0, 1].map((i) => work(stores[i]!, workers[i]!))]);
     assertSame(done, JOBS);
     const { enqueued, leased, retry, processed, failed: failures } = await t.store.admin.stats();
     assertEquals([enqueued, leased, retry], [0, 0, 0]);
@@ -72,13 +72,13 @@ export const exactlyOnce: Cases = {
 };
 
 /** Takes and acknowledges until no job is left. Returns the jobs. */
-async function drain(store: Store, owner: string): Promise<number[]> {
+async function drain(store: Store, worker: string): Promise<number[]> {
   const done: number[] = [];
   for (;;) {
-    const leases = await takeUpTo(store, owner, 9);
+    const leases = await takeUpTo(store, worker, 9);
     if (leases.length === 0) return done;
     done.push(...numbers(leases) as number[]);
-    await store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+    await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
   }
 }
 

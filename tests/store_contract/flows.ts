@@ -49,18 +49,18 @@ async function create(store: Store): Promise<void> {
 
 /** Starts a flow with this graph. */
 async function start(store: Store, graph: Graph): Promise<string> {
-  const owner = await register(store);
+  const worker = await register(store);
   await create(store);
   assertEquals(await store.flows.add(ID, nodesOf(graph)), undefined);
   await store.batches.close(ID, "closed");
-  return owner;
+  return worker;
 }
 
 const nameOf = ({ payload }: { readonly payload: string }) => String(getField(payload, "flow_node"));
 
 /** Takes what can be taken: the leases, by node. */
-async function take(store: Store, owner: string): Promise<Record<string, Lease>> {
-  const leases = await takeUpTo(store, owner, 1_000);
+async function take(store: Store, worker: string): Promise<Record<string, Lease>> {
+  const leases = await takeUpTo(store, worker, 1_000);
   return Object.fromEntries(leases.map((lease) => [nameOf(lease), lease]));
 }
 
@@ -122,16 +122,16 @@ export const flows: Cases = {
 
   "a node runs when all before it have succeeded, and the flow's callbacks follow the last": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, DIAMOND);
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!)]);
-    const { b, c } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(b!)]);
+    const worker = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!)]);
+    const { b, c } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(b!)]);
     assertEquals(await queued(t.store), []);
-    await t.store.jobs.settle(owner, [ending(c!)]);
+    await t.store.jobs.settle(worker, [ending(c!)]);
     assertEquals(await queued(t.store), ["d"]);
-    const { d } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(d!)]);
+    const { d } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(d!)]);
     assertEquals(await flow(t.store), { state: "succeeded", total: 4, succeeded: 4 });
     const callbacks = await entries(t.store, { in: "queue", queue: "callbacks" });
     assertEquals(callbacks.map(({ payload }) => getField(payload, "jid")), [`${ID}-complete`, `${ID}-success`]);
@@ -152,11 +152,11 @@ export const flows: Cases = {
 
   "stop: what comes after a dead node waits, visibly, until it is retried by hand": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, DIAMOND);
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!)]);
-    const { b, c } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(b!, "bury"), ending(c!)]);
+    const worker = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!)]);
+    const { b, c } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(b!, "bury"), ending(c!)]);
     assertEquals([await queued(t.store), await flow(t.store)], [[], {
       ...{ state: "stuck", total: 4, pending: 1, waiting: 1, dead: 1, succeeded: 2 },
     }]);
@@ -164,25 +164,25 @@ export const flows: Cases = {
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "requeue");
     assertEquals([(await states(t.store)).b, (await flow(t.store)).state], ["pending", "running"]);
-    const again = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(again.b!)]);
+    const again = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(again.b!)]);
     assertEquals(await queued(t.store), ["d"]);
   },
 
   "stop: what comes after a node that has left the store is cancelled, and all that follows": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] }, other: {} });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "discard")]);
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] }, other: {} });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "discard")]);
     assertEquals(await states(t.store), { a: "failed", b: "cancelled", c: "cancelled", other: "pending" });
     assertEquals(await flow(t.store), { state: "running", total: 4, pending: 1, failed: 1, cancelled: 2 });
   },
 
   "stop: deleting the dead node cancels what waits for it": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "delete");
     assertEquals([await states(t.store), (await flow(t.store)).state], [{ a: "deleted", b: "cancelled" }, "failed"]);
@@ -190,33 +190,33 @@ export const flows: Cases = {
 
   "continue: what comes after a dead node runs, once, also when it is retried later": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: { onDead: "continue" }, b: { after: ["a"] } });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    const worker = await start(t.store, { a: { onDead: "continue" }, b: { after: ["a"] } });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "bury")]);
     assertEquals(await queued(t.store), ["b"]);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "requeue");
-    const leases = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(leases.a!), ending(leases.b!)]);
+    const leases = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(leases.a!), ending(leases.b!)]);
     assertEquals([await queued(t.store), await flow(t.store)], [[], { state: "succeeded", total: 2, succeeded: 2 }]);
   },
 
   "cancel: what comes after a dead node is cancelled at once, except after a node that continues": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, {
+    const worker = await start(t.store, {
       a: { onDead: "cancel" },
       b: { after: ["a"], onDead: "continue" },
       c: { after: ["b"] },
       d: { after: ["a"] },
     });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "bury")]);
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "bury")]);
     assertEquals(await states(t.store), { a: "dead", b: "cancelled", c: "pending", d: "cancelled" });
   },
 
   "every way to leave the store counts as what it is": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, {
+    const worker = await start(t.store, {
       ...{ a: {}, b: { after: ["a"] }, c: {}, d: { after: ["c"] }, e: {}, f: { after: ["e"] } },
     });
     const [first, second] = await entries(t.store, { in: "queue", queue: "default" });
@@ -224,8 +224,8 @@ export const flows: Cases = {
     const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
     assert(await t.store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, first!.ref));
     await t.store.admin.edit([second!.ref], "kill");
-    const { e } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(e!, "ack", { acknowledged: "expired" })]);
+    const { e } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(e!, "ack", { acknowledged: "expired" })]);
     assertEquals(await states(t.store), {
       ...{ a: "cancelled", b: "cancelled", c: "dead", d: "waiting", e: "expired", f: "cancelled" },
     });
@@ -233,21 +233,26 @@ export const flows: Cases = {
 
   "release, retry and snooze don't end a node": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "release", token: a!.token }]);
-    const again = (await take(t.store, owner)).a!;
-    await t.store.jobs.settle(owner, [{ kind: "retry", token: again.token, delayMs: HOUR_MS, payload: again.payload }]);
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: a!.token }]);
+    const again = (await take(t.store, worker)).a!;
+    await t.store.jobs.settle(worker, [{
+      kind: "retry",
+      token: again.token,
+      delayMs: HOUR_MS,
+      payload: again.payload,
+    }]);
     assertEquals(await states(t.store), { a: "pending", b: "waiting" });
   },
 
   "a cancelled flow leaves no node that waits, and starts none": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, DIAMOND);
-    const { a } = await take(t.store, owner);
+    const worker = await start(t.store, DIAMOND);
+    const { a } = await take(t.store, worker);
     assertEquals(await t.store.batches.close(ID, "cancelled"), { done: true, closedAs: "cancelled" });
     assertEquals(await states(t.store), { a: "pending", b: "cancelled", c: "cancelled", d: "cancelled" });
-    await t.store.jobs.settle(owner, [ending(a!)]);
+    await t.store.jobs.settle(worker, [ending(a!)]);
     assertEquals([await queued(t.store), await flow(t.store)], [[], {
       ...{ state: "cancelled", total: 4, succeeded: 1, cancelled: 3 },
     }]);
@@ -264,10 +269,10 @@ export const flows: Cases = {
 
   "a delay counts from when the node could run": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"], delayMs: HOUR_MS } });
+    const worker = await start(t.store, { a: {}, b: { after: ["a"], delayMs: HOUR_MS } });
     t.advance(2 * HOUR_MS);
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!)]);
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!)]);
     const [entry] = await entries(t.store, { in: "scheduled" });
     assertEquals([nameOf(entry!), await queued(t.store)], ["b", []]);
     assert(entry!.at! >= t.now() + HOUR_MS - SLACK_MS);
@@ -278,9 +283,9 @@ export const flows: Cases = {
 
   "results are kept with the flow": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "ack", { result: `{"rows": [1, 2]}` })]);
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "ack", { result: `{"rows": [1, 2]}` })]);
     assertEquals(await t.store.flows.results(ID, ["b", "a", "none"]), [undefined, `{"rows": [1, 2]}`, undefined]);
     assertEquals(await t.store.flows.results(ID, []), []);
   },
@@ -293,16 +298,16 @@ export const flows: Cases = {
       ...Object.fromEntries(many.map((name) => [name, { after: ["a"] }])),
       z: { after: many },
     };
-    const owner = await start(t.store, graph);
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!)]);
+    const worker = await start(t.store, graph);
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!)]);
     assertEquals(await queued(t.store), many.slice(0, SPREAD_LIMIT + 1));
     assertEquals(await t.store.flows.spread(SPREAD_LIMIT), true);
     while (await t.store.flows.spread(SPREAD_LIMIT));
     assertEquals(await t.store.flows.spread(SPREAD_LIMIT), false);
     assertEquals(await queued(t.store), many);
-    const leases = Object.values(await take(t.store, owner));
-    await t.store.jobs.settle(owner, leases.map((lease) => ending(lease)));
+    const leases = Object.values(await take(t.store, worker));
+    await t.store.jobs.settle(worker, leases.map((lease) => ending(lease)));
     assertEquals(await queued(t.store), ["z"]);
   },
 
@@ -324,9 +329,9 @@ export const flows: Cases = {
 
   "nothing of a flow is left after its retention": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] } });
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] } });
     for (const name of ["a", "b"]) {
-      await t.store.jobs.settle(owner, [ending((await take(t.store, owner))[name]!, "ack", { result: "1" })]);
+      await t.store.jobs.settle(worker, [ending((await take(t.store, worker))[name]!, "ack", { result: "1" })]);
     }
     t.advance(DAY_MS + SLACK_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
@@ -337,10 +342,10 @@ export const flows: Cases = {
 
   "another store takes a flow over, as it is": async (open) => {
     await using t = await open();
-    const owner = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] } });
-    const { a } = await take(t.store, owner);
-    await t.store.jobs.settle(owner, [ending(a!, "ack", { result: "7" })]);
-    const { b } = await take(t.store, owner);
+    const worker = await start(t.store, { a: {}, b: { after: ["a"] }, c: { after: ["b"] } });
+    const { a } = await take(t.store, worker);
+    await t.store.jobs.settle(worker, [ending(a!, "ack", { result: "7" })]);
+    const { b } = await take(t.store, worker);
     const before = await t.store.flows.nodes(ID);
     const batch = (await t.store.batches.exportBatch(ID))!;
     const { text } = (await t.store.flows.exportNodes(ID))!;
@@ -350,7 +355,7 @@ export const flows: Cases = {
     for (let i = 0; i < 2; i++) await t.store.flows.importNodes(ID, text);
     assertEquals(await t.store.flows.nodes(ID), before);
     assertEquals(await t.store.flows.results(ID, ["a"]), ["7"]);
-    await t.store.jobs.settle(owner, [ending(b!)]);
+    await t.store.jobs.settle(worker, [ending(b!)]);
     assertEquals(await queued(t.store), ["c"]);
   },
 };

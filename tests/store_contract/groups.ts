@@ -49,42 +49,42 @@ function sorted(leases: readonly Lease[]): number[] {
 export const groups: Cases = {
   "takes from the groups of a queue in turn, oldest job first, for any number of jobs of one": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...groupOf("big", 1, 1_000), ...groupOf("small", 1_001, 1_003)]);
-    const first = await takeUpTo(t.store, owner, 4);
+    const first = await takeUpTo(t.store, worker, 4);
     assertEquals(shares(first), { big: 2, small: 2 });
     assertEquals(first.map(({ queue }) => queue), Array(4).fill("default"));
     assertEquals(sorted(first), [1, 2, 1_001, 1_002]);
-    assertEquals(shares(await takeUpTo(t.store, owner, 4)), { big: 3, small: 1 });
+    assertEquals(shares(await takeUpTo(t.store, worker, 4)), { big: 3, small: 1 });
     assertEquals((await t.store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 995]]);
   },
 
   "jobs without a group are one group among the others": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20), ...jobs(21, 30)]);
-    for (let i = 0; i < 3; i++) assertEquals(shares(await takeUpTo(t.store, owner, 6)), { a: 2, b: 2, "-": 2 });
+    for (let i = 0; i < 3; i++) assertEquals(shares(await takeUpTo(t.store, worker, 6)), { a: 2, b: 2, "-": 2 });
   },
 
   "weights share a queue within five per cent": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", "paying", { weight: 3 });
     await t.store.jobs.enqueue([...groupOf("free", 1, 400), ...groupOf("paying", 401, 800)]);
     const taken: Lease[] = [];
-    for (let i = 0; i < 40; i++) taken.push(...await takeUpTo(t.store, owner, 10));
+    for (let i = 0; i < 40; i++) taken.push(...await takeUpTo(t.store, worker, 10));
     const { free, paying } = shares(taken);
     assert(Math.abs(paying! / free! - 3) < 0.15, `${paying}:${free}`);
   },
 
   "a group that was idle doesn't catch up": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([grouped(1, "late"), ...groupOf("busy", 2, 300)]);
-    for (let i = 0; i < 15; i++) await takeUpTo(t.store, owner, 10);
+    for (let i = 0; i < 15; i++) await takeUpTo(t.store, worker, 10);
     await t.store.jobs.enqueue(groupOf("late", 301, 400));
     const taken: Lease[] = [];
-    for (let i = 0; i < 12; i++) taken.push(...await takeUpTo(t.store, owner, 10));
+    for (let i = 0; i < 12; i++) taken.push(...await takeUpTo(t.store, worker, 10));
     const { busy, late } = shares(taken);
     assert(Math.abs(busy! - late!) <= 20, `${busy}:${late}`);
   },
@@ -108,7 +108,7 @@ export const groups: Cases = {
 
   "after any end of a job, another of its group may run": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
     await t.store.jobs.enqueue(groupOf("a", 1, 7));
     const payload = grouped(0, "a").payload;
@@ -123,11 +123,11 @@ export const groups: Cases = {
         { kind: "release" },
       ] as const).entries()
     ) {
-      const [lease, ...more] = await takeUpTo(t.store, owner);
+      const [lease, ...more] = await takeUpTo(t.store, worker);
       assertEquals([numbers([lease!]), more], [[i + 1], []], end.kind);
-      await t.store.jobs.settle(owner, [{ ...end, token: lease!.token }]);
+      await t.store.jobs.settle(worker, [{ ...end, token: lease!.token }]);
     }
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [6], "a released job is at the front of its group");
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [6], "a released job is at the front of its group");
   },
 
   "leases of an offline worker count until they are rescued, and return to the front of their groups": async (open) => {
@@ -137,104 +137,104 @@ export const groups: Cases = {
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6)]);
     assertEquals(shares(await takeUpTo(t.store, dead)), { a: 2, b: 1 });
     await lapse(t);
-    const owner = await register(t.store, "live:2:b");
-    assertEquals(await takeUpTo(t.store, owner), []);
+    const worker = await register(t.store, "live:2:b");
+    assertEquals(await takeUpTo(t.store, worker), []);
     assertEquals((await rescueFor(t.store)).rescued, 3);
-    assertEquals(sorted(await takeUpTo(t.store, owner)), [1, 2, 6]);
-    await t.store.workers.deregister(owner);
+    assertEquals(sorted(await takeUpTo(t.store, worker)), [1, 2, 6]);
+    await t.store.workers.deregister(worker);
     const next = await register(t.store, "next:3:c");
     assertEquals(sorted(await takeUpTo(t.store, next)), [1, 2, 6]);
   },
 
   "respects the limit of starts of a group": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { starts: { count: 3, perMs: HOUR_MS } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 12)]);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 3, b: 2 });
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 3, b: 2 });
+    assertEquals(await takeUpTo(t.store, worker), []);
     t.advance(HOUR_MS / 2);
     await register(t.store);
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
     t.advance(HOUR_MS / 2 + 60_000);
     await register(t.store);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 3 });
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 3 });
   },
 
   "starts count while a group has no jobs": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { starts: { count: 1, perMs: HOUR_MS } });
     await t.store.jobs.enqueue([grouped(1, "a")]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     await t.store.jobs.enqueue(groupOf("b", 2, 2));
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await t.store.jobs.enqueue([grouped(3, "a")]);
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
   },
 
   "a limit of one group replaces that of each group until it ends": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
     await t.store.admin.limitGroup("default", "a", { running: 3, forMs: HOUR_MS });
     await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20)]);
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(shares(leases), { a: 3, b: 1 });
     t.advance(HOUR_MS + 60_000);
     await register(t.store);
     const [first, second, third] = leases.filter(({ group }) => group === "a");
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token }, { kind: "ack", token: second!.token }]);
-    assertEquals(await takeUpTo(t.store, owner), [], "one of it still runs, which is as many as it may");
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: third!.token }]);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token }, { kind: "ack", token: second!.token }]);
+    assertEquals(await takeUpTo(t.store, worker), [], "one of it still runs, which is as many as it may");
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: third!.token }]);
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 1 });
   },
 
   "a group with a limit for a time has room as soon as one of its jobs ends": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", "a", { running: 1, forMs: 30 * 24 * HOUR_MS });
     await t.store.jobs.enqueue(groupOf("a", 1, 3));
-    const [lease] = await takeUpTo(t.store, owner);
-    assertEquals(await takeUpTo(t.store, owner), []);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 1 });
+    const [lease] = await takeUpTo(t.store, worker);
+    assertEquals(await takeUpTo(t.store, worker), []);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 1 });
   },
 
   "a changed or removed limit strands no job, and counts running jobs": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 10));
-    assertEquals((await takeUpTo(t.store, owner, 3)).length, 3);
+    assertEquals((await takeUpTo(t.store, worker, 3)).length, 3);
     await t.store.admin.limitGroup("default", "a", { running: 3 });
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
     await t.store.admin.limitGroup("default", "a", { running: 4 });
-    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+    assertEquals((await takeUpTo(t.store, worker)).length, 1);
     await t.store.admin.limitGroup("default", "a", {});
-    assertEquals((await takeUpTo(t.store, owner)).length, 6);
+    assertEquals((await takeUpTo(t.store, worker)).length, 6);
   },
 
   "the limit of a queue applies to all its groups together": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 3 });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 10)]);
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(leases.length, 3);
-    assertEquals(await takeUpTo(t.store, owner), []);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[0]!.token }]);
-    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+    assertEquals(await takeUpTo(t.store, worker), []);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: leases[0]!.token }]);
+    assertEquals((await takeUpTo(t.store, worker)).length, 1);
   },
 
   "a paused queue gives no jobs of its groups": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
     await t.store.admin.pause("default");
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
     await t.store.admin.pause("default", 0);
-    assertEquals((await takeUpTo(t.store, owner)).length, 2);
+    assertEquals((await takeUpTo(t.store, worker)).length, 2);
   },
 
   "a paused group's jobs wait until it is resumed, while the others are taken": async (open) => {
@@ -305,17 +305,17 @@ export const groups: Cases = {
 
   "a due retry and a requeued job go to the end of their group": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 3));
-    const [lease] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [{ ...lease!, kind: "retry", delayMs: 1_000 }]);
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [{ ...lease!, kind: "retry", delayMs: 1_000 }]);
     t.advance(60_000);
     await t.store.jobs.promote(10);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [2, 3, 1]);
     const [two] = (await t.store.admin.page({ in: "queue", queue: "default", group: "a" })).entries;
     assertEquals(await t.store.admin.edit([two!.ref], "requeue"), 1);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [3, 1, 2]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [3, 1, 2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [3, 1, 2]);
   },
 
   "jobs of a group can be found, located, deleted and killed": async (open) => {
@@ -331,17 +331,17 @@ export const groups: Cases = {
     assertEquals(await t.store.admin.editSome(place, "kill", 10), 3);
     const { queues, dead } = await t.store.admin.stats();
     assertEquals([queues.map(({ size }) => size), dead], [[1], 3]);
-    const owner = await register(t.store);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [5]);
+    const worker = await register(t.store);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [5]);
   },
 
   "groups are listed with their jobs, running jobs and limits": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 2 });
     await t.store.admin.limitGroup("default", "vip", { running: 10, weight: 3, forMs: HOUR_MS });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6), job(7)]);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await t.store.jobs.enqueue([job(8)]);
     const { groups, each, ungrouped } = await t.store.admin.groups("default");
     assertEquals([each, ungrouped], [{ running: 2 }, 1]);
@@ -361,7 +361,7 @@ export const groups: Cases = {
 
   "stats count held groups, and separate limits are listed without the other groups": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const queue = async () => {
       const [{ heldGroups, hasGroupSettings } = {}] = (await t.store.admin.stats()).queues;
       return [heldGroups, hasGroupSettings];
@@ -372,7 +372,7 @@ export const groups: Cases = {
     await t.store.admin.limitGroup("default", "idle", { weight: 3 });
     await t.store.admin.limitGroup("default", "b", { running: 5, forMs: HOUR_MS });
     assertEquals(await queue(), [undefined, true]);
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(shares(leases), { a: 1, b: 2, c: 1 });
     assertEquals(await queue(), [1, true], "a is at its limit; c has no job that waits");
     const own = async () => (await t.store.admin.groups("default", { isSet: true })).groups.map(({ name }) => name);
@@ -385,36 +385,36 @@ export const groups: Cases = {
   "a wait for work ends when a group gets a job, and when a full one has room again": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
     const forWork = (signal: AbortSignal) => t.store.jobs.waitForWork(["default"], signal);
     await woken(forWork, () => other.jobs.enqueue(groupOf("a", 1, 2)));
-    const [lease] = await takeUpTo(t.store, owner);
-    await woken(forWork, () => other.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]));
-    assertEquals((await takeUpTo(t.store, owner)).length, 1);
+    const [lease] = await takeUpTo(t.store, worker);
+    await woken(forWork, () => other.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]));
+    assertEquals((await takeUpTo(t.store, worker)).length, 1);
   },
 
   "hasQueuedJobs counts jobs of groups, at their limit or not": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
     assertEquals(await t.store.admin.forgetQueue("default"), false);
   },
 
   "many groups with few jobs each are drained completely, and leave no state": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const names = Array.from({ length: 300 }, (_, i) => `g${i}`);
     await t.store.jobs.enqueue(names.flatMap((name, i) => groupOf(name, 3 * i + 1, 3 * i + 3)));
     const taken: number[] = [];
     for (;;) {
-      const leases = await takeUpTo(t.store, owner, 50);
+      const leases = await takeUpTo(t.store, worker, 50);
       if (leases.length === 0) break;
       taken.push(...sorted(leases));
-      await t.store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
+      await t.store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
     }
     assertEquals(taken.toSorted((a, b) => a - b), Array.from({ length: 900 }, (_, i) => i + 1));
     assertEquals((await t.store.admin.groups("default")).groups, []);
@@ -443,28 +443,28 @@ export const groups: Cases = {
       for (let i = 0; i < 4; i++) await start();
       for (let step = 0; done.size < JOBS; step++) {
         assert(step < 4_000, `${done.size} of ${JOBS} jobs ended: a group was stranded`);
-        const owner = pick([...held.keys()]);
-        const leases = held.get(owner)!;
+        const worker = pick([...held.keys()]);
+        const leases = held.get(worker)!;
         const chance = random();
         if (chance < 0.5) {
-          leases.push(...await takeUpTo(t.store, owner, 1 + Math.floor(random() * 20)));
+          leases.push(...await takeUpTo(t.store, worker, 1 + Math.floor(random() * 20)));
           const running = [...held.values()].flat().map(({ group }) => group);
           assertEquals(new Set(running).size, running.length, "two of a group run");
         } else if (chance < 0.9) {
           for (const { token, payload } of leases.splice(0, 1 + Math.floor(random() * leases.length))) {
             const end = pick(["ack", "ack", "release", "retry"] as const);
             const outcome = end === "retry" ? { kind: end, token, payload, delayMs: 0 } : { kind: end, token };
-            assertEquals((await t.store.jobs.settle(owner, [outcome])).lost, []);
+            assertEquals((await t.store.jobs.settle(worker, [outcome])).lost, []);
             if (end === "ack") done.add(numbers([{ payload }])[0]);
           }
         } else if (chance < 0.94) {
-          await t.store.workers.deregister(owner);
-          held.delete(owner);
+          await t.store.workers.deregister(worker);
+          held.delete(worker);
           await start();
         } else if (chance < 0.97) {
           // It dies or freezes with its leases. The others send heartbeats until it is offline, and rescue its jobs.
-          if (random() < 0.5) frozen.set(owner, leases.splice(0));
-          held.delete(owner);
+          if (random() < 0.5) frozen.set(worker, leases.splice(0));
+          held.delete(worker);
           await register(t.store, RESCUER);
           for (let passed = 0; passed < LAPSE_MS; passed += TTL_MS / 4) {
             t.advance(TTL_MS / 4);

@@ -79,7 +79,7 @@ export async function lapse(t: Pick<TestStore, "store" | "advance">): Promise<vo
 
 /** Rescues as {@linkcode RESCUER}. */
 export function rescueFor(store: ServerStore, limit = 100, maxRescues = 3): Promise<RescueResult> {
-  return store.jobs.rescue({ owner: RESCUER, limit, maxRescues });
+  return store.jobs.rescue({ worker: RESCUER, limit, maxRescues });
 }
 
 /** Rescues as {@linkcode RESCUER} until offline workers only have doomed jobs. Returns how many leases. */
@@ -94,9 +94,9 @@ export async function rescueAll(store: ServerStore): Promise<number> {
 /** Makes a job a suspect, and then lets it kill its worker: the rescue finds it doomed. */
 export async function doom(t: TestStore): Promise<DoomedJob> {
   for (;;) {
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner, 1);
-    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
     await lapse(t);
     const [doomed] = (await rescueFor(t.store, 100, 2)).doomed;
     if (doomed !== undefined) return doomed;
@@ -106,39 +106,39 @@ export async function doom(t: TestStore): Promise<DoomedJob> {
 /** Takes up to `limit` jobs. */
 export function takeUpTo(
   store: ServerStore,
-  owner: string,
+  worker: string,
   limit = 100,
   queues: readonly string[] = ["default"],
 ): Promise<Lease[]> {
-  return store.jobs.take({ queues, limit, owner });
+  return store.jobs.take({ queues, limit, worker });
 }
 
 /** Puts jobs into `retry`, due after `delayMs`, through a queue and a lease. */
 export async function inRetry(
   store: ServerStore,
-  owner: string,
+  worker: string,
   batch: readonly NewJob[],
   delayMs: number,
 ): Promise<void> {
-  await passThrough(store, owner, batch, (token, payload) => ({ kind: "retry", token, payload, delayMs }));
+  await passThrough(store, worker, batch, (token, payload) => ({ kind: "retry", token, payload, delayMs }));
 }
 
 /** Puts jobs into `dead`, through a queue and a lease. */
-export async function inDead(store: ServerStore, owner: string, batch: readonly NewJob[]): Promise<void> {
-  await passThrough(store, owner, batch, (token, payload) => ({ kind: "bury", token, payload }));
+export async function inDead(store: ServerStore, worker: string, batch: readonly NewJob[]): Promise<void> {
+  await passThrough(store, worker, batch, (token, payload) => ({ kind: "bury", token, payload }));
 }
 
 async function passThrough(
   store: ServerStore,
-  owner: string,
+  worker: string,
   batch: readonly NewJob[],
   settle: (token: string, payload: string) => Outcome,
 ): Promise<void> {
   await store.jobs.enqueue(batch);
-  const leases = await takeUpTo(store, owner, batch.length, [...new Set(batch.map((one) => one.queue))]);
+  const leases = await takeUpTo(store, worker, batch.length, [...new Set(batch.map((one) => one.queue))]);
   const payloads = new Map(batch.map((one) => [one.jid, one.payload]));
   await store.jobs.settle(
-    owner,
+    worker,
     leases.map((lease) => {
       return settle(lease.token, payloads.get(String(getField(lease.payload, "jid"))) ?? lease.payload);
     }),

@@ -28,36 +28,36 @@ function bytesOf(leases: readonly { readonly payload: string }[]): number {
 export const large: Cases = {
   "take returns at most 4 MiB, in order, and the rest with the next calls": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(largeJobs(1, 10, MB));
     const taken: Lease[] = [];
     for (let calls = 0; taken.length < 10; calls++) {
       assert(calls < 10, `${taken.length} taken by ${calls} calls`);
-      const leases = await takeUpTo(t.store, owner);
+      const leases = await takeUpTo(t.store, worker);
       assert(bytesOf(leases) <= MAX_BATCH_BYTES, `${bytesOf(leases)} bytes`);
       taken.push(...leases);
       assertEquals((await t.store.admin.stats()).leased, taken.length);
     }
     assertEquals(numbers(taken), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    assertEquals((await t.store.jobs.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
+    assertEquals((await t.store.jobs.settle(worker, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   },
 
   "take returns a job that is larger than the bound alone": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), largeJob(2, MAX_BATCH_BYTES + MB), job(3)]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [2]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [3]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [3]);
   },
 
   "take keeps the order of a queue when large jobs follow many small ones": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const small = Array.from({ length: 300 }, (_, i) => job(i + 1));
     await t.store.jobs.enqueue([...small, ...largeJobs(301, 306, MB), job(307, { queue: "low" })]);
     const taken: Lease[] = [];
-    for (let calls = 0; calls < 3; calls++) taken.push(...await takeUpTo(t.store, owner, 1_000, ["default", "low"]));
+    for (let calls = 0; calls < 3; calls++) taken.push(...await takeUpTo(t.store, worker, 1_000, ["default", "low"]));
     assertEquals(numbers(taken), Array.from({ length: 307 }, (_, i) => i + 1));
   },
 
@@ -80,10 +80,10 @@ export const large: Cases = {
 
   "rescue returns large jobs to the front of their queue in their order": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const all = [...largeJobs(1, 9, MB), largeJob(10, MAX_BATCH_BYTES + MB)];
     await t.store.jobs.enqueue(all);
-    for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
+    for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, worker)).length;
     await t.store.jobs.enqueue([job(11)]);
     await lapse(t);
     assertEquals(await rescueAll(t.store), 10);
@@ -93,13 +93,13 @@ export const large: Cases = {
 
   "a page of large jobs ends early, and the next one continues": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const all = [...largeJobs(1, 6, MB), largeJob(7, MAX_BATCH_BYTES + MB), ...largeJobs(8, 9, MB)];
     await t.store.jobs.enqueue([...all, ...all.map((one) => ({ ...one, delayMs: HOUR_MS }))]);
     const expected = [1, 2, 3, 4, 5, 6, 7, 8, 9];
     for (const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "leased" }] as const) {
       if (place.in === "leased") {
-        for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, owner)).length;
+        for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, worker)).length;
       }
       const first = await t.store.admin.page(place, { limit: 100 });
       assert(bytesOf(first.entries) <= MAX_BATCH_BYTES, `${place.in}: ${bytesOf(first.entries)} bytes`);

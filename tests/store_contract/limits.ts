@@ -24,12 +24,12 @@ export const limits: Cases = {
 
   "after any end of a job, another may run": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
     await t.store.jobs.enqueue(jobs(1, 7));
     const payload = job(0).payload;
     const delayMs = HOUR_MS;
-    const next = async () => (await takeUpTo(t.store, owner, 1))[0]!;
+    const next = async () => (await takeUpTo(t.store, worker, 1))[0]!;
     for (
       const [i, end] of ([
         { kind: "ack" },
@@ -42,8 +42,8 @@ export const limits: Cases = {
     ) {
       const lease = await next();
       assertEquals(numbers([lease]), [i + 1], end.kind);
-      assertEquals(await takeUpTo(t.store, owner), []);
-      await t.store.jobs.settle(owner, [{ ...end, token: lease.token }]);
+      assertEquals(await takeUpTo(t.store, worker), []);
+      await t.store.jobs.settle(worker, [{ ...end, token: lease.token }]);
     }
     assertEquals(numbers([await next()]), [6]);
   },
@@ -55,10 +55,10 @@ export const limits: Cases = {
     await t.store.jobs.enqueue(jobs(1, 3));
     assertEquals(numbers(await takeUpTo(t.store, dead)), [1, 2]);
     await lapse(t);
-    const owner = await register(t.store, "live:2:b");
-    assertEquals(await takeUpTo(t.store, owner), []);
+    const worker = await register(t.store, "live:2:b");
+    assertEquals(await takeUpTo(t.store, worker), []);
     await rescueFor(t.store, 10, 3);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1, 2]);
   },
 
   "the leases of a deregistered worker no longer count": async (open) => {
@@ -73,23 +73,23 @@ export const limits: Cases = {
 
   "a new limit counts running jobs, also those taken under another limit": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 10));
-    const leases = await takeUpTo(t.store, owner, 4);
+    const leases = await takeUpTo(t.store, worker, 4);
     await t.store.admin.limit("default", { running: 3 });
-    assertEquals(await takeUpTo(t.store, owner), []);
-    await t.store.jobs.settle(owner, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [5]);
+    assertEquals(await takeUpTo(t.store, worker), []);
+    await t.store.jobs.settle(worker, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [5]);
     await t.store.admin.limit("default", { running: 5 });
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [6, 7]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [6, 7]);
     await t.store.admin.limit("default", {});
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [8, 9, 10]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [8, 9, 10]);
   },
 
   "respects the limit of starts in every period": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    const took = async (limit = 100) => numbers(await takeUpTo(t.store, owner, limit)).length;
+    const worker = await register(t.store);
+    const took = async (limit = 100) => numbers(await takeUpTo(t.store, worker, limit)).length;
     await t.store.admin.limit("default", { starts: { count: 4, perMs: 10 * HOUR_MS } });
     await t.store.jobs.enqueue(jobs(1, 100));
     assertEquals(await took(1), 1);
@@ -108,37 +108,37 @@ export const limits: Cases = {
 
   "a clock that is set back blocks no queue for longer than its period": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { starts: { count: 2, perMs: HOUR_MS } });
     await t.store.jobs.enqueue(jobs(1, 10));
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [1, 2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1, 2]);
     t.advance(-10 * HOUR_MS);
     // A waiter tries to take at once, which fixes the time of the next start.
     await woken((signal) => t.store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
     const { limit } = (await t.store.admin.stats()).queues.find(({ name }) => name === "default")!;
     assertEquals(limit!.started, 2);
     assertAlmostEquals(limit!.freeInMs!, HOUR_MS, 20_000);
     t.advance(HOUR_MS);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [3, 4]);
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [3, 4]);
+    assertEquals(await takeUpTo(t.store, worker), []);
   },
 
   "with both limits, the stricter one counts": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: HOUR_MS } });
     await t.store.jobs.enqueue(jobs(1, 10));
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(numbers(leases), [1, 2]);
-    await t.store.jobs.settle(owner, leases.map(({ token }) => ({ kind: "ack", token })));
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [3]);
-    assertEquals(await takeUpTo(t.store, owner), []);
+    await t.store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [3]);
+    assertEquals(await takeUpTo(t.store, worker), []);
   },
 
   "stats returns the limit, its use, and when the next job may start": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const told = async (name = "default") =>
       (await t.store.admin.stats()).queues.find((queue) => queue.name === name)?.limit;
     const starts = { count: 2, perMs: HOUR_MS };
@@ -146,10 +146,10 @@ export const limits: Cases = {
     assertEquals(await told("empty"), { starts, taken: 0, started: 0, freeInMs: 0 });
     await t.store.admin.limit("default", { running: 3, starts });
     await t.store.jobs.enqueue(jobs(1, 5));
-    await takeUpTo(t.store, owner, 1);
+    await takeUpTo(t.store, worker, 1);
     t.advance(HOUR_MS / 2);
     assertEquals(await told(), { running: 3, starts, taken: 1, started: 1, freeInMs: 0 });
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     const { freeInMs, ...rest } = (await told())!;
     assertEquals(rest, { running: 3, starts, taken: 2, started: 2 });
     assertAlmostEquals(freeInMs!, HOUR_MS / 2, 20_000);
@@ -162,14 +162,14 @@ export const limits: Cases = {
   "a wait for work ends when any worker's job of a limited queue has ended": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
     await t.store.jobs.enqueue(jobs(1, 3));
     for (const waiting of [t.store, other]) {
-      const [lease] = await takeUpTo(t.store, owner);
+      const [lease] = await takeUpTo(t.store, worker);
       await woken(
         (signal) => waiting.jobs.waitForWork(["default"], signal),
-        () => t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]),
+        () => t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]),
       );
     }
   },
@@ -177,22 +177,22 @@ export const limits: Cases = {
   "a wait for work ends when the next job may start, and when the limit is removed": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { starts: { count: 1, perMs: HOUR_MS } });
     await t.store.jobs.enqueue(jobs(1, 5));
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await woken((signal) => other.jobs.waitForWork(["default"], signal), () => Promise.resolve(t.advance(HOUR_MS)));
     await register(t.store);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await woken((signal) => other.jobs.waitForWork(["default"], signal), () => t.store.admin.limit("default", {}));
   },
 
   "jobs of a queue at its limit wake no waiter, and those of other queues do": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
     await t.store.jobs.enqueue(jobs(1, 2));
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     let isWoken = false;
     await woken(async (signal) => {
       await t.store.jobs.waitForWork(["default", "other"], signal);
@@ -211,18 +211,18 @@ export const limits: Cases = {
 
   "hasQueuedJobs counts jobs of queues at their limit, not of paused ones": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limit("default", { running: 1 });
     await t.store.jobs.enqueue([job(1, { queue: "other" })]);
     const hasJobs = () => t.store.jobs.hasQueuedJobs(["free", "default"]);
     assertEquals(await hasJobs(), false);
     await t.store.jobs.enqueue([job(2, { queue: "free" })]);
     assertEquals(await hasJobs(), true);
-    await takeUpTo(t.store, owner, 10, ["free"]);
+    await takeUpTo(t.store, worker, 10, ["free"]);
     assertEquals(await hasJobs(), false);
     await t.store.jobs.enqueue(jobs(3, 4));
     assertEquals(await hasJobs(), true);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     assertEquals(await hasJobs(), true);
     for (const name of ["default", ALL_QUEUES]) {
       await t.store.admin.pause(name);
@@ -236,9 +236,9 @@ export const limits: Cases = {
     await t.store.admin.limit("default", { running: 1 });
     assertEquals(await t.store.admin.forgetQueue("default"), false);
     await t.store.jobs.enqueue([job(1)]);
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     assertEquals(await t.store.admin.forgetQueue("default"), false);
     await t.store.admin.limit("default", {});
     assertEquals(await t.store.admin.forgetQueue("default"), true);

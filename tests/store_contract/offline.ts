@@ -7,7 +7,7 @@ import { assertEquals } from "@std/assert";
 import type { Cases, TestStore } from "./harness.ts";
 import { HOUR_MS, job, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
 
-const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
+const NOTHING = { rescued: 0, doomed: [], offline: [], more: false, waits: false };
 const WAITS = { ...NOTHING, waits: true };
 const OTHER = "host:1:aaaaaaaaaaaa";
 
@@ -52,7 +52,7 @@ export const offline: Cases = {
     await register(t.store, RESCUER);
     assertEquals(await rescueFor(t.store), WAITS);
     const fresh = await register(t.store, "host:2:bbbbbbbbbbbb");
-    assertEquals(await t.store.jobs.rescue({ owner: fresh, limit: 100, maxRescues: 3 }), WAITS);
+    assertEquals(await t.store.jobs.rescue({ worker: fresh, limit: 100, maxRescues: 3 }), WAITS);
     await pass(t, TTL_MS / 2, RESCUER, fresh);
     await register(t.store, OTHER);
     await pass(t, LAPSE_MS, RESCUER, fresh, OTHER);
@@ -80,7 +80,7 @@ export const offline: Cases = {
     t.advance(HOUR_MS);
     const other = await t.another();
     assertEquals(await rescueFor(t.store), WAITS);
-    assertEquals(await other.jobs.rescue({ owner: OTHER, limit: 100, maxRescues: 3 }), WAITS);
+    assertEquals(await other.jobs.rescue({ worker: OTHER, limit: 100, maxRescues: 3 }), WAITS);
     await register(t.store, RESCUER);
     assertEquals(await rescueFor(t.store), WAITS);
     await register(t.store, OTHER);
@@ -97,7 +97,7 @@ export const offline: Cases = {
       t.advance(-5 * HOUR_MS);
       await register(t.store, starts);
       await pass(t, LAPSE_MS, starts);
-      assertEquals((await t.store.jobs.rescue({ owner: starts, limit: 100, maxRescues: 3 })).rescued, 1, starts);
+      assertEquals((await t.store.jobs.rescue({ worker: starts, limit: 100, maxRescues: 3 })).rescued, 1, starts);
     }
   },
 

@@ -33,10 +33,10 @@ export const once: Cases = {
 
   "the key outlives its job, and is free after its time": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([keyed(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
     t.advance(2 * HOUR_MS);
     assertEquals(await t.store.jobs.enqueue([keyed(3)]), [{ stored: true }]);

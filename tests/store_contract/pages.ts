@@ -54,7 +54,7 @@ export const pages: Cases = {
     await takeUpTo(t.store, second, 3);
     const all = await entries(t.store, { in: "leased" }, { limit: 2 });
     assertEquals(numbers(all).sort(), [1, 2, 3, 4, 5, 6, 7]);
-    assertEquals(all.filter((entry) => entry.owner === second).length, 3);
+    assertEquals(all.filter((entry) => entry.worker === second).length, 3);
   },
 
   "a page has 25 entries by default": async (open) => {
@@ -93,7 +93,7 @@ export const pages: Cases = {
       const [entry] = await entries(t.store, place);
       assertEquals(entry!.place, place);
       assertEquals(entry!.at === undefined, place.in === "queue");
-      assertEquals(entry!.owner === undefined, place.in !== "leased");
+      assertEquals(entry!.worker === undefined, place.in !== "leased");
     }
   },
 
@@ -115,20 +115,20 @@ const NO_CURSORS = ["", "nonsense", "-1", "1e3", "1.x", "+inf", "(1", "9".repeat
 
 /** Puts the jobs 1 … n into every place. */
 async function fill(t: TestStore, n: number): Promise<void> {
-  const owner = await register(t.store);
+  const worker = await register(t.store);
   const each = jobs(1, n).map((one, i) => ({ ...one, queue: "fill", at: Math.round(t.now()) + HOUR_MS + i * 1_000 }));
   for (const one of each) {
-    await inDead(t.store, owner, [{ ...one, at: 0 }]);
+    await inDead(t.store, worker, [{ ...one, at: 0 }]);
     t.advance(1);
     await t.store.jobs.enqueue([{ ...one, at: 0 }]);
-    const [lease] = await takeUpTo(t.store, owner, 1, ["fill"]);
+    const [lease] = await takeUpTo(t.store, worker, 1, ["fill"]);
     const delayMs = one.at - t.now();
-    await t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs, payload: one.payload }]);
+    await t.store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs, payload: one.payload }]);
   }
   await t.store.jobs.enqueue(each);
   await t.store.jobs.enqueue(jobs(1, n));
   await t.store.jobs.enqueue(jobs(1, n, { queue: "leased" }));
-  await takeUpTo(t.store, owner, n, ["leased"]);
+  await takeUpTo(t.store, worker, n, ["leased"]);
 }
 
 async function pageByPage(t: TestStore, place: Place, limit: number): Promise<unknown[]> {

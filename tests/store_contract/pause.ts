@@ -12,33 +12,33 @@ export const pause: Cases = {
   "all connections skip a paused queue until it is resumed": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" }), job(3, { queue: "a" })]);
     await t.store.admin.pause("a");
-    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b"])), [2]);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["a", "b"])), []);
+    assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b"])), [2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["a", "b"])), []);
     await other.admin.pause("a", 0);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["a", "b"])), [1, 3]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["a", "b"])), [1, 3]);
   },
 
   "a paused queue accepts and gets back jobs": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
+    const [lease] = await takeUpTo(t.store, worker);
     await t.store.admin.pause("default");
     await t.store.jobs.enqueue([job(2)]);
-    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2]);
   },
 
   "a lease from before the pause can be settled": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
+    const [lease] = await takeUpTo(t.store, worker);
     await t.store.admin.pause("default");
-    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "an empty queue can be paused, twice, and is listed": async (open) => {
@@ -54,11 +54,11 @@ export const pause: Cases = {
 
   "an empty queue that isn't paused can be forgotten, and its next job lists it again": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.pause("typo");
     await t.store.jobs.enqueue([job(1, { queue: "full" }), job(2, { queue: "ran" })]);
-    const [lease] = await takeUpTo(t.store, owner, 1, ["ran"]);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const [lease] = await takeUpTo(t.store, worker, 1, ["ran"]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     const names = async () => (await t.store.admin.stats()).queues.map(({ name }) => name).sort();
     for (const name of ["typo", "full", "never"]) assertEquals(await t.store.admin.forgetQueue(name), false, name);
     assertEquals(await t.store.admin.forgetQueue("ran"), true);
@@ -67,10 +67,10 @@ export const pause: Cases = {
     await t.store.admin.forgetQueue("typo");
     assertEquals(await names(), ["full"]);
     await t.store.jobs.enqueue([job(3, { queue: "ran" })]);
-    const [again] = await takeUpTo(t.store, owner, 1, ["ran"]);
+    const [again] = await takeUpTo(t.store, worker, 1, ["ran"]);
     await t.store.admin.forgetQueue("ran");
-    await t.store.jobs.settle(owner, [{ kind: "release", token: again!.token }]);
-    assertEquals([await names(), numbers(await takeUpTo(t.store, owner, 1, ["ran"]))], [["full", "ran"], [3]]);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: again!.token }]);
+    assertEquals([await names(), numbers(await takeUpTo(t.store, worker, 1, ["ran"]))], [["full", "ran"], [3]]);
   },
 
   "the pause of all queues is listed while it lasts, and isn't a queue otherwise": async (open) => {
@@ -104,43 +104,43 @@ export const pause: Cases = {
   "all queues can be paused, including future ones, and queues paused by name stay paused afterwards": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" })]);
     await t.store.admin.pause("b");
     await t.store.admin.pause(ALL_QUEUES);
     await t.store.jobs.enqueue([job(3, { queue: "c" })]);
-    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), []);
+    assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), []);
     assertEquals((await t.store.admin.stats()).queues.find((queue) => queue.name === ALL_QUEUES)?.paused, true);
     const woken = other.jobs.waitForWork(["a"], new AbortController().signal);
     await t.store.admin.pause(ALL_QUEUES, 0);
     await woken;
-    assertEquals(numbers(await takeUpTo(other, owner, 10, ["a", "b", "c"])), [1, 3]);
+    assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), [1, 3]);
   },
 
   "a pause for a time ends by the store's clock, for one queue and for all, and wakes waiters": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     for (const queue of ["default", ALL_QUEUES]) {
       await t.store.jobs.enqueue([job(1)]);
       await t.store.admin.pause(queue, HOUR_MS);
       const shown = (await other.admin.stats()).queues.find(({ name }) => name === queue);
       assertEquals(shown?.paused, true);
       assertAlmostEquals(shown?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
-      assertEquals(numbers(await takeUpTo(other, owner)), []);
+      assertEquals(numbers(await takeUpTo(other, worker)), []);
       await woken(
         (signal) => other.jobs.waitForWork(["default"], signal),
         () => Promise.resolve(t.advance(2 * HOUR_MS)),
       );
       assertEquals((await other.admin.stats()).queues.filter(({ paused }) => paused), []);
       await register(t.store);
-      assertEquals(numbers(await takeUpTo(other, owner)), [1]);
+      assertEquals(numbers(await takeUpTo(other, worker)), [1]);
     }
   },
 
   "the last pause counts, with or without an end, and a resume ends either": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
     const paused = async () =>
       (await t.store.admin.stats()).queues.map(({ paused, pausedForMs }) => [paused, pausedForMs !== undefined]);
@@ -151,6 +151,6 @@ export const pause: Cases = {
     assertEquals(await paused(), [[true, true]]);
     await t.store.admin.pause("default", 0);
     assertEquals(await paused(), [[false, false]]);
-    assertEquals(numbers(await takeUpTo(t.store, owner)), [1]);
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
   },
 };

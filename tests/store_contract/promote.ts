@@ -51,8 +51,8 @@ export const promote: Cases = {
 
   "merges retry and scheduled, earliest first, to the back of the queue": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inRetry(t.store, owner, [job(2), job(4)], 2 * HOUR_MS);
+    const worker = await register(t.store);
+    await inRetry(t.store, worker, [job(2), job(4)], 2 * HOUR_MS);
     await t.store.jobs.enqueue([job(3, { delayMs: 2.5 * HOUR_MS }), job(1, { delayMs: HOUR_MS })]);
     t.advance(4 * HOUR_MS);
     await t.store.jobs.enqueue([job(0)]);
@@ -66,9 +66,9 @@ export const promote: Cases = {
 
   "with a limit, moves the earliest of both sets": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await inRetry(t.store, owner, [job(1)], HOUR_MS);
-    await inRetry(t.store, owner, [job(4)], 4 * HOUR_MS);
+    const worker = await register(t.store);
+    await inRetry(t.store, worker, [job(1)], HOUR_MS);
+    await inRetry(t.store, worker, [job(4)], 4 * HOUR_MS);
     await t.store.jobs.enqueue([job(3, { delayMs: 3 * HOUR_MS }), job(2, { delayMs: 2 * HOUR_MS })]);
     t.advance(5 * HOUR_MS);
     for (const n of [1, 2, 3, 4]) {
@@ -90,16 +90,16 @@ export const promote: Cases = {
 
   "a retried job goes to the queue that its payload names": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2)]);
-    const [a, b] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [
+    const [a, b] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [
       { kind: "retry", token: a!.token, delayMs: 0, payload: setFields(job(1).payload, { queue: '"slow"' }) },
       { kind: "retry", token: b!.token, delayMs: 0, payload: setFields(job(2).payload, { queue: undefined }) },
     ]);
     assertEquals((await t.store.jobs.promote(10)).moved, 2);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["slow"])), [1]);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 10, ["default"])), [2]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["slow"])), [1]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["default"])), [2]);
   },
 
   "concurrent promotions move each job once": async (open) => {
@@ -115,12 +115,12 @@ export const promote: Cases = {
 
   "moves an unreadable payload to dead, unchanged": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const texts = ["{not json", "[1]", '"x"'];
     await t.store.jobs.enqueue(jobs(1, 4));
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(
-      owner,
+      worker,
       leases.map(({ token, payload }, i) => ({ kind: "retry", token, delayMs: 0, payload: texts[i] ?? payload })),
     );
     assertEquals(await t.store.jobs.promote(10), { moved: 1, buried: 3, nextInMs: undefined });

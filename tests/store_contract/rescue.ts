@@ -25,19 +25,19 @@ import {
 } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-const NOTHING = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
+const NOTHING = { rescued: 0, doomed: [], offline: [], more: false, waits: false };
 const QUEUE = { in: "queue", queue: "default" } as const;
 
 export const rescue: Cases = {
   "leases of an offline worker return to the front of their queues, in their order": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...jobs(1, 6), job(10, { queue: "mail" }), job(11, { queue: "mail" })]);
-    await takeUpTo(t.store, owner, 2);
-    await takeUpTo(t.store, owner, 2);
-    await takeUpTo(t.store, owner, 1, ["mail"]);
+    await takeUpTo(t.store, worker, 2);
+    await takeUpTo(t.store, worker, 2);
+    await takeUpTo(t.store, worker, 1, ["mail"]);
     await lapse(t);
-    assertEquals(await rescueFor(t.store), { ...NOTHING, rescued: 5, owners: [owner] });
+    assertEquals(await rescueFor(t.store), { ...NOTHING, rescued: 5, offline: [worker] });
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [10, 11]);
     const { leased, processes } = await t.store.admin.stats();
@@ -47,9 +47,9 @@ export const rescue: Cases = {
 
   "each rescued job is a suspect from then on, and its payload is otherwise unchanged": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2, { payload: setFields(job(2).payload, { suspected: "1" }) })]);
-    const stored = await takeUpTo(t.store, owner);
+    const stored = await takeUpTo(t.store, worker);
     await lapse(t);
     await rescueFor(t.store);
     const after = await entries(t.store, QUEUE);
@@ -61,11 +61,11 @@ export const rescue: Cases = {
 
   "a live worker keeps its leases": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await lapse(t);
-    await register(t.store, owner);
+    await register(t.store, worker);
     assertEquals(await rescueFor(t.store), NOTHING);
     assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
   },
@@ -78,12 +78,12 @@ export const rescue: Cases = {
       await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
       assertEquals(await countsIn(t.store), [[1, undefined], [1, counts], [1, undefined]]);
     }
-    const { doomed, rescued, owners } = await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
+    const { doomed, rescued, offline } = await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
     assertEquals(rescued, 2);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 3]);
     assertEquals(await numbersIn(t.store, { in: "leased" }), [2]);
     const [job] = doomed;
-    assertEquals([numbers(doomed), job!.deaths, job!.queue, job!.owner], [[2], 3, "default", owners[0]]);
+    assertEquals([numbers(doomed), job!.deaths, job!.queue, job!.worker], [[2], 3, "default", offline[0]]);
     assertEquals([getField(job!.payload, "rescues"), job!.ended], [3, undefined]);
   },
 
@@ -101,11 +101,11 @@ export const rescue: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 3));
     await dieWith(t, () => undefined);
-    const owner = await register(t.store);
-    const [a, b] = (await takeUpTo(t.store, owner)).map(({ token }) => token);
-    await t.store.workers.noteSuspects(owner, { tokens: [a!], alone: false });
-    await t.store.workers.noteSuspects(owner, { tokens: [a!, b!], alone: true });
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: a! }]);
+    const worker = await register(t.store);
+    const [a, b] = (await takeUpTo(t.store, worker)).map(({ token }) => token);
+    await t.store.workers.noteSuspects(worker, { tokens: [a!], alone: false });
+    await t.store.workers.noteSuspects(worker, { tokens: [a!, b!], alone: true });
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: a! }]);
     await lapse(t);
     await rescueFor(t.store);
     assertEquals(await countsIn(t.store), [[1, 1], [1, undefined]]);
@@ -115,10 +115,10 @@ export const rescue: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 6));
     await dieWith(t, () => undefined);
-    const owner = await register(t.store);
-    const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
+    const worker = await register(t.store);
+    const tokens = (await takeUpTo(t.store, worker)).map(({ token }) => token);
     // On any store, one of them is in the first step, and one in the last.
-    await t.store.workers.noteSuspects(owner, { tokens: [tokens[0]!, tokens[5]!], alone: true });
+    await t.store.workers.noteSuspects(worker, { tokens: [tokens[0]!, tokens[5]!], alone: true });
     await lapse(t);
     for (let steps = 1; (await rescueFor(t.store, 2)).more; steps++) assert(steps < 4);
     assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), [2, 1, 1, 1, 1, 2]);
@@ -128,17 +128,17 @@ export const rescue: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2));
     await dieWith(t, () => undefined);
-    const owner = await register(t.store);
-    const tokens = (await takeUpTo(t.store, owner)).map(({ token }) => token);
-    await t.store.workers.noteSuspects(owner, { tokens, alone: true });
+    const worker = await register(t.store);
+    const tokens = (await takeUpTo(t.store, worker)).map(({ token }) => token);
+    await t.store.workers.noteSuspects(worker, { tokens, alone: true });
     await lapse(t);
     await rescueFor(t.store, 1);
-    await register(t.store, owner);
-    const kept = await t.store.jobs.stillLeased(owner, tokens);
+    await register(t.store, worker);
+    const kept = await t.store.jobs.stillLeased(worker, tokens);
     assertEquals(kept.length, 1);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: kept[0]! }]);
-    const [again] = await takeUpTo(t.store, owner);
-    await t.store.workers.noteSuspects(owner, { tokens: [kept[0]!, again!.token], alone: true });
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: kept[0]! }]);
+    const [again] = await takeUpTo(t.store, worker);
+    await t.store.workers.noteSuspects(worker, { tokens: [kept[0]!, again!.token], alone: true });
     await lapse(t);
     await rescueFor(t.store);
     assertEquals(await countsIn(t.store), [[2, 1]]);
@@ -148,10 +148,10 @@ export const rescue: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
-    await t.store.workers.noteDeath(owner, "killed by signal 9 (SIGKILL)");
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
+    await t.store.workers.noteDeath(worker, "killed by signal 9 (SIGKILL)");
     await lapse(t);
     for (let i = 0; i < 2; i++) {
       const { doomed, more } = await rescueFor(t.store, 100, 1);
@@ -159,10 +159,10 @@ export const rescue: Cases = {
       assertEquals(more, false);
     }
     const outcome = { kind: "bury", token: lease!.token, payload: '{"class":"HardJob","args":[1]}' } as const;
-    const settled = [await t.store.jobs.settle(owner, [outcome]), await t.store.jobs.settle(owner, [outcome])];
+    const settled = [await t.store.jobs.settle(worker, [outcome]), await t.store.jobs.settle(worker, [outcome])];
     assertEquals(settled.map(({ lost }) => lost), [[], [lease!.token]]);
     assertEquals((await entries(t.store, { in: "dead" })).map(({ payload }) => payload), [outcome.payload]);
-    assertEquals((await rescueFor(t.store)).owners, [owner]);
+    assertEquals((await rescueFor(t.store)).offline, [worker]);
     assertEquals(await workers(t.store), [RESCUER]);
     const { failed, leased } = await t.store.admin.stats();
     assertEquals([failed, leased], [1, 0]);
@@ -172,62 +172,62 @@ export const rescue: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await dieWith(t, () => undefined);
-    const owner = await register(t.store);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    const worker = await register(t.store);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
     await lapse(t);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed.length, 1);
-    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
-    assertEquals(await t.store.jobs.stillLeased(owner, [lease!.token]), [lease!.token]);
+    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+    assertEquals(await t.store.jobs.stillLeased(worker, [lease!.token]), [lease!.token]);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed, []);
-    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }])).lost, []);
+    assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "a heartbeat deletes how the worker ended, and nothing is noted of a removed worker": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
-    await t.store.workers.noteDeath(owner, "exited with code 1");
-    await register(t.store, owner);
+    const worker = await register(t.store);
+    await t.store.workers.noteDeath(worker, "exited with code 1");
+    await register(t.store, worker);
     await t.store.jobs.enqueue([job(1, { payload: setFields(job(1).payload, { suspected: "1" }) })]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.workers.noteSuspects(owner, { tokens: [lease!.token], alone: true });
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
     await t.store.workers.noteDeath("host:9:dddddddddddd", "exited with code 1");
     await lapse(t);
     const { doomed } = await rescueFor(t.store, 100, 1);
     assertEquals(doomed.map(({ ended }) => ended), [undefined]);
-    assertEquals(await workers(t.store), [RESCUER, owner]);
+    assertEquals(await workers(t.store), [RESCUER, worker]);
   },
 
   "an unreadable job is doomed, unchanged": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     for (const text of ["{not json", "[]"]) await t.pushRaw("default", text);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await lapse(t);
     const { rescued, doomed } = await rescueFor(t.store);
     assertEquals([rescued, doomed.map(({ deaths }) => deaths)], [0, [0, 0]]);
     assertEquals(doomed.map(({ payload }) => payload).sort(), ["[]", "{not json"]);
-    await t.store.jobs.settle(owner, doomed.map(({ token, payload }) => ({ kind: "bury", token, payload })));
+    await t.store.jobs.settle(worker, doomed.map(({ token, payload }) => ({ kind: "bury", token, payload })));
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload).sort(), ["[]", "{not json"]);
   },
 
   "many steps keep the order": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 8));
-    await takeUpTo(t.store, owner, 7);
+    await takeUpTo(t.store, worker, 7);
     await lapse(t);
     let rescued = 0;
-    const owners = new Set<string>();
+    const workers = new Set<string>();
     for (let steps = 0; rescued < 7; steps++) {
       const step = await rescueFor(t.store, 3, 3);
       assert(step.rescued <= 3 && steps < 4);
       rescued += step.rescued;
-      for (const one of step.owners) owners.add(one);
+      for (const one of step.offline) workers.add(one);
     }
     await rescueFor(t.store, 3, 3);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assertEquals([...owners], [owner]);
+    assertEquals([...workers], [worker]);
     assertEquals((await t.store.admin.stats()).leased, 0);
   },
 
@@ -240,9 +240,9 @@ export const rescue: Cases = {
     await takeUpTo(t.store, first, 2);
     await takeUpTo(t.store, second, 2);
     await lapse(t);
-    const { rescued, owners } = await rescueFor(t.store);
+    const { rescued, offline } = await rescueFor(t.store);
     assertEquals(rescued, 4);
-    assertEquals([...owners].sort(), [first, second, idle]);
+    assertEquals([...offline].sort(), [first, second, idle]);
     assertEquals((await numbersIn(t.store, QUEUE)).sort(), [1, 2, 3, 4]);
     assertEquals(await workers(t.store), [RESCUER]);
     assertEquals(await rescueFor(t.store), NOTHING);
@@ -253,7 +253,7 @@ export const rescue: Cases = {
     const frozen = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 2));
     await lapse(t);
-    assertEquals((await rescueFor(t.store)).owners, [frozen]);
+    assertEquals((await rescueFor(t.store)).offline, [frozen]);
     await takeUpTo(t.store, frozen);
     assertEquals((await rescueFor(t.store)).waits, true, "it may beat soon");
     await lapse(t);
@@ -264,9 +264,9 @@ export const rescue: Cases = {
   "concurrent rescues return each job once": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 50));
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     await lapse(t);
     const steps = await Promise.all([rescueFor(t.store), rescueFor(other)]);
     assertEquals(steps[0].rescued + steps[1].rescued, 50);
@@ -276,27 +276,27 @@ export const rescue: Cases = {
 
   "deregister returns leases to the front in order, without counting a rescue": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 4));
-    const leases = await takeUpTo(t.store, owner, 3);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[1]!.token }]);
-    await t.store.workers.deregister(owner);
+    const leases = await takeUpTo(t.store, worker, 3);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: leases[1]!.token }]);
+    await t.store.workers.deregister(worker);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 3, 4]);
     assertEquals((await entries(t.store, QUEUE))[0]!.payload, leases[0]!.payload);
     assertEquals(await t.store.workers.list(), []);
-    assertEquals((await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[0]!.token }])).lost, [
+    assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: leases[0]!.token }])).lost, [
       leases[0]!.token,
     ]);
   },
 
   "deregister doesn't affect the leases of other workers": async (open) => {
     await using t = await open();
-    const owner = await register(t.store, "host:1:aaaaaaaaaaaa");
+    const worker = await register(t.store, "host:1:aaaaaaaaaaaa");
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
     await t.store.jobs.enqueue(jobs(1, 2));
-    await takeUpTo(t.store, owner, 1);
+    await takeUpTo(t.store, worker, 1);
     const [lease] = await takeUpTo(t.store, other, 1);
-    await t.store.workers.deregister(owner);
+    await t.store.workers.deregister(worker);
     await t.store.workers.deregister("host:9:never0was0000");
     assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
     assertEquals((await t.store.jobs.settle(other, [{ kind: "ack", token: lease!.token }])).lost, []);
@@ -313,12 +313,12 @@ async function dieWith(
   t: TestStore,
   runs: (tokens: readonly string[]) => RunningSuspects | undefined,
 ): Promise<RescueResult> {
-  const owner = await register(t.store, `host:1:${crypto.randomUUID().slice(-12)}`);
-  const running = runs((await takeUpTo(t.store, owner)).map(({ token }) => token));
-  if (running) await t.store.workers.noteSuspects(owner, running);
+  const worker = await register(t.store, `host:1:${crypto.randomUUID().slice(-12)}`);
+  const running = runs((await takeUpTo(t.store, worker)).map(({ token }) => token));
+  if (running) await t.store.workers.noteSuspects(worker, running);
   await lapse(t);
   const result = await rescueFor(t.store);
-  assertEquals(result.owners, [owner]);
+  assertEquals(result.offline, [worker]);
   return result;
 }
 

@@ -14,10 +14,10 @@ function record(n: number, ttlMs = HOUR_MS): NewRecord {
 }
 
 async function settleWith(store: Store, ...records: NewRecord[]): Promise<void> {
-  const owner = await register(store);
+  const worker = await register(store);
   await store.jobs.enqueue(records.map((_, i) => job(1_000 + i)));
-  const leases = await takeUpTo(store, owner);
-  await store.jobs.settle(owner, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
+  const leases = await takeUpTo(store, worker);
+  await store.jobs.settle(worker, records.map((record, i) => ({ kind: "ack", token: leases[i]!.token, record })));
 }
 
 /** Waits for a result without an end. */
@@ -33,10 +33,10 @@ export const results: Cases = {
 
   "discard and bury leave records, too": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2)]);
-    const [first, second] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [
+    const [first, second] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [
       { kind: "discard", token: first!.token, record: record(1) },
       { kind: "bury", token: second!.token, payload: job(2).payload, record: record(2) },
     ]);
@@ -47,11 +47,11 @@ export const results: Cases = {
 
   "an outcome whose token is lost leaves no record": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token, record: record(1) }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token, record: record(1) }]);
     assertEquals(await t.store.results.get(job(1).jid), undefined);
   },
 
@@ -124,8 +124,8 @@ export const results: Cases = {
     assertEquals(again, { stored: true }, "its unique lock is let go");
     // A job that was taken meanwhile isn't where its ref says.
     const [entry] = await t.store.admin.find([job(3).jid]);
-    const owner = await register(t.store);
-    await takeUpTo(t.store, owner);
+    const worker = await register(t.store);
+    await takeUpTo(t.store, worker);
     assertEquals(await t.store.results.keep(record(3), entry!.ref), false);
     assertEquals(await t.store.results.keep(record(3), (await t.store.admin.find([job(3).jid]))[0]!.ref), false);
     assertEquals(await t.store.results.keep(record(3), "no ref"), false);

@@ -23,23 +23,23 @@ export const search: Cases = {
 
   "position returns how many jobs are taken before one, up to a bound": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
     const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.admin.find([jid(n)]))[0]!.ref));
     const before = (most: number) => Promise.all(refs.map((ref) => t.store.admin.position(ref, most)));
     assertEquals(await before(10), [0, 3, undefined]);
     assertEquals(await before(2), [0, 2, undefined]);
-    await takeUpTo(t.store, owner, 2);
+    await takeUpTo(t.store, worker, 2);
     assertEquals(await before(10), [undefined, 1, undefined]);
     assertEquals(await t.store.admin.position("nonsense", 10), undefined);
   },
 
   "finds no jid of an ended job": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     assertEquals(await t.store.admin.find([jid(1)]), []);
   },
 
@@ -78,7 +78,7 @@ export const search: Cases = {
 
   "finds a jid with any characters": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const jids = [
       "a*b",
       "a?b",
@@ -101,7 +101,7 @@ export const search: Cases = {
     ];
     const make = (n: number, jid: string) =>
       job(n, { jid, payload: setFields(job(n).payload, { jid: JSON.stringify(jid) }) });
-    await inDead(t.store, owner, jids.map((jid, n) => make(n, jid)));
+    await inDead(t.store, worker, jids.map((jid, n) => make(n, jid)));
     await t.store.jobs.enqueue(jids.map((jid, n) => make(100 + n, jid)));
     for (const [n, jid] of jids.entries()) {
       assertEquals(numbers(await t.store.admin.find([jid])).sort(), [n, 100 + n].sort(), jid);
@@ -127,9 +127,9 @@ export const search: Cases = {
 
   "finds each entry of a long set once": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const all = jobs(1, 2_100);
-    await inDead(t.store, owner, all);
+    await inDead(t.store, worker, all);
     await t.store.jobs.enqueue(all.map((one) => ({ ...one, delayMs: HOUR_MS })));
     const found = await t.store.admin.search("HardJob", 10_000);
     const of = (set: string) => numbers(found.filter(({ place }) => place.in === set)).map(Number);
@@ -214,10 +214,10 @@ export const search: Cases = {
 
 /** Puts the jobs 0 … 4 into a lease, `retry`, `dead`, `scheduled` and a queue. */
 async function everywhere(t: TestStore, make: (n: number) => NewJob): Promise<void> {
-  const owner = await register(t.store);
+  const worker = await register(t.store);
   await t.store.jobs.enqueue([make(0)]);
-  await takeUpTo(t.store, owner);
-  await inRetry(t.store, owner, [make(1)], HOUR_MS);
-  await inDead(t.store, owner, [make(2)]);
+  await takeUpTo(t.store, worker);
+  await inRetry(t.store, worker, [make(1)], HOUR_MS);
+  await inDead(t.store, worker, [make(2)]);
   await t.store.jobs.enqueue([{ ...make(3), delayMs: HOUR_MS }, make(4)]);
 }

@@ -22,20 +22,20 @@ const waitFor = (key: string, forMs = HOUR_MS): NewWait => ({
 });
 
 /** Takes the only job, and returns the lease that its steps are written under. */
-async function leased(store: Store, owner: string): Promise<StepLease & { readonly payload: string }> {
-  const [lease] = await takeUpTo(store, owner, 1);
-  return { owner, token: lease!.token, jid: String(getField(lease!.payload, "jid")), payload: lease!.payload };
+async function leased(store: Store, worker: string): Promise<StepLease & { readonly payload: string }> {
+  const [lease] = await takeUpTo(store, worker, 1);
+  return { worker, token: lease!.token, jid: String(getField(lease!.payload, "jid")), payload: lease!.payload };
 }
 
 /** Pushes job 1 and takes it. */
 async function running(t: TestStore) {
-  const owner = await register(t.store);
+  const worker = await register(t.store);
   await t.store.jobs.enqueue([job(1)]);
-  return await leased(t.store, owner);
+  return await leased(t.store, worker);
 }
 
-function settle(store: Store, { owner, token, jid }: StepLease, outcome: Partial<Outcome> & { kind: string }) {
-  return store.jobs.settle(owner, [{ token, jid, steps: true, ...outcome } as Outcome]);
+function settle(store: Store, { worker, token, jid }: StepLease, outcome: Partial<Outcome> & { kind: string }) {
+  return store.jobs.settle(worker, [{ token, jid, steps: true, ...outcome } as Outcome]);
 }
 
 /** Lets a job sleep; its payload is marked, as the worker does. */
@@ -87,7 +87,7 @@ export const steps: Cases = {
     const lease = await running(t);
     for (const name of ["a", "b"]) await t.store.steps.remember(lease, { name, record: done("1") });
     await settle(t.store, lease, { kind: "release" });
-    const again = await leased(t.store, lease.owner);
+    const again = await leased(t.store, lease.worker);
     assertEquals(again.payload.match(/"has_steps":true/g)?.length, 1);
     assertEquals(getField(again.payload, "args"), [1]);
   },
@@ -100,7 +100,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("1") }), undefined);
     assertEquals(await t.store.steps.wait(lease, { name: "b", about: SLEEP, forMs: 1 }), undefined);
     assertEquals(await t.store.steps.read(lease.jid), []);
-    const stranger = { ...lease, owner: "host:2:bbbbbbbbbbbb" };
+    const stranger = { ...lease, worker: "host:2:bbbbbbbbbbbb" };
     assertEquals(await t.store.steps.remember(stranger, { name: "a", record: done("1") }), undefined);
   },
 
@@ -132,7 +132,7 @@ export const steps: Cases = {
     const payload = job(1).payload.replace(/}$/, `,"has_steps":true}`);
     await settle(t.store, lease, { kind: "retry", delayMs: 0, payload });
     await t.store.jobs.promote(1);
-    const again = await leased(t.store, lease.owner);
+    const again = await leased(t.store, lease.worker);
     assertEquals((await t.store.steps.read(again.jid)).length, 1);
     await settle(t.store, again, { kind: "bury", payload });
     assertEquals((await t.store.steps.read(again.jid)).length, 1);
@@ -146,7 +146,7 @@ export const steps: Cases = {
     const lease = await running(t);
     await t.store.steps.remember(lease, { name: "a", record: done("1") });
     await settle(t.store, lease, { kind: "bury", payload: job(1).payload.replace(/}$/, `,"has_steps":true}`) });
-    await inDead(t.store, lease.owner, [job(2)]);
+    await inDead(t.store, lease.worker, [job(2)]);
     assertEquals(await numbersIn(t.store, { in: "dead" }), [2]);
     assertEquals(await t.store.steps.read(lease.jid), []);
   },
@@ -181,7 +181,7 @@ export const steps: Cases = {
     const { name, record } = (await t.store.steps.read(lease.jid))[0]!;
     assertEquals([name, readStep(name, record).state], ["approval", "done"]);
     assertMatch(record, /"value":\{"yes":12345678901234567890\}\}$/);
-    const again = await leased(t.store, lease.owner);
+    const again = await leased(t.store, lease.worker);
     assertEquals(await t.store.steps.wait(again, waitFor("order:1")), { record, leftMs: 0 });
   },
 
@@ -193,7 +193,7 @@ export const steps: Cases = {
     await goToSleep(t.store, lease);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     // Only once.
-    await goToSleep(t.store, await leased(t.store, lease.owner));
+    await goToSleep(t.store, await leased(t.store, lease.worker));
     assertEquals((await t.store.jobs.promote(1)).moved, 0);
   },
 
@@ -221,10 +221,10 @@ export const steps: Cases = {
 
   "signal: reaches the oldest wait, each one once": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1), job(2)]);
-    const one = await leased(t.store, owner);
-    const two = await leased(t.store, owner);
+    const one = await leased(t.store, worker);
+    const two = await leased(t.store, worker);
     await t.store.steps.wait(two, waitFor("k"));
     await t.store.steps.wait(one, waitFor("k"));
     const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
@@ -268,11 +268,11 @@ export const steps: Cases = {
     await t.store.steps.wait(lease, wait);
     await t.store.steps.wait(lease, wait);
     await goToSleep(t.store, lease);
-    const leases = await takeUpTo(t.store, lease.owner, 10, ["other"]);
+    const leases = await takeUpTo(t.store, lease.worker, 10, ["other"]);
     assertEquals(leases.length, 1);
     assert(getField(leases[0]!.payload, "enqueued_at") !== undefined);
     const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":[7]` } as const;
-    await t.store.jobs.settle(lease.owner, [{ kind: "ack", token: leases[0]!.token, parent }]);
+    await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: leases[0]!.token, parent }]);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     const { record } = (await t.store.steps.read(lease.jid))[0]!;
     const { state, child: childJid, value } = readStep("", record);
@@ -294,7 +294,7 @@ export const steps: Cases = {
     await t.store.steps.wait(lease, { ...wait, child: job(2) });
     const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":1` } as const;
     assertEquals(
-      (await t.store.jobs.settle(lease.owner, [{ kind: "ack", token: "99.gone:default", parent }])).lost.length,
+      (await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: "99.gone:default", parent }])).lost.length,
       1,
     );
     assertEquals(readStep("", (await t.store.steps.read(lease.jid))[0]!.record).state, "waiting");
@@ -335,7 +335,7 @@ export const steps: Cases = {
     await goToSleep(t.store, lease);
     assertEquals(await t.store.steps.wake(lease.jid), 1);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
-    assertEquals((await t.store.steps.wait(await leased(t.store, lease.owner), sleep))!.leftMs, 0);
+    assertEquals((await t.store.steps.wait(await leased(t.store, lease.worker), sleep))!.leftMs, 0);
     assertEquals(await t.store.steps.wake(lease.jid), 0);
   },
 };

@@ -38,10 +38,10 @@ export const throttle: Cases = {
 
   "the place stays used when the job has ended or was deleted": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([throttled(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     assertEquals((await t.store.jobs.enqueue([throttled(2)]))[0]!.stored, false);
   },
 

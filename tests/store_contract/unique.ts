@@ -41,13 +41,13 @@ export const unique: Cases = {
 
   "a scheduled job has the lock, and keeps it when promoted and taken": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([locked(1, { delayMs: TTL_MS / 4 })]);
     assertEquals(await held(t), true);
     t.advance(TTL_MS / 2);
     await t.store.jobs.promote(10);
     assertEquals(await held(t), true);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     assertEquals(await held(t), true);
   },
 
@@ -71,23 +71,23 @@ export const unique: Cases = {
 
   "a lost outcome doesn't release the lock": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([locked(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "release", token: lease!.token }]);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: lease!.token, unlock: KEY, jid: jid(1) }]);
+    const [lease] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token, unlock: KEY, jid: jid(1) }]);
     assertEquals(await held(t), true);
   },
 
   "the lock expires, and its late holder doesn't release the next holder's": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([locked(1, { unique: { key: KEY, ttlMs: HOUR_MS } })]);
     t.advance(2 * HOUR_MS);
     assertEquals(await t.store.jobs.enqueue([locked(2)]), [{ stored: true }]);
-    await register(t.store, owner);
-    const [first] = await takeUpTo(t.store, owner, 1);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: first!.token, unlock: KEY, jid: jid(1) }]);
+    await register(t.store, worker);
+    const [first] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token, unlock: KEY, jid: jid(1) }]);
     assertEquals(await t.store.jobs.enqueue([locked(3)]), [{ stored: false, holder: jid(2) }]);
   },
 
@@ -114,18 +114,18 @@ export const unique: Cases = {
   "a job keeps the lock through rescues until it is doomed and buried": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([locked(1)]);
-    const { owner, token, payload } = await doom(t);
+    const { worker, token, payload } = await doom(t);
     assertEquals(await held(t), true);
-    await t.store.jobs.settle(owner, [{ kind: "bury", token, payload, unlock: KEY, jid: jid(1) }]);
+    await t.store.jobs.settle(worker, [{ kind: "bury", token, payload, unlock: KEY, jid: jid(1) }]);
     assertEquals(await held(t), false);
   },
 
   "a job without a lock doesn't affect one that has it": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([locked(1), job(2)]);
-    const leases = await takeUpTo(t.store, owner);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: leases[1]!.token }]);
+    const leases = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: leases[1]!.token }]);
     assertEquals(await held(t), true);
   },
 };
@@ -146,10 +146,10 @@ async function held({ store }: TestStore): Promise<boolean> {
 
 /** Enqueues the locked job, takes it, and settles it in the given way. */
 async function settleOne({ store }: TestStore, outcome: (token: string) => Outcome): Promise<void> {
-  const owner = await register(store);
+  const worker = await register(store);
   await store.jobs.enqueue([locked(1)]);
-  const [lease] = await takeUpTo(store, owner);
-  await store.jobs.settle(owner, [outcome(lease!.token)]);
+  const [lease] = await takeUpTo(store, worker);
+  await store.jobs.settle(worker, [outcome(lease!.token)]);
 }
 
 /** Deletes all jobs in queues and sets. */

@@ -73,15 +73,15 @@ export const wait: Cases = {
   "waitForWork resolves on jobs that others release": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(other);
+    const worker = await register(other);
     await other.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(other, owner);
+    const [lease] = await takeUpTo(other, worker);
     await woken(
       (signal) => forWork(t.store, signal),
-      () => other.jobs.settle(owner, [{ kind: "release", token: lease!.token }]),
+      () => other.jobs.settle(worker, [{ kind: "release", token: lease!.token }]),
     );
-    await takeUpTo(other, owner);
-    await woken((signal) => forWork(t.store, signal), () => other.workers.deregister(owner));
+    await takeUpTo(other, worker);
+    await woken((signal) => forWork(t.store, signal), () => other.workers.deregister(worker));
   },
 
   "waitForWork resolves on a rescue": async (open) => {
@@ -193,14 +193,14 @@ export const wait: Cases = {
   "waitForDue resolves on a retry's due time": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
-    const [lease] = await takeUpTo(t.store, owner);
+    const [lease] = await takeUpTo(t.store, worker);
     await other.jobs.promote(10);
     const { payload } = job(1);
     await woken(
       (signal) => other.jobs.waitForDue(signal),
-      () => t.store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: HOUR_MS, payload }]),
+      () => t.store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: HOUR_MS, payload }]),
     );
   },
 };

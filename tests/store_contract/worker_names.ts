@@ -118,7 +118,7 @@ export const claim: Cases = {
     await register(t.store, A);
     await t.store.workers.claimName("cron", A, 24 * HOUR_MS);
     const first = (await t.store.workers.nameHolder("cron"))!;
-    assertEquals(first.owner, A);
+    assertEquals(first.worker, A);
     assertAlmostEquals(first.freeInMs, TTL_MS, SLACK_MS);
     assertAlmostEquals(first.heartbeatUntil, t.now() + TTL_MS, SLACK_MS);
     t.advance(TTL_MS / 2);
@@ -151,10 +151,10 @@ export const claim: Cases = {
   "one of many concurrent claims succeeds": async (open) => {
     await using t = await open();
     const other = await t.another();
-    const owners = ["a", "b", "c", "d", "e", "f"].map((letter, i) => `host:${i}:${letter.repeat(12)}`);
-    for (const owner of owners) await register(t.store, owner);
+    const workers = ["a", "b", "c", "d", "e", "f"].map((letter, i) => `host:${i}:${letter.repeat(12)}`);
+    for (const worker of workers) await register(t.store, worker);
     const claims = await Promise.all(
-      owners.map((owner, i) => (i % 2 === 0 ? t.store : other).workers.claimName("cron", owner, HOUR_MS)),
+      workers.map((worker, i) => (i % 2 === 0 ? t.store : other).workers.claimName("cron", worker, HOUR_MS)),
     );
     assertEquals(claims.filter((isClaimed) => isClaimed).length, 1);
   },

@@ -49,61 +49,61 @@ export const processes: Cases = {
 
   "a heartbeat in time hasn't lapsed, and the worker keeps its leases": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
-    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    const tokens = (await takeUpTo(t.store, worker)).map((lease) => lease.token);
     await rescueFor(await t.another(), 100, 3);
-    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, false);
-    assertEquals(await t.store.jobs.stillLeased(owner, tokens), tokens);
+    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.jobs.stillLeased(worker, tokens), tokens);
   },
 
   "the first heartbeat after a rescue reports the lapse once, and stillLeased returns what is left": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 3));
-    const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
+    const tokens = (await takeUpTo(t.store, worker)).map((lease) => lease.token);
     await lapse(t);
     const other = await t.another();
     assertEquals((await rescueFor(other, 2, 3)).rescued, 2);
-    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
-    const held = await t.store.jobs.stillLeased(owner, tokens);
+    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+    const held = await t.store.jobs.stillLeased(worker, tokens);
     assertEquals(held.length, 1, "of three");
     assertEquals((await rescueFor(other)).rescued, 0, "after its beat it keeps what it has");
-    assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, false);
-    assertEquals(await t.store.jobs.stillLeased(owner, tokens), held);
+    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, false);
+    assertEquals(await t.store.jobs.stillLeased(worker, tokens), held);
     const another = await register(other, "host:2:bbbbbbbbbbbb");
     await takeUpTo(other, another);
-    assertEquals(await t.store.jobs.stillLeased(owner, tokens), held, "what another has taken again is not held here");
+    assertEquals(await t.store.jobs.stillLeased(worker, tokens), held, "what another has taken again is not held here");
   },
 
   "a second rescue is reported again": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const other = await t.another();
     await t.store.jobs.enqueue([job(1)]);
     const past: string[] = [];
     for (let i = 0; i < 2; i++) {
-      const tokens = (await takeUpTo(t.store, owner)).map((lease) => lease.token);
-      assertEquals(await t.store.jobs.stillLeased(owner, past), [], "the job's new lease is not its old one");
+      const tokens = (await takeUpTo(t.store, worker)).map((lease) => lease.token);
+      assertEquals(await t.store.jobs.stillLeased(worker, past), [], "the job's new lease is not its old one");
       past.push(...tokens);
       await lapse(t);
       await rescueFor(other, 100, 9);
-      assertEquals((await t.store.workers.heartbeat(processRecord(owner), TTL_MS)).lapsed, true);
-      assertEquals(await t.store.jobs.stillLeased(owner, tokens), []);
+      assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+      assertEquals(await t.store.jobs.stillLeased(worker, tokens), []);
     }
   },
 
   "stillLeased excludes settled leases, those of others, and invalid tokens": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     const other = await register(t.store, "host:2:bbbbbbbbbbbb");
     await t.store.jobs.enqueue(jobs(1, 3));
-    const [settled, kept] = await takeUpTo(t.store, owner, 2);
+    const [settled, kept] = await takeUpTo(t.store, worker, 2);
     const [foreign] = await takeUpTo(t.store, other, 1);
-    await t.store.jobs.settle(owner, [{ kind: "ack", token: settled!.token }]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: settled!.token }]);
     const asked = [settled!.token, kept!.token, foreign!.token, "", "no token"];
-    assertEquals(await t.store.jobs.stillLeased(owner, asked), [kept!.token]);
-    assertEquals(await t.store.jobs.stillLeased(owner, []), []);
+    assertEquals(await t.store.jobs.stillLeased(worker, asked), [kept!.token]);
+    assertEquals(await t.store.jobs.stillLeased(worker, []), []);
   },
 
   "a removed worker is registered again by its next heartbeat": async (open) => {

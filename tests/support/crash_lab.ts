@@ -141,11 +141,11 @@ export class CrashLab implements AsyncDisposable {
     await this.#settled();
   }
 
-  async #rescue(owner: string): Promise<void> {
+  async #rescue(worker: string): Promise<void> {
     for (let more = true; more;) {
-      const result = await this.store.jobs.rescue({ owner, limit: 100, maxRescues: MAX_RESCUES });
-      for (const { owner, token, payload, deaths } of result.doomed) {
-        const { lost } = await this.store.jobs.settle(owner, [{ kind: "bury", token, payload }]);
+      const result = await this.store.jobs.rescue({ worker, limit: 100, maxRescues: MAX_RESCUES });
+      for (const { worker, token, payload, deaths } of result.doomed) {
+        const { lost } = await this.store.jobs.settle(worker, [{ kind: "bury", token, payload }]);
         if (lost.length === 0) this.dead.set(String(getField(payload, "jid")), deaths);
       }
       more = result.more;
@@ -195,7 +195,7 @@ export class LabWorker {
     const { clock } = lab;
     const store = this.#untilDeath(lab.store);
     const log = new KeptLog();
-    const common = { store, owner: identity, clock, log };
+    const common = { store, worker: identity, clock, log };
     this.#settler = new Settler({ ...common, counters: new Counters() });
     const suspects = new Suspects({ ...common, outage: new OutageLog(), isIsolated: (name) => lab.isolated.has(name) });
     const leaseGuard = { isSure: true, confirm: () => Promise.resolve() };

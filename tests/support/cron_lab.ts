@@ -97,7 +97,7 @@ export async function outcomes(store: Store): Promise<string[]> {
 
 /** Takes and finishes the oldest job. */
 export async function finish(store: Store): Promise<void> {
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "test" });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "test" });
   const { jid, occurrence } = JSON.parse(lease!.payload);
   await store.jobs.settle("test", [{ kind: "ack", token: lease!.token, jid, occurrence: occurrence.name }]);
 }

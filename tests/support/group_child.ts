@@ -12,7 +12,7 @@ import { openStore } from "../../src/store/open.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
 import { processRecord } from "../store_contract/jobs.ts";
 
-const [url, owner, ttl] = Deno.args as [string, string, string];
+const [url, worker, ttl] = Deno.args as [string, string, string];
 const encoder = new TextEncoder();
 /** Prints a line in one write, so that a kill leaves no partial line. */
 const note = (what: string, lease: Lease) =>
@@ -23,7 +23,7 @@ const note = (what: string, lease: Lease) =>
 await using store = await openStore(url);
 async function beat(): Promise<boolean> {
   const sent = systemClock.now();
-  const { lapsed } = await store.workers.heartbeat(processRecord(owner), Number(ttl));
+  const { lapsed } = await store.workers.heartbeat(processRecord(worker), Number(ttl));
   if (!lapsed) Deno.stdout.writeSync(encoder.encode(`beat - - ${sent}\n`));
   return lapsed;
 }
@@ -33,19 +33,19 @@ void (async () => {
     await systemClock.sleep(Number(ttl) / 5);
     // A worker whose heartbeat has lapsed stops, because its jobs may have been rescued.
     if (await beat()) Deno.exit(3);
-    await store.jobs.rescue({ owner, limit: 100, maxRescues: 1_000 });
+    await store.jobs.rescue({ worker, limit: 100, maxRescues: 1_000 });
   }
 })();
 let running = 0;
 for (;;) {
-  const leases = await store.jobs.take({ queues: ["default"], limit: 5 - running, owner });
+  const leases = await store.jobs.take({ queues: ["default"], limit: 5 - running, worker });
   for (const lease of leases) {
     running++;
     void (async () => {
       note("start", lease);
       await systemClock.sleep(20 + Math.random() * 60);
       note("end", lease);
-      await store.jobs.settle(owner, [{ kind: "ack", token: lease.token }]);
+      await store.jobs.settle(worker, [{ kind: "ack", token: lease.token }]);
       running--;
     })();
   }

@@ -76,7 +76,7 @@ export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
       place: { in: "leased" },
       payload,
       at: since,
-      owner: identity,
+      worker: identity,
     }))
   );
   const totals = { ...someStats(), leased: entries.length };

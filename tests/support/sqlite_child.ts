@@ -28,9 +28,9 @@ async function push(store: ServerStore): Promise<never> {
 }
 
 async function work(store: ServerStore): Promise<never> {
-  const owner = await register(store, `host:${name}:aaaaaaaaaaaa`);
+  const worker = await register(store, `host:${name}:aaaaaaaaaaaa`);
   for (let round = 0;; round++) {
-    const leases = await takeUpTo(store, owner, 30);
+    const leases = await takeUpTo(store, worker, 30);
     const outcomes = leases.map(({ token, payload }, i): Outcome => {
       const kinds = [
         { kind: "release" },
@@ -41,7 +41,7 @@ async function work(store: ServerStore): Promise<never> {
       return { token, ...kinds[(i + round) % kinds.length]! };
     });
     // The next jobs are taken while these are settled, so that the process holds leases at every moment.
-    await Promise.all([store.jobs.settle(owner, outcomes.slice(0, 20)), store.jobs.promote(20)]);
+    await Promise.all([store.jobs.settle(worker, outcomes.slice(0, 20)), store.jobs.promote(20)]);
     say(`${round}`);
   }
 }

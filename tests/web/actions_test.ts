@@ -78,10 +78,10 @@ onBothStores("cancels waiting jobs and records it; dead and unreadable jobs stay
 onBothStores("the API cancels a waiting and a running job, and refuses a dead one", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();
-  const owner = "web1:7:abc";
-  await store.workers.heartbeat(processRecord(owner), 60_000);
+  const worker = "web1:7:abc";
+  await store.workers.heartbeat(processRecord(worker), 60_000);
   await push(store, "runs");
-  await store.jobs.take({ queues: ["default"], limit: 1, owner });
+  await store.jobs.take({ queues: ["default"], limit: 1, worker });
   await push(store, "waits");
   await bury(store, "dead", { queue: "default" });
   assertEquals(await someone.api("POST", "/jobs/waits/cancel"), { status: 200, value: { changed: 1 } });
@@ -90,7 +90,7 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
     "cancelled",
   ]);
   assertEquals(await someone.api("POST", "/jobs/runs/cancel"), { status: 200, value: { asked: 1 } });
-  const [command] = await store.workers.receive(owner, new AbortController().signal);
+  const [command] = await store.workers.receive(worker, new AbortController().signal);
   assertEquals([command!.verb, command!.jid], ["cancel", "runs"]);
   const refused = await someone.api("POST", "/jobs/dead/cancel");
   assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
@@ -304,10 +304,10 @@ onBothStores("edits a job and pushes it again; masked values stay unchanged", as
 });
 
 onBothStores("shows the running jobs after one is cancelled on its page", async ({ store, visitor }) => {
-  const { identity: owner } = processRecord("web1:7:a");
-  await store.workers.heartbeat(processRecord(owner), 60_000);
+  const { identity: worker } = processRecord("web1:7:a");
+  await store.workers.heartbeat(processRecord(worker), 60_000);
   await push(store, "busy");
-  await store.jobs.take({ queues: ["default"], limit: 1, owner });
+  await store.jobs.take({ queues: ["default"], limit: 1, worker });
   const { ref } = (await store.admin.page({ in: "leased" })).entries[0]!;
   const act = { in: "running", do: "cancel", ref, confirmed: "yes" };
   const answer = await visitor().submit("/jobs/act", act, "/jobs/busy");

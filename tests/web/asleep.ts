@@ -4,20 +4,20 @@ import { processRecord } from "./site.ts";
 
 /** Stores job o1, which has charged a card, and sleeps until a signal comes. */
 export async function asleep(store: Store): Promise<void> {
-  const owner = "web1:7:abc";
+  const worker = "web1:7:abc";
   const payload = JSON.stringify({ class: "Order", args: [42], jid: "o1", queue: "default" });
-  await store.workers.heartbeat(processRecord(owner), 60_000);
+  await store.workers.heartbeat(processRecord(worker), 60_000);
   await store.jobs.enqueue([{ jid: "o1", queue: "default", payload }]);
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
   const { token } = lease!;
-  const step = { owner, token, jid: "o1" };
+  const step = { worker, token, jid: "o1" };
   const value = JSON.stringify({ card: "visa", password: "hunter2" });
   const record = `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
   await store.steps.remember(step, { name: "charge", record });
   const about = `"kind":"wait","key":"order:42"`;
   await store.steps.wait(step, { name: "approval", about, forMs: 86_400_000, key: "order:42" });
   const marked = payload.replace(/}$/, `,"has_steps":true}`);
-  await store.jobs.settle(owner, [
+  await store.jobs.settle(worker, [
     { kind: "snooze", token, jid: "o1", steps: true, delayMs: 86_400_000, payload: marked },
   ]);
 }

@@ -126,9 +126,9 @@ onBothStores("a queue is limited in the form on its page, until the form is empt
 
 onBothStores("pausing all queues includes queues that are created later", async ({ store, visitor }) => {
   await push(store, "q1");
-  const owner = "web1:7:abc";
-  await store.workers.heartbeat(processRecord(owner, { queues: ["default", "new"] }), 60_000);
-  const take = () => store.jobs.take({ queues: ["default", "new"], limit: 9, owner });
+  const worker = "web1:7:abc";
+  await store.workers.heartbeat(processRecord(worker, { queues: ["default", "new"] }), 60_000);
+  const take = () => store.jobs.take({ queues: ["default", "new"], limit: 9, worker });
   const page = await (await visitor().open("/queues")).press("Pause all");
   await push(store, "n1", { queue: "new" });
   assertEquals((await take()).length, 0);

@@ -9,10 +9,10 @@ import { register, takeUpTo } from "../store_contract/jobs.ts";
 import { onBothStores, push, type Visitor } from "./site.ts";
 
 async function finish(store: Store, ...kinds: ("ack" | "discard")[]): Promise<void> {
-  const owner = await register(store);
+  const worker = await register(store);
   for (const i of kinds.keys()) await push(store, `j${i}`);
-  const leases = await takeUpTo(store, owner);
-  await store.jobs.settle(owner, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
+  const leases = await takeUpTo(store, worker);
+  await store.jobs.settle(worker, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
 }
 
 /** At noon, far from the change of days. */

@@ -86,7 +86,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   await beat(store, 0);
   assertEquals(await why("q1"), ["Nothing blocks it: a worker fetches it next."]);
   await store.admin.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
   assertMatch(
     (await why("q2"))[0]!,
     /^Queue &quot;default&quot; is at its limit: 1 of 1 started in the last 1m, next in \d+/,
@@ -112,7 +112,7 @@ onBothStores("a running job shows progress and log on its page and in the runnin
   const { store, visitor } = site;
   await push(store, "r1");
   await beat(store, 1);
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: "web1:7:abc" });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
   const log = ["At row 1", "Using Bearer abcdefghijklmnop", "At row 3"];
   const job = { task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now(), progress: "3 of 9" };
   await beat(store, 1, [{ ...job, lastLine: "At row 3", log }]);

@@ -187,12 +187,12 @@ function record(identity: string, more: Parameters<typeof processRecord>[1]) {
 
 /** Failed jobs: most wait for a retry, some are dead. */
 async function failures(store: Store, client: Client): Promise<void> {
-  const owner = WORKERS[0].identity;
+  const worker = WORKERS[0].identity;
   const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
   for (const [which, retrying, dead] of failing) {
     const one = SHOP[which]!;
     for (let i = 0; i < retrying + dead; i++) await client.push(one.name, one.args(i), { queue: one.queue });
-    const leases = await store.jobs.take({ queues: [one.queue], limit: retrying + dead, owner });
+    const leases = await store.jobs.take({ queues: [one.queue], limit: retrying + dead, worker });
     const now = Date.now();
     const outcomes = leases.map(({ token, payload }, i): Outcome => {
       const [error_class, error_message] = one.error(i);
@@ -228,7 +228,7 @@ async function failures(store: Store, client: Client): Promise<void> {
         ? { token, kind: "bury", payload: failed }
         : { token, kind: "retry", delayMs: 15_000 + 23_000 * i, payload: failed };
     });
-    await store.jobs.settle(owner, outcomes);
+    await store.jobs.settle(worker, outcomes);
   }
 }
 
@@ -351,7 +351,7 @@ async function people(store: Store): Promise<void> {
 /** Each worker takes some of the waiting jobs. */
 async function runSome(store: Store): Promise<void> {
   for (const { identity, concurrency, rss, busy, version } of WORKERS) {
-    const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, owner: identity });
+    const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, worker: identity });
     const work = leases.map(({ payload, queue }, i) => {
       const isImport = queue === "imports";
       return {

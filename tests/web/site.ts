@@ -251,14 +251,14 @@ export async function fail(
   jid: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  const owner = `web1:7:${jid}`;
+  const worker = `web1:7:${jid}`;
   const failed = { error_class: "RangeError", error_message: "no luck", retry_count: 0, failed_at: 1.7e9, ...fields };
   await push(store, jid, { ...failed, queue: "failing" });
-  await store.workers.heartbeat(processRecord(owner), 60_000);
-  const [lease] = await store.jobs.take({ queues: ["failing"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(worker), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["failing"], limit: 1, worker });
   const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", ...failed });
-  await store.jobs.settle(owner, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);
-  await store.workers.deregister(owner);
+  await store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);
+  await store.workers.deregister(worker);
 }
 
 /** Functions that put a job into each place. */

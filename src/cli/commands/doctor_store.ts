@@ -166,7 +166,7 @@ async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise
       limit: PAGE_SIZE,
       ...(cursor !== undefined && { cursor }),
     });
-    stuck += page.entries.filter(({ owner }) => owner === undefined || !alive.has(owner)).length;
+    stuck += page.entries.filter(({ worker }) => worker === undefined || !alive.has(worker)).length;
     cursor = page.next;
   } while (cursor !== undefined);
   return stuck;

@@ -100,7 +100,7 @@ type Report = Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortRea
 
 /** Returns what a running job last reported; as old as its worker's last heartbeat. */
 async function reportOf(store: Store, jid: string, entries: readonly Entry[]): Promise<Report | undefined> {
-  if (entries.every((entry) => entry.owner === undefined)) return undefined;
+  if (entries.every((entry) => entry.worker === undefined)) return undefined;
   const work = (await store.workers.list()).flatMap((worker) => worker.work);
   const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
   return {
@@ -149,7 +149,7 @@ function describe(
     ["jid", payload.jid],
     ["class", shownClass(payload, entry.payload)],
     ["args", stringifyLossless(payload.args)],
-    ["state", entry.owner === undefined ? where : `${where} on ${entry.owner}`],
+    ["state", entry.worker === undefined ? where : `${where} on ${entry.worker}`],
     ["aborting", report?.abortReason && abortText(report.abortReason)],
     ...lineRows("why", why),
     ["progress", report?.progress],

@@ -66,7 +66,7 @@ const COLUMNS: Readonly<Record<State, readonly JobColumn[]>> = {
       cell: ({ at }, { now }) => at === undefined ? "" : formatDuration(Math.max(0, now - at)),
     },
     QUEUE,
-    { column: { heading: "worker", is: "optional" }, cell: ({ owner }) => owner ?? "" },
+    { column: { heading: "worker", is: "optional" }, cell: ({ worker }) => worker ?? "" },
     JOB,
     {
       column: "progress",

@@ -71,7 +71,7 @@ function fromLease(entry: Entry, reports: ReadonlyMap<string, RunningJobRecord>)
     key: entry.ref,
     payload: entry.payload,
     queue,
-    worker: entry.owner ?? "",
+    worker: entry.worker ?? "",
     since: entry.at ?? 0,
     progress: report?.progress,
     lastLine: report?.lastLine,

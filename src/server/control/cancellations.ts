@@ -24,8 +24,8 @@ export interface CancellationsOptions {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
-  /** This worker, as owner of leases. */
-  readonly owner: string;
+  /** The ID of this worker. */
+  readonly worker: string;
   /** Cancels a job of this worker; false if it doesn't have the job. */
   readonly cancelHere: (jid: string) => boolean;
 }
@@ -59,12 +59,12 @@ export class Cancellations {
   }
 
   async #follow(jid: string): Promise<void> {
-    const { store, clock, owner, cancelHere } = this.#options;
+    const { store, clock, worker, cancelHere } = this.#options;
     let pauseMs = FIRST_PAUSE_MS;
     for (let look = 1; !this.#stop.signal.aborted; look++) {
       try {
         // A lease that was taken a moment ago arrives here soon.
-        if (await store.jobs.cancel(jid, owner) || cancelHere(jid) || look === MAX_LOOKS) return;
+        if (await store.jobs.cancel(jid, worker) || cancelHere(jid) || look === MAX_LOOKS) return;
       } catch (error) {
         if (!(error instanceof StoreError && error.transient) || look === MAX_LOOKS) throw error;
       }

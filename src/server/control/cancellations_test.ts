@@ -6,18 +6,18 @@ import { Client } from "../../client/client.ts";
 import { Tasks } from "./tasks.ts";
 import { Cancellations } from "./cancellations.ts";
 
-const OWNER = "host:1:aaaaaaaaaaaa";
+const WORKER = "host:1:aaaaaaaaaaaa";
 
-/** A store with one job that `OWNER` has taken, and the cancellations of that worker. */
+/** A store with one job that `WORKER` has taken, and the cancellations of that worker. */
 async function lab(cancelHere: () => boolean) {
   const clock = new FakeClock();
   const store = await openStore("sqlite::memory:");
   const client = new Client({ store, onUnregistered: () => {} });
   const jid = (await client.push("Report", []))!;
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner: OWNER });
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: WORKER });
   const tasks = new Tasks(clock);
-  const cancellations = new Cancellations({ store, clock, tasks, log: new KeptLog(), owner: OWNER, cancelHere });
-  const giveBack = () => store.jobs.settle(OWNER, [{ kind: "release", token: lease!.token }]);
+  const cancellations = new Cancellations({ store, clock, tasks, log: new KeptLog(), worker: WORKER, cancelHere });
+  const giveBack = () => store.jobs.settle(WORKER, [{ kind: "release", token: lease!.token }]);
   const places = async () => (await store.admin.find([jid])).map(({ place }) => place.in);
   const dispose = () => store[Symbol.asyncDispose]();
   return { clock, store, jid, tasks, cancellations, giveBack, places, [Symbol.asyncDispose]: dispose };

@@ -28,7 +28,7 @@ export interface Holder {
 export interface LostLeasesOptions {
   readonly store: { readonly jobs: Pick<JobStore, "stillLeased"> };
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly holders: readonly Holder[];
   readonly log: Log;
   readonly counters: Counters;
@@ -85,9 +85,9 @@ export class LostLeases {
   }
 
   async #dropLost(): Promise<void> {
-    const { store, owner } = this.#options;
+    const { store, worker } = this.#options;
     const tokens = this.#tokens();
-    const left = new Set(tokens.length > 0 ? await store.jobs.stillLeased(owner, tokens) : []);
+    const left = new Set(tokens.length > 0 ? await store.jobs.stillLeased(worker, tokens) : []);
     // Leases that were settled or given back while the store answered are not lost.
     const current = new Set(this.#tokens());
     this.#drop(tokens.filter((token) => !left.has(token) && current.has(token)));

@@ -22,7 +22,7 @@ export interface RescuerOptions {
   readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
   readonly burial: Pick<Burial, "bury">;
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
@@ -53,9 +53,9 @@ export class Rescuer implements LoopBody<RescueResult> {
 
   /** Rescues at most one batch of leases, and buries the doomed jobs among them. */
   async step(): Promise<RescueResult> {
-    const { store, burial, owner, counters, maxRescues } = this.#options;
+    const { store, burial, worker, counters, maxRescues } = this.#options;
     try {
-      const result = await store.jobs.rescue({ owner, limit: BATCH, maxRescues });
+      const result = await store.jobs.rescue({ worker, limit: BATCH, maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
       counters.rescued += result.rescued;
       let buried = 0;
@@ -72,10 +72,10 @@ export class Rescuer implements LoopBody<RescueResult> {
     }
   }
 
-  #report({ rescued, owners, waits }: RescueResult, buried: number): void {
+  #report({ rescued, offline, waits }: RescueResult, buried: number): void {
     const { log } = this.#options;
-    if (owners.length > 0 || rescued > 0 || buried > 0) {
-      const workers = owners.join(" ");
+    if (offline.length > 0 || rescued > 0 || buried > 0) {
+      const workers = offline.join(" ");
       if (rescued + buried === 0) log.warn("Removed offline workers without jobs", { workers });
       else log.warn("Rescued jobs of offline workers", { workers, rescued, buried });
     }

@@ -6,11 +6,11 @@ import { Rescuer } from "./rescuer.ts";
 import { Counters } from "../stats/counters.ts";
 
 Deno.test("logs what a rescue did, and once that it waits", async () => {
-  const nothing: RescueResult = { rescued: 0, doomed: [], owners: [], more: false, waits: false };
-  const [one, two] = ["a", "b"].map((token) => ({ token, owner: "a", queue: "q", payload: "{}", deaths: 3 }));
+  const nothing: RescueResult = { rescued: 0, doomed: [], offline: [], more: false, waits: false };
+  const [one, two] = ["a", "b"].map((token) => ({ token, worker: "a", queue: "q", payload: "{}", deaths: 3 }));
   const results: RescueResult[] = [
-    { ...nothing, rescued: 2, owners: ["a"], doomed: [one!, two!] },
-    { ...nothing, owners: ["b", "c"], waits: true },
+    { ...nothing, rescued: 2, offline: ["a"], doomed: [one!, two!] },
+    { ...nothing, offline: ["b", "c"], waits: true },
     { ...nothing, waits: true },
   ];
   const log = new KeptLog();
@@ -18,7 +18,7 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
     store: { jobs: { rescue: () => Promise.resolve(results.shift()!) } },
     // Another worker was faster with the second.
     burial: { bury: (job) => Promise.resolve(job === one) },
-    owner: "me",
+    worker: "me",
     clock: systemClock,
     log,
     counters: new Counters(),

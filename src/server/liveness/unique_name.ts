@@ -81,7 +81,7 @@ export class UniqueName implements Component {
     const first = await workers.nameHolder(key);
     log.warn("Waiting until the worker that has the name is offline", {
       wanted: name,
-      ...(first && { holder: first.owner }),
+      ...(first && { holder: first.worker }),
       secondsAtMost: Math.ceil(ttlMs / 1_000),
     });
     while (!signal.aborted) {
@@ -89,7 +89,7 @@ export class UniqueName implements Component {
       if (signal.aborted || await workers.claimName(key, identity, CLAIM_MS)) return;
       const holder = await workers.nameHolder(key);
       // Without a current heartbeat the holder may still be alive: only a new heartbeat proves it.
-      if (holder && (holder.owner !== first?.owner || holder.heartbeatUntil !== first.heartbeatUntil)) {
+      if (holder && (holder.worker !== first?.worker || holder.heartbeatUntil !== first.heartbeatUntil)) {
         throw new NameTaken(name);
       }
     }

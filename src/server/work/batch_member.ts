@@ -13,7 +13,7 @@ import type { Lease, Outcome } from "../../store/port/jobs.ts";
 export interface MemberServices {
   readonly batches: Pick<BatchStore, "admit">;
   /** The ID of the worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly log: Log;
 }
 
@@ -21,11 +21,11 @@ export interface MemberServices {
  * Counts a member that another producer pushed without counting it. Returns the job as the store has it then; the given
  * job if nothing was counted.
  */
-export function countMember(lease: Lease, job: Job, { batches, owner, log }: MemberServices): Job | Promise<Job> {
+export function countMember(lease: Lease, job: Job, { batches, worker, log }: MemberServices): Job | Promise<Job> {
   const batch = membershipOf(job.payload);
   if (batch === undefined || batch.counted !== undefined) return job;
   const fields = { jid: job.jid, batch: batch.id };
-  return batches.admit({ owner, token: lease.token, jid: job.jid }, batch.id).then((payload) => {
+  return batches.admit({ worker, token: lease.token, jid: job.jid }, batch.id).then((payload) => {
     if (payload !== undefined) return parsePayload(payload)!;
     log.warn("Not counted: its batch is closed, or doesn't exist", fields);
     return job;

@@ -35,7 +35,7 @@ export class Burial {
   async bury(doomed: DoomedJob): Promise<boolean> {
     const job = parsePayload(doomed.payload);
     const outcome = job === undefined ? this.#buryUnreadable(doomed) : await this.#outcome(doomed, job);
-    const { lost } = await this.#store.jobs.settle(doomed.owner, [outcome]);
+    const { lost } = await this.#store.jobs.settle(doomed.worker, [outcome]);
     if (lost.length > 0) return false;
     if (job) this.#services.classCounters.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
     return true;
@@ -46,11 +46,11 @@ export class Burial {
     return { kind: "bury", token, payload };
   }
 
-  async #outcome({ token, queue, deaths, ended, owner }: DoomedJob, job: Job): Promise<Outcome> {
+  async #outcome({ token, queue, deaths, ended, worker }: DoomedJob, job: Job): Promise<Outcome> {
     const { results, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
     const running = new RunningJob(job, queue, this.#services);
-    const outcome = results.died(await retrier.outcome(token, running, error, { owner }), running, error, owner);
+    const outcome = results.died(await retrier.outcome(token, running, error, { worker }), running, error, worker);
     return withBatch(withSteps(outcome, running, { error }), job, "cancelled");
   }
 }

@@ -34,7 +34,7 @@ const RETRY_MS = 500;
 export interface FetcherOptions {
   readonly store: ServerStore;
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
@@ -122,13 +122,13 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Records that the heartbeat's thread has returned jobs, because the event loop was blocked. */
   returned(tokens: readonly string[]): void {
-    const { store, owner } = this.#options;
+    const { store, worker } = this.#options;
     this.buffer.returned(tokens);
     this.#left += tokens.length;
     this.#ahead.stop();
     this.#wake.ring();
     // This connection counts them as leased until it has read its leases again.
-    store.jobs.stillLeased(owner, tokens).catch(() => {});
+    store.jobs.stillLeased(worker, tokens).catch(() => {});
   }
 
   /** Releases jobs that are not in the buffer. */
@@ -149,10 +149,10 @@ export class Fetcher implements LoopBody<boolean> {
    * store has replied, or `signal` aborts. Called when the fetcher is quiet and its loop has ended.
    */
   async returnUnanswered(signal: AbortSignal): Promise<void> {
-    const { store, owner, clock } = this.#options;
+    const { store, worker, clock } = this.#options;
     while (!signal.aborted) {
       try {
-        return await store.jobs.returnUnanswered(owner);
+        return await store.jobs.returnUnanswered(worker);
       } catch (error) {
         if (isGone(error)) return;
         await clock.sleep(RETRY_MS * (0.5 + Math.random()), signal);
@@ -174,7 +174,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Takes as many jobs as are needed now. Returns true if the queues had fewer. */
   async step(): Promise<boolean> {
-    const { store, owner, leaseGuard } = this.#options;
+    const { store, worker, leaseGuard } = this.#options;
     if (this.buffer.isStale) {
       this.#ahead.stop();
       this.#giveBack();
@@ -185,7 +185,7 @@ export class Fetcher implements LoopBody<boolean> {
     const limit = this.#needed();
     if (limit === 0) return false;
     const [leases] = await Promise.all([
-      store.jobs.take({ queues: this.#order(), limit, owner }),
+      store.jobs.take({ queues: this.#order(), limit, worker }),
       this.buffer.holdUntilSent(),
     ]);
     this.#left -= leases.length;

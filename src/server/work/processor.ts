@@ -55,7 +55,7 @@ export interface ProcessorServices {
   readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
   /** The ID of the worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly batches: Pick<BatchStore, "admit">;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly middleware: readonly PerformMiddleware[];

@@ -36,7 +36,7 @@ export interface ResultRecorderOptions {
   readonly registry: Registry;
   readonly log: Log;
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
 }
 
 /** Creates records. */
@@ -130,7 +130,7 @@ export class ResultRecorder {
       error?: { class: string; message: string };
     },
   ): { readonly record: NewRecord } {
-    const { clock, owner } = this.#options;
+    const { clock, worker } = this.#options;
     const { jid, queue, attempt, progress, lastLine, lastLines } = job;
     const elapsed = clock.monotonic() - since;
     const endedAt = clock.now();
@@ -144,7 +144,7 @@ export class ResultRecorder {
       startedAt: Math.round(endedAt - elapsed),
       endedAt,
       elapsedMs: Math.round(elapsed),
-      worker: owner,
+      worker,
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
       ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),

@@ -16,7 +16,7 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
       clock,
       settings: { ...settings, ...more },
       registry,
-      owner: "web1:7:abc",
+      worker: "web1:7:abc",
       log: logger("processor", clock),
     });
   const kept = (results: ResultRecorder, times: number, name?: string, result?: unknown) =>

@@ -33,7 +33,7 @@ export interface RetrierOptions {
   readonly hooks: Hooks;
   readonly log: Log;
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
 }
 
 /** The circumstances of a failed attempt. */
@@ -41,7 +41,7 @@ export interface FailedAttempt {
   /** When the attempt began, on the monotonic clock. Absent if it ran in another worker. */
   readonly since?: number;
   /** The worker that performed it. Default: this one. */
-  readonly owner?: string;
+  readonly worker?: string;
 }
 
 /** Turns failures into outcomes. */
@@ -90,7 +90,7 @@ export class Retrier {
     token: string,
     { job, queue }: RunningJob,
     error: unknown,
-    { options, decision, attempt: { since, owner = this.#options.owner } }: {
+    { options, decision, attempt: { since, worker = this.#options.worker } }: {
       readonly options: HandlerOptions;
       readonly decision: Decision;
       readonly attempt: FailedAttempt;
@@ -110,7 +110,7 @@ export class Retrier {
       wire: this.#options.settings.sidekiqWire,
       retryQueue: options.retry_queue,
       backtrace: job.payload.backtrace ?? options.backtrace,
-      attempt: { worker: owner, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
+      attempt: { worker, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
     });
     // It stays with a job that has waited too long: from then on each of its attempts counts.
     const hasWaited = job.payload.no_handler_since !== undefined && !isHandlerMissing(error);

@@ -37,7 +37,7 @@ const MIN_BATCH_OUTCOMES = 100;
 export interface SettlerOptions {
   readonly store: ServerStore;
   /** The ID of this worker. */
-  readonly owner: string;
+  readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
@@ -179,7 +179,7 @@ export class Settler {
   async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        const result = await this.#options.store.jobs.settle(this.#options.owner, outcomes);
+        const result = await this.#options.store.jobs.settle(this.#options.worker, outcomes);
         const level = this.#outage.over("settler");
         if (level !== undefined) this.#options.log[level]("Outcomes are stored again");
         this.#report(outcomes, result);

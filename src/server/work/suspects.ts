@@ -31,7 +31,7 @@ const RETRY_MS = 500;
 /** Options of {@linkcode Suspects}. */
 export interface SuspectsOptions {
   readonly store: { readonly workers: Pick<WorkerStore, "noteSuspects"> };
-  readonly owner: string;
+  readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly outage: OutageLog;
@@ -142,10 +142,10 @@ export class Suspects {
   }
 
   async #announce({ token, payload, queue }: Lease): Promise<void> {
-    const { clock, log, owner, store } = this.#options;
+    const { clock, log, worker, store } = this.#options;
     if (this.#mingled) await clock.sleep(ALONE_MS);
     this.#mingled = false;
-    await store.workers.noteSuspects(owner, { tokens: [...this.#running.keys(), token], alone: true });
+    await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys(), token], alone: true });
     this.#notedAlone = true;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
@@ -158,8 +158,8 @@ export class Suspects {
   }
 
   async #noteCompany(): Promise<void> {
-    const { owner, store } = this.#options;
-    await store.workers.noteSuspects(owner, { tokens: [...this.#running.keys()], alone: false });
+    const { worker, store } = this.#options;
+    await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys()], alone: false });
     this.#notedAlone = false;
     this.#open();
   }

@@ -22,7 +22,7 @@ function lab(isIsolated = false) {
   const notes: RunningSuspects[] = [];
   const failures: Error[] = [];
   let changes = 0;
-  const noteSuspects = (_owner: string, running: RunningSuspects): Promise<void> => {
+  const noteSuspects = (_worker: string, running: RunningSuspects): Promise<void> => {
     const failure = failures.shift();
     if (failure) return Promise.reject(failure);
     notes.push(running);
@@ -30,7 +30,7 @@ function lab(isIsolated = false) {
   };
   const suspects = new Suspects({
     store: { workers: { noteSuspects } },
-    owner: "me",
+    worker: "me",
     clock,
     log,
     outage: new OutageLog(),

@@ -31,7 +31,7 @@ export interface Entry {
   /** Scheduled and retry: when it is due. Dead: when it died. Leased: when it was taken. */
   readonly at?: number;
   /** Leased: ID of the worker that has it. */
-  readonly owner?: string;
+  readonly worker?: string;
 }
 
 /** One page of a list. */

@@ -54,7 +54,7 @@ export async function cancelElsewhere(
   worker: string | undefined,
   now: number,
 ): Promise<boolean> {
-  const isHere = ({ place, owner }: Entry) => place.in === "leased" && owner === worker;
+  const isHere = (entry: Entry) => entry.place.in === "leased" && entry.worker === worker;
   if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
   await cancelJob(store, jid, now);
   return true;
@@ -143,7 +143,7 @@ async function cancelEntry(
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
   if (entry.place.in === "leased") {
-    const wasSent = entry.owner !== undefined && await store.workers.send(entry.owner, { verb: "cancel", jid });
+    const wasSent = entry.worker !== undefined && await store.workers.send(entry.worker, { verb: "cancel", jid });
     return wasSent ? "aborted" : undefined;
   }
   // One call per job, because each removed job leaves a record. Concurrent calls share round trips.

@@ -136,7 +136,7 @@ export interface TakeRequest {
   /** Maximum number of jobs. */
   readonly limit: number;
   /** ID of the worker. It must have called `workers.heartbeat` before. */
-  readonly owner: string;
+  readonly worker: string;
 }
 
 /**
@@ -206,7 +206,7 @@ export interface PromoteResult {
 /** A request to rescue leases. */
 export interface RescueRequest {
   /** ID of the rescuing worker. It rescues nothing until its heartbeats have been continuous for a whole timeout. */
-  readonly owner: string;
+  readonly worker: string;
   /** Maximum number of leases in one step. */
   readonly limit: number;
   /** A job that was blamed for this many deaths of workers is doomed: see `job/suspicion.ts`. */
@@ -216,7 +216,7 @@ export interface RescueRequest {
 /** A job that isn't rescued, because it keeps killing its workers, or is unreadable. */
 export interface DoomedJob extends Lease {
   /** ID of the offline worker, which still has the lease. */
-  readonly owner: string;
+  readonly worker: string;
   /** Number of deaths of workers that ran the job; 0 for an unreadable one. */
   readonly deaths: number;
   /** How the worker ended, if its parent noted it (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
@@ -230,10 +230,10 @@ export interface RescueResult {
   /** Jobs to bury, with their new payloads. They stay leases of their offline workers until `settle` ends them. */
   readonly doomed: readonly DoomedJob[];
   /** IDs of the workers that were found offline. */
-  readonly owners: readonly string[];
+  readonly offline: readonly string[];
   /** Offline workers have more leases. The next step may follow once the doomed jobs are buried. */
   readonly more: boolean;
-  /** Workers with leases are past their heartbeat timeout, but `owner` can't decide yet whether they are offline. */
+  /** Workers with leases are past their heartbeat timeout, but `worker` can't decide yet whether they are offline. */
   readonly waits: boolean;
 }
 
@@ -246,7 +246,7 @@ export interface JobStore {
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]>;
 
   /**
-   * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `owner`. Returns fewer if their payloads exceed
+   * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `worker`. Returns fewer if their payloads exceed
    * 4 MiB, but at least one.
    */
   take(request: TakeRequest): Promise<Lease[]>;
@@ -255,13 +255,13 @@ export interface JobStore {
    * Returns the jobs of a `take` whose reply this connection lost to the front of their queues. Without this call, the
    * next `take` returns them. Does nothing on SQLite, where no reply can be lost.
    */
-  returnUnanswered(owner: string): Promise<void>;
+  returnUnanswered(worker: string): Promise<void>;
 
-  /** Ends leases of `owner`. An outcome whose token is no longer its lease changes nothing and is listed in `lost`. */
-  settle(owner: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
+  /** Ends leases of `worker`. An outcome whose token is no longer its lease changes nothing and is listed in `lost`. */
+  settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
 
-  /** Returns those of the tokens that are still leases of `owner`. */
-  stillLeased(owner: string, tokens: readonly string[]): Promise<string[]>;
+  /** Returns those of the tokens that are still leases of `worker`. */
+  stillLeased(worker: string, tokens: readonly string[]): Promise<string[]>;
 
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
@@ -276,9 +276,9 @@ export interface JobStore {
    *
    * A lapsed heartbeat alone doesn't make a worker offline: the store may have been unreachable, its clock may have jumped, or
    * the whole machine may have been suspended. So the decision is part of the same step, uses the store's clock, and depends
-   * on the heartbeats of `owner`. They are continuous while the gap between two is at most half of its timeout, and the
+   * on the heartbeats of `worker`. They are continuous while the gap between two is at most half of its timeout, and the
    * store's clock isn't set back. With T the longer of the two timeouts, a worker is offline if its last heartbeat is older
-   * than T, and the heartbeats of `owner` have been continuous for T until now.
+   * than T, and the heartbeats of `worker` have been continuous for T until now.
    */
   rescue(request: RescueRequest): Promise<RescueResult>;
 

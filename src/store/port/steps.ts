@@ -13,7 +13,7 @@ import type { NewJob } from "./jobs.ts";
 /** The lease that a step is written under. */
 export interface StepLease {
   /** The worker. */
-  readonly owner: string;
+  readonly worker: string;
   /** Its token, from `take`. */
   readonly token: string;
   /** Its job. */

@@ -99,7 +99,7 @@ export interface HeartbeatReply {
 /** The live worker that holds a name. */
 export interface NameHolder {
   /** The worker's ID. */
-  readonly owner: string;
+  readonly worker: string;
   /** When its last heartbeat expires, by the store's clock. Another value means another heartbeat. */
   readonly heartbeatUntil: number;
   /** Milliseconds until the name is free if its holder sends no further heartbeat. */
@@ -129,10 +129,10 @@ export interface WorkerStore {
   list(): Promise<WorkerInfo[]>;
 
   /**
-   * Notes the suspects that `owner` runs from now on. Called before one of them starts, and before another job starts while
+   * Notes the suspects that `worker` runs from now on. Called before one of them starts, and before another job starts while
    * they run: a rescue decides by it which job to blame.
    */
-  noteSuspects(owner: string, running: RunningSuspects): Promise<void>;
+  noteSuspects(worker: string, running: RunningSuspects): Promise<void>;
 
   /** Notes how a worker ended, for the errors of the jobs that it ran. Does nothing if the worker is no longer registered. */
   noteDeath(identity: string, ended: string): Promise<void>;
@@ -141,13 +141,13 @@ export interface WorkerStore {
    * Claims a name for a worker, or takes it over from one that is offline, by the rule of `JobStore.rescue`, or whose `ttlMs`
    * has passed. Returns false if another worker holds it. Calling it again as the holder renews it.
    */
-  claimName(name: string, owner: string, ttlMs: number): Promise<boolean>;
+  claimName(name: string, worker: string, ttlMs: number): Promise<boolean>;
 
   /** Returns the holder of a name; undefined if no worker with a current heartbeat holds it. */
   nameHolder(name: string): Promise<NameHolder | undefined>;
 
-  /** Releases a name if `owner` holds it. */
-  releaseName(name: string, owner: string): Promise<void>;
+  /** Releases a name if `worker` holds it. */
+  releaseName(name: string, worker: string): Promise<void>;
 
   /** Sends a command to a worker. Returns false if no such worker is alive. */
   send(identity: string, command: Command): Promise<boolean>;

@@ -44,8 +44,8 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       return closedAs === undefined ? undefined : { done: done === 1, closedAs };
     },
 
-    async admit({ owner, token }, id) {
-      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(owner)], [offset(), token, id]);
+    async admit({ worker, token }, id) {
+      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(worker)], [offset(), token, id]);
       return payload as string | null ?? undefined;
     },
 

@@ -9,7 +9,7 @@ import type { Entry, Place, SetName } from "../admin/admin.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { type Member, member } from "./context.ts";
-import { leasesKey, OWNERS, queueKey, SETS } from "./keys.ts";
+import { leasesKey, queueKey, SETS, WORKERS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { digestOf, formatRef, type Ref } from "./refs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -24,7 +24,7 @@ export interface Found {
   /** In a set: its score, in seconds. */
   readonly score?: number;
   /** A lease: the worker that has it, and its token. */
-  readonly lease?: { readonly owner: string; readonly token: string };
+  readonly lease?: { readonly worker: string; readonly token: string };
 }
 
 /** Size of the first window, when the sizes of the payloads are unknown. */
@@ -74,13 +74,13 @@ export async function readScore(
 }
 
 /** Returns the IDs of the workers that have leases, or may have, in order. */
-export async function readOwners(client: ReconnectingClient): Promise<string[]> {
-  return (await client.call(["ZRANGE", OWNERS, "0", "-1"]) as string[]).sort();
+export async function readWorkers(client: ReconnectingClient): Promise<string[]> {
+  return (await client.call(["ZRANGE", WORKERS, "0", "-1"]) as string[]).sort();
 }
 
 /** Returns the tokens of a worker's leases, in the order of taking. */
-export async function readTokens(client: ReconnectingClient, owner: string): Promise<string[]> {
-  return (await client.call(["HKEYS", leasesKey(owner)]) as string[]).sort();
+export async function readTokens(client: ReconnectingClient, worker: string): Promise<string[]> {
+  return (await client.call(["HKEYS", leasesKey(worker)]) as string[]).sort();
 }
 
 /** The result of {@linkcode readLeases}. */
@@ -98,16 +98,21 @@ export interface FoundLeases {
  */
 export async function readLeases(
   client: ReconnectingClient,
-  owner: string,
+  worker: string,
   tokens: readonly string[],
   { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
   const args = [`${maxBytes}`, isFirst ? "1" : "0", ...tokens];
-  const payloads = await client.run(SCRIPTS.leased, [leasesKey(owner)], args, { bytes: true }) as (Buffer | null)[];
+  const payloads = await client.run(SCRIPTS.leased, [leasesKey(worker)], args, { bytes: true }) as (Buffer | null)[];
   const found = payloads.flatMap((bytes, i) =>
     bytes
-      ? [{ place: { in: "leased" } as const, member: member(bytes), position: -1, lease: { owner, token: tokens[i]! } }]
+      ? [{
+        place: { in: "leased" } as const,
+        member: member(bytes),
+        position: -1,
+        lease: { worker, token: tokens[i]! },
+      }]
       : []
   );
   return { found, count: payloads.length };
@@ -133,6 +138,6 @@ export function entryOf(found: Found): Entry {
     place,
     payload: text,
     ...(score === undefined ? {} : { at: Math.round(score * 1000) }),
-    ...(lease ? { at: takenAt(lease.token), owner: lease.owner } : {}),
+    ...(lease ? { at: takenAt(lease.token), worker: lease.worker } : {}),
   };
 }

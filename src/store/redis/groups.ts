@@ -8,7 +8,7 @@ import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, spl
 import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
-import { readOwners, readTokens } from "./entries.ts";
+import { readTokens, readWorkers } from "./entries.ts";
 import { groupsKey, leasesKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
@@ -54,14 +54,14 @@ export async function pauseGroup(context: Context, queue: string, group: string,
 
 /** Counts the leases of a queue's groups, including those taken before the queue had limits for groups. */
 async function countLeases(client: ReconnectingClient, queue: string): Promise<void> {
-  for (const owner of await readOwners(client)) {
-    const tokens = (await readTokens(client, owner)).filter((token) => {
+  for (const worker of await readWorkers(client)) {
+    const tokens = (await readTokens(client, worker)).filter((token) => {
       const { queue: of, group } = splitName(queueOf(token));
       return of === queue && group !== undefined;
     });
     for (let from = 0; from < tokens.length; from += MAX_COUNTED) {
       const some = tokens.slice(from, from + MAX_COUNTED);
-      await client.run(SCRIPTS.countLeases, [leasesKey(owner)], [owner, queue, ...some]);
+      await client.run(SCRIPTS.countLeases, [leasesKey(worker)], [worker, queue, ...some]);
     }
   }
 }
@@ -118,7 +118,7 @@ export async function groupedQueues(client: ReconnectingClient, queues: readonly
 
 async function countRunning(client: ReconnectingClient, queue: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  const all = await Promise.all((await readOwners(client)).map((owner) => readTokens(client, owner)));
+  const all = await Promise.all((await readWorkers(client)).map((worker) => readTokens(client, worker)));
   for (const token of all.flat()) {
     const { queue: of, group } = splitName(queueOf(token));
     if (of === queue && group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);

@@ -37,12 +37,12 @@ export function jobsPart(
   const jobs: JobStore = {
     enqueue: (jobs) => enqueuer.enqueue(jobs),
     take: (request) => take(context, book, request),
-    returnUnanswered: (owner) => returnUnanswered(context, book, owner),
-    settle: (owner, outcomes) => settle(context, book, owner, outcomes),
-    async stillLeased(owner, tokens) {
-      const still = await client.run(SCRIPTS.stillLeased, [leasesKey(owner)], tokens) as string[];
+    returnUnanswered: (worker) => returnUnanswered(context, book, worker),
+    settle: (worker, outcomes) => settle(context, book, worker, outcomes),
+    async stillLeased(worker, tokens) {
+      const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], tokens) as string[];
       const left = new Set(still);
-      book.drop(owner, tokens.filter((token) => !left.has(token)));
+      book.drop(worker, tokens.filter((token) => !left.has(token)));
       return still;
     },
     async promote(limit) {

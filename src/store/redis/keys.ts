@@ -19,7 +19,7 @@ export const PROCESSES = "processes";
 /** Sidekiq: the sets of jobs by time (sorted sets). */
 export const SETS: Readonly<Record<SetName, string>> = { scheduled: "schedule", retry: "retry", dead: "dead" };
 /** Ours: worker ID → when its last heartbeat expires, in epoch milliseconds (sorted set). */
-export const OWNERS = "jobs:owners";
+export const WORKERS = "jobs:workers";
 /** Ours: the channel that announces changes to waiting clients (`wait/wake_channel.ts`). */
 export const WAKE_CHANNEL = "jobs:wake";
 
@@ -44,8 +44,8 @@ export function groupsKey(what: "ready" | "held" | "limits" | "paused", queue: s
 }
 
 /** Ours: the leases of a worker, token → payload (hash). */
-export function leasesKey(owner: string): string {
-  return `jobs:leases:${owner}`;
+export function leasesKey(worker: string): string {
+  return `jobs:leases:${worker}`;
 }
 
 /** Ours: the commands to a worker (list). */
@@ -165,7 +165,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [SETS.scheduled]: "zset",
   [SETS.retry]: "zset",
   [SETS.dead]: "zset",
-  [OWNERS]: "zset",
+  [WORKERS]: "zset",
   [ENDED]: "zset",
   [BATCHES]: "zset",
   [BATCHES_DUE]: "zset",

@@ -13,7 +13,7 @@ import type { Page, PageRequest, Place, SetName } from "../admin/admin.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { CursorError } from "../port/cursor.ts";
 import { member } from "./context.ts";
-import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
+import { entryOf, type Found, readLeases, readTokens, readWorkers } from "./entries.ts";
 import { listKey, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { locate } from "./locate.ts";
@@ -109,25 +109,25 @@ async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);
-  const owners = await readOwners(client);
-  if (reverse) owners.reverse();
+  const workers = await readWorkers(client);
+  if (reverse) workers.reverse();
   const found: Found[] = [];
   let left = MAX_BATCH_BYTES;
-  for (const owner of owners) {
-    if (start && (reverse ? owner > start.owner : owner < start.owner)) continue;
-    let tokens = await readTokens(client, owner);
+  for (const worker of workers) {
+    if (start && (reverse ? worker > start.worker : worker < start.worker)) continue;
+    let tokens = await readTokens(client, worker);
     if (reverse) tokens.reverse();
-    if (start && owner === start.owner) {
+    if (start && worker === start.worker) {
       tokens = tokens.filter((token) => reverse ? token <= start.token : token >= start.token);
     }
     const wanted = tokens.slice(0, limit - found.length);
-    const some = await readLeases(client, owner, wanted, { maxBytes: left, isFirst: found.length === 0 });
+    const some = await readLeases(client, worker, wanted, { maxBytes: left, isFirst: found.length === 0 });
     for (const one of some.found) {
       found.push(one);
       left -= one.member.exact.length;
     }
     const next = tokens[some.count];
-    if (next !== undefined) return { found, next: formatRef({ in: "leased", owner, token: next }) };
+    if (next !== undefined) return { found, next: formatRef({ in: "leased", worker, token: next }) };
   }
   return { found };
 }

@@ -13,7 +13,7 @@ import type { Arg } from "./client/encode.ts";
 export type Ref =
   | { readonly in: "queue"; readonly queue: string; readonly digest: string; readonly position: number }
   | { readonly in: SetName; readonly digest: string; readonly position: number; readonly score: number }
-  | { readonly in: "leased"; readonly owner: string; readonly token: string };
+  | { readonly in: "leased"; readonly worker: string; readonly token: string };
 
 const SEPARATOR = "~";
 
@@ -48,7 +48,7 @@ export function formatRef(ref: Ref): string {
     case "queue":
       return [ref.in, ref.digest, ref.position, ref.queue].join(SEPARATOR);
     case "leased":
-      return [ref.in, ref.owner.length, ref.owner + ref.token].join(SEPARATOR);
+      return [ref.in, ref.worker.length, ref.worker + ref.token].join(SEPARATOR);
     default:
       return [ref.in, ref.digest, ref.position, ref.score].join(SEPARATOR);
   }
@@ -61,7 +61,7 @@ export function parseRef(text: string): Ref | undefined {
   const [, place, second, rest] = match as unknown as [string, Ref["in"], string, string];
   if (place === "leased") {
     const length = Number(second);
-    return { in: place, owner: rest.slice(0, length), token: rest.slice(length) };
+    return { in: place, worker: rest.slice(0, length), token: rest.slice(length) };
   }
   const separator = rest.indexOf(SEPARATOR);
   const position = Number(rest.slice(0, separator));

@@ -14,31 +14,31 @@ import { queueOf } from "./take.ts";
 /** See `JobStore.rescue`. Both scripts check which workers are offline: between the two, a heartbeat may arrive or the clock may jump. */
 export async function rescue(
   { client, offset }: Context,
-  { owner: rescuer, limit, maxRescues }: RescueRequest,
+  { worker: rescuer, limit, maxRescues }: RescueRequest,
 ): Promise<RescueResult> {
   const read = await client.run(SCRIPTS.orphans, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
   const [waits, more, ...orphans] = read as [0 | 1, 0 | 1, ...Orphan[]];
   const rest = { more: more === 1, waits: waits === 1 };
-  if (orphans.length === 0) return { rescued: 0, doomed: [], owners: [], ...rest };
+  if (orphans.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };
   const args = [offset(), rescuer];
   const doomed: DoomedJob[] = [];
-  for (const [owner, ended, alone, count, ...texts] of orphans) {
+  for (const [worker, ended, alone, count, ...texts] of orphans) {
     const running: RunningSuspects = { tokens: texts.slice(0, count), alone: alone === 1 };
     const leases = texts.slice(count);
-    args.push(owner, JSON.stringify(running.tokens), `${leases.length / 2}`);
+    args.push(worker, JSON.stringify(running.tokens), `${leases.length / 2}`);
     for (let i = 0; i < leases.length; i += 2) {
       const token = leases[i]!;
       const fate = afterDeath(leases[i + 1]!, token, running, maxRescues);
       args.push(token, fate.kind === "back" ? fate.payload : "");
       if (fate.kind === "back") continue;
       const { payload, deaths } = fate;
-      doomed.push({ owner, token, ...splitName(queueOf(token)), payload, deaths, ...(ended !== "" && { ended }) });
+      doomed.push({ worker, token, ...splitName(queueOf(token)), payload, deaths, ...(ended !== "" && { ended }) });
     }
   }
-  const [rescued, ...owners] = await client.run(SCRIPTS.rescue, [], args) as [number, ...string[]];
-  const found = new Set(owners);
-  return { rescued, doomed: doomed.filter(({ owner }) => found.has(owner)), owners, ...rest };
+  const [rescued, ...offline] = await client.run(SCRIPTS.rescue, [], args) as [number, ...string[]];
+  const found = new Set(offline);
+  return { rescued, doomed: doomed.filter(({ worker }) => found.has(worker)), offline, ...rest };
 }
 
 /** An offline worker: how it ended, the number of its suspects and their tokens, then token and payload of its leases. */
-type Orphan = [owner: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];
+type Orphan = [worker: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];

@@ -30,18 +30,18 @@ const MAX_NAME_CHARS = 80;
 export async function redisScratch(url: string, options: ScratchOptions): Promise<Scratch> {
   const { queue, warn, clock = systemClock } = options;
   const address = parseAddress(url);
-  const owner = crypto.randomUUID();
+  const bench = crypto.randomUUID();
   const claim = (database: number, verb: "take" | "keep" | "leave") =>
     within({ ...address, database }, async (connection) => {
       const send = (...args: string[]) => connection.send(["EVAL", scratch, "0", ...args]);
-      const run = () => send(verb, owner, queue, `${TTL_MS}`);
+      const run = () => send(verb, bench, queue, `${TTL_MS}`);
       if (verb === "keep") return await run();
       if (verb === "take") {
         const reply = await run();
         if (reply !== -1) return reply;
       }
       let cursor = "0";
-      do cursor = String(await send("clear", owner, queue, `${TTL_MS}`, cursor)); while (cursor !== "0");
+      do cursor = String(await send("clear", bench, queue, `${TTL_MS}`, cursor)); while (cursor !== "0");
       return await run();
     });
   for (let database = LAST_DATABASE; database >= 0; database--) {

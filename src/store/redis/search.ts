@@ -14,7 +14,7 @@ import { hasText } from "../ops/search.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import { type Member, member } from "./context.ts";
-import { entryOf, type Found, readLeases, readOwners, readTokens } from "./entries.ts";
+import { entryOf, type Found, readLeases, readTokens, readWorkers } from "./entries.ts";
 import { groupedQueues, queuedGroups } from "./groups.ts";
 import { queueKey, QUEUES, SETS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
@@ -77,10 +77,10 @@ function withJid(jids: readonly string[]): Matcher {
 async function* everything(client: ReconnectingClient, matcher: Matcher): AsyncGenerator<Found> {
   for (const set of ["scheduled", "retry"] as const) yield* inSet(client, set, matcher);
   yield* inQueues(client, matcher);
-  for (const owner of await readOwners(client)) {
-    const tokens = await readTokens(client, owner);
+  for (const worker of await readWorkers(client)) {
+    const tokens = await readTokens(client, worker);
     for (let i = 0; i < tokens.length;) {
-      const { found, count } = await readLeases(client, owner, tokens.slice(i, i + MAX_WINDOW));
+      const { found, count } = await readLeases(client, worker, tokens.slice(i, i + MAX_WINDOW));
       for (const one of found) {
         if (matcher.is(one.member.text)) yield one;
       }

@@ -28,18 +28,18 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
 export async function settle(
   context: Context,
   book: LeaseBook,
-  owner: string,
+  worker: string,
   outcomes: readonly Outcome[],
 ): Promise<SettleResult> {
   if (outcomes.length === 0) return { lost: [], dropped: 0 };
   const { client, offset, deadLimits } = context;
-  const packed = pack(outcomes, book.held(owner));
+  const packed = pack(outcomes, book.held(worker));
   return await insist(context, async () => {
     const args = [offset(), ...deadLimits, ...packed];
     try {
-      const reply = await client.run(SCRIPTS.settle, [leasesKey(owner)], args, { repeatable: false });
+      const reply = await client.run(SCRIPTS.settle, [leasesKey(worker)], args, { repeatable: false });
       const [dropped, ...missing] = reply as [number, ...string[]];
-      return { lost: book.endSettlement(owner, outcomes, missing), dropped };
+      return { lost: book.endSettlement(worker, outcomes, missing), dropped };
     } catch (error) {
       if (isOutcomeUnknown(error)) book.failSettlement(outcomes);
       throw error;

@@ -30,14 +30,14 @@ export function stepsPart(context: Context): StepStore {
       return steps.sort((one, other) => beginOf(one) - beginOf(other));
     },
 
-    async remember({ owner, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
-      const keys = [leasesKey(owner), stepsKey(jid)];
+    async remember({ worker, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
+      const keys = [leasesKey(worker), stepsKey(jid)];
       return await client.run(SCRIPTS.stepRemember, keys, [token, name, record]) as string | null ?? undefined;
     },
 
-    async wait({ owner, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
+    async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, key = "", child } = wait;
-      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(owner), stepsKey(jid)], [
+      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(worker), stepsKey(jid)], [
         offset(),
         token,
         jid,

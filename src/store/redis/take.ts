@@ -23,36 +23,36 @@ export async function take(context: Context, book: LeaseBook, request: TakeReque
 }
 
 /** See `JobStore.returnUnanswered`. A take with the limit 0 returns all leases of the lost takes to their queues. */
-export async function returnUnanswered(context: Context, book: LeaseBook, owner: string): Promise<void> {
+export async function returnUnanswered(context: Context, book: LeaseBook, worker: string): Promise<void> {
   await insist(context, async () => {
-    await reconcile(context, book, owner);
-    if (book.hasLostTakes(owner)) await takeOnce(context, book, { queues: [], limit: 0, owner });
+    await reconcile(context, book, worker);
+    if (book.hasLostTakes(worker)) await takeOnce(context, book, { queues: [], limit: 0, worker });
   });
 }
 
-async function takeOnce(context: Context, book: LeaseBook, { queues, limit, owner }: TakeRequest): Promise<Lease[]> {
+async function takeOnce(context: Context, book: LeaseBook, { queues, limit, worker }: TakeRequest): Promise<Lease[]> {
   const { client, offset } = context;
-  await reconcile(context, book, owner);
-  const names = book.beginTake(owner);
-  const head = [offset(), owner, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`];
+  await reconcile(context, book, worker);
+  const names = book.beginTake(worker);
+  const head = [offset(), worker, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`];
   const args = [...head, `${names.lost.length}`, ...names.lost, ...queues];
   try {
-    const reply = await client.run(SCRIPTS.take, [leasesKey(owner)], args, { repeatable: false });
+    const reply = await client.run(SCRIPTS.take, [leasesKey(worker)], args, { repeatable: false });
     const leases = readLeases(reply as [string, string[], ...string[][]]);
-    book.endTake(owner, names, leases);
+    book.endTake(worker, names, leases);
     return leases;
   } catch (error) {
-    book.failTake(owner, names, isOutcomeUnknown(error));
+    book.failTake(worker, names, isOutcomeUnknown(error));
     throw error;
   }
 }
 
 /** Returns the leases to their queues that Redis has for this worker, and the book hasn't. */
-async function reconcile({ client }: Context, book: LeaseBook, owner: string): Promise<void> {
-  await book.reconcile(owner, client.losses, async ({ unanswered, held }) => {
+async function reconcile({ client }: Context, book: LeaseBook, worker: string): Promise<void> {
+  await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
     const args = [book.prefix, `${unanswered.length}`, ...unanswered, ...held];
     // Not sent again unchanged: by then the worker may hold more.
-    await client.run(SCRIPTS.reconcile, [leasesKey(owner)], args, { repeatable: false });
+    await client.run(SCRIPTS.reconcile, [leasesKey(worker)], args, { repeatable: false });
   });
 }
 

@@ -7,7 +7,7 @@ import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, WorkerStore } from "../port/workers.ts";
 import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
-import { commandsKey, leasesKey, nameKey, OWNERS, PROCESSES, replyKey, signalsKey } from "./keys.ts";
+import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, WORKERS } from "./keys.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { infoOf, readProcess, workOf } from "./worker_fields.ts";
@@ -67,9 +67,9 @@ export class Workers implements WorkerStore {
     }
   }
 
-  async noteSuspects(owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+  async noteSuspects(worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
     const { client, offset } = this.#context;
-    await client.run(SCRIPTS.suspects, [], [offset(), owner, JSON.stringify(tokens), alone ? "1" : "0"]);
+    await client.run(SCRIPTS.suspects, [], [offset(), worker, JSON.stringify(tokens), alone ? "1" : "0"]);
   }
 
   async noteDeath(identity: string, ended: string): Promise<void> {
@@ -81,9 +81,9 @@ export class Workers implements WorkerStore {
     this.#book.dropAll(identity);
   }
 
-  async claimName(name: string, owner: string, ttlMs: number): Promise<boolean> {
+  async claimName(name: string, worker: string, ttlMs: number): Promise<boolean> {
     const { client, offset } = this.#context;
-    const args = [offset(), owner, `${Math.ceil(ttlMs)}`];
+    const args = [offset(), worker, `${Math.ceil(ttlMs)}`];
     return await client.run(SCRIPTS.claimName, [nameKey(name)], args) === 1;
   }
 
@@ -91,12 +91,12 @@ export class Workers implements WorkerStore {
     const { client, offset } = this.#context;
     const reply = await client.run(SCRIPTS.nameHolder, [nameKey(name)], [offset()]);
     if (reply === null) return undefined;
-    const [owner, heartbeatUntil, freeInMs] = reply as [string, string, string];
-    return { owner, heartbeatUntil: Number(heartbeatUntil), freeInMs: Number(freeInMs) };
+    const [worker, heartbeatUntil, freeInMs] = reply as [string, string, string];
+    return { worker, heartbeatUntil: Number(heartbeatUntil), freeInMs: Number(freeInMs) };
   }
 
-  async releaseName(name: string, owner: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.releaseName, [nameKey(name)], [owner]);
+  async releaseName(name: string, worker: string): Promise<void> {
+    await this.#context.client.run(SCRIPTS.releaseName, [nameKey(name)], [worker]);
   }
 
   /** One connection blocks on the store's commands and Sidekiq's signals. */
@@ -134,12 +134,12 @@ export class Workers implements WorkerStore {
 
   async list(): Promise<WorkerInfo[]> {
     const { client } = this.#context;
-    const [now, owners, registered] = await Promise.all([
+    const [now, workers, registered] = await Promise.all([
       serverTime(this.#context),
-      client.call(["ZRANGE", OWNERS, "0", "-1", "WITHSCORES"]),
+      client.call(["ZRANGE", WORKERS, "0", "-1", "WITHSCORES"]),
       client.call(["SMEMBERS", PROCESSES]),
     ]) as [number, [string, number][], string[]];
-    const deadlines = new Map(owners);
+    const deadlines = new Map(workers);
     const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
     return (await Promise.all(identities.map((identity) => this.#read(identity, deadlines.get(identity), now))))
       .filter((process) => process !== undefined);

@@ -77,13 +77,13 @@ export function batchesPart(context: Context): BatchStore {
       return context.commit.run(() => closeBatch(context, id, as, context.now()));
     },
 
-    admit({ owner, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
+    admit({ worker, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
       return context.commit.run(() => {
         const { sql } = context;
         const dot = token.indexOf(".");
         const job = Number(token.slice(0, dot));
         const lease = sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
-        if (lease.get(job, token.slice(dot + 1), owner) === undefined) return undefined;
+        if (lease.get(job, token.slice(dot + 1), worker) === undefined) return undefined;
         const { payload } = jobRows.get(context, job);
         const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
         if (counted !== undefined) return payload;

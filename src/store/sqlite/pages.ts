@@ -60,20 +60,20 @@ function readStep(
   switch (place.in) {
     case "queue":
       return sql(
-        `SELECT job.id, jid, payload, 'queue' AS place, ?1 AS queue, NULL AS at, NULL AS owner
+        `SELECT job.id, jid, payload, 'queue' AS place, ?1 AS queue, NULL AS at, NULL AS worker
          FROM queued CROSS JOIN job ON job.id = queued.job
          WHERE queued.queue = (SELECT id FROM queue WHERE name = ?1) AND queued.job ${beyond} ?2
          ORDER BY queued.job ${direction} LIMIT ?3`,
       ).all(nameOf(place.queue, place.group), after.id, limit) as unknown as EntryRow[];
     case "leased":
       return sql(
-        `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner
+        `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner AS worker
          FROM lease CROSS JOIN job ON job.id = lease.job
          WHERE lease.job ${beyond} ? ORDER BY lease.job ${direction} LIMIT ?`,
       ).all(after.id, limit) as unknown as EntryRow[];
     default:
       return sql(
-        `SELECT job.id, jid, payload, place, NULL AS queue, member.at, NULL AS owner
+        `SELECT job.id, jid, payload, place, NULL AS queue, member.at, NULL AS worker
          FROM member CROSS JOIN job ON job.id = member.job
          WHERE place = ? AND (member.at, member.job) ${beyond} (?, ?)
          ORDER BY member.at ${direction}, member.job ${direction} LIMIT ?`,

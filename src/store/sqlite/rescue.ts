@@ -26,30 +26,30 @@ interface LeasedRow {
 export async function rescue(context: Context, request: RescueRequest): Promise<RescueResult> {
   const { read, commit } = context;
   // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
-  const { workers: offline, waits } = await read(() => workers.findOffline(context, request.owner));
-  if (offline.length === 0) return { rescued: 0, doomed: [], owners: [], more: false, waits };
+  const { workers: lapsed, waits } = await read(() => workers.findOffline(context, request.worker));
+  if (lapsed.length === 0) return { rescued: 0, doomed: [], offline: [], more: false, waits };
   return await commit.run(() => rescueSome(context, request), { rows: request.limit });
 }
 
-function rescueSome(context: Context, { owner: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
+function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
   const { sql } = context;
-  const owners: string[] = [];
+  const offline: string[] = [];
   const doomed: DoomedJob[] = [];
   let rescued = 0;
   let more = false;
   const budget = new ByteBudget();
-  const { workers: offline, waits } = workers.findOffline(context, rescuer);
-  for (const owner of offline) {
+  const { workers: lapsed, waits } = workers.findOffline(context, rescuer);
+  for (const worker of lapsed) {
     const left = limit - rescued - doomed.length;
-    if (left <= 0 || budget.isSpent) return { rescued, doomed, owners, more: true, waits };
-    owners.push(owner);
-    const { ended, ...running } = workers.lastMoments(context, owner, (token) => isLeased(context, owner, token));
+    if (left <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
+    offline.push(worker);
+    const { ended, ...running } = workers.lastMoments(context, worker, (token) => isLeased(context, worker, token));
     const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
       sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
          WHERE lease.owner = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
-      ).all(owner, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
+      ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
     let buried = 0;
     for (const { id, payload, queue, name, take } of rows) {
       const token = `${id}.${take}`;
@@ -57,7 +57,7 @@ function rescueSome(context: Context, { owner: rescuer, limit, maxRescues }: Res
       if (fate.kind === "doomed") {
         const { deaths } = fate;
         doomed.push({
-          owner,
+          worker,
           token,
           ...splitName(name),
           payload: fate.payload,
@@ -72,13 +72,13 @@ function rescueSome(context: Context, { owner: rescuer, limit, maxRescues }: Res
       queues.giveBack(context, queue, id);
       rescued++;
     }
-    const leases = workers.countLeases(context, owner);
-    if (leases === 0) workers.forget(context, owner);
+    const leases = workers.countLeases(context, worker);
+    if (leases === 0) workers.forget(context, worker);
     more ||= leases > buried;
   }
-  return { rescued, doomed, owners, more, waits };
+  return { rescued, doomed, offline, more, waits };
 }
 
-function isLeased(context: Context, owner: string, token: string): boolean {
-  return leases.stillLeased(context, owner, [token]).length > 0;
+function isLeased(context: Context, worker: string, token: string): boolean {
+  return leases.stillLeased(context, worker, [token]).length > 0;
 }

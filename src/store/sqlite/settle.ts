@@ -30,11 +30,11 @@ interface Held {
 }
 
 /** See `JobStore.settle`. */
-export function settle(context: Context, owner: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+export function settle(context: Context, worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
   return context.commit.run(() => {
     const now = context.now();
     const tokens = outcomes.map((outcome) => parseToken(outcome.token));
-    const held = find(context, owner, tokens.filter((token) => token !== undefined));
+    const held = find(context, worker, tokens.filter((token) => token !== undefined));
     const lost: string[] = [];
     const ended: number[] = [];
     const done: number[] = [];
@@ -80,19 +80,19 @@ export function settle(context: Context, owner: string, outcomes: readonly Outco
 }
 
 /** See `JobStore.stillLeased`. */
-export function stillLeased(context: Context, owner: string, tokens: readonly string[]): string[] {
+export function stillLeased(context: Context, worker: string, tokens: readonly string[]): string[] {
   const parsed = tokens.map(parseToken);
-  const held = find(context, owner, parsed.filter((token) => token !== undefined));
+  const held = find(context, worker, parsed.filter((token) => token !== undefined));
   return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);
 }
 
-/** Returns the leases that `owner` has on these jobs, by job. Reads a row per take: a row per job costs more. */
-function find(context: Context, owner: string, tokens: readonly Token[]): Map<number, Held> {
+/** Returns the leases that `worker` has on these jobs, by job. Reads a row per take: a row per job costs more. */
+function find(context: Context, worker: string, tokens: readonly Token[]): Map<number, Held> {
   const held = new Map<number, Held>();
   inParts(tokens.map((token) => token.job), "job", (where, values) => {
     const rows = context.sql(
       `SELECT take, queue, group_concat(job) AS jobs FROM lease WHERE ${where} AND owner = ? GROUP BY take, queue`,
-    ).all(...values, owner);
+    ).all(...values, worker);
     for (const { take, queue, jobs } of rows) {
       const lease = { take: take as string, queue: queue as number };
       for (const job of (jobs as string).split(",")) held.set(Number(job), lease);

@@ -138,10 +138,10 @@ function put(context: Context, { jid, token }: StepLease, name: string, record: 
   jobRows.rewrite(context, job.id, setFields(job.payload, { [STEPS_FIELD]: "true" }));
 }
 
-function isHeld(context: Context, { owner, token }: StepLease): boolean {
+function isHeld(context: Context, { worker, token }: StepLease): boolean {
   const dot = token.indexOf(".");
   const held = context.sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
-  return held.get(Number(token.slice(0, dot)), token.slice(dot + 1), owner) !== undefined;
+  return held.get(Number(token.slice(0, dot)), token.slice(dot + 1), worker) !== undefined;
 }
 
 /** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */

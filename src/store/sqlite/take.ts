@@ -16,7 +16,7 @@ import { areAllPaused, grow, openQueue } from "./queues.ts";
 
 /** The state of one take. */
 interface Take {
-  readonly owner: string;
+  readonly worker: string;
   /** Unique among all takes: the tokens contain it. */
   readonly name: string;
   readonly budget: ByteBudget;
@@ -32,9 +32,9 @@ type QueuedRow = [id: number, payload: string];
 type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
 
 /** See `JobStore.take`. */
-export function take(context: Context, { queues, limit, owner }: TakeRequest): Promise<Lease[]> {
+export function take(context: Context, { queues, limit, worker }: TakeRequest): Promise<Lease[]> {
   return context.commit.run(() => {
-    const take: Take = { owner, name: context.newTakeName(), budget: new ByteBudget(), leases: [] };
+    const take: Take = { worker, name: context.newTakeName(), budget: new ByteBudget(), leases: [] };
     if (areAllPaused(context)) return take.leases;
     for (const name of queues) {
       const left = limit - take.leases.length;
@@ -62,7 +62,7 @@ function takeFrom(
   take: Take,
 ): number {
   const { sql, now } = context;
-  const { owner, name, budget, leases } = take;
+  const { worker, name, budget, leases } = take;
   const rows = readBounded(
     { limit: most, budget },
     (count, after: QueuedRow | undefined) => oldest(context, id, after?.[0] ?? Number.MIN_SAFE_INTEGER, count),
@@ -73,7 +73,7 @@ function takeFrom(
   sql(
     `INSERT INTO lease (job, queue, owner, take, at, grouped)
      SELECT job, queue, ?, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
-  ).run(owner, name, now(), from.group === undefined ? 0 : 1, id, last);
+  ).run(worker, name, now(), from.group === undefined ? 0 : 1, id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
   grow(context, id, -rows.length);
   for (const [job, payload] of rows) leases.push({ token: `${job}.${name}`, ...from, payload });

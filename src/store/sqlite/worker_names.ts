@@ -8,17 +8,17 @@ import type { Context } from "./context.ts";
 import { offlineFor } from "./workers.ts";
 
 interface NameRow {
-  readonly owner: string;
+  readonly worker: string;
   readonly expires: number;
 }
 
 /** Claims a name; inside a transaction. Returns false if another worker holds it that is not offline. */
-export function claimName(context: Context, name: string, owner: string, ttlMs: number): boolean {
+export function claimName(context: Context, name: string, worker: string, ttlMs: number): boolean {
   const { sql, now } = context;
   const row = rowOf(context, name);
-  if (row !== undefined && row.owner !== owner && !isFree(context, row, owner)) return false;
+  if (row !== undefined && row.worker !== worker && !isFree(context, row, worker)) return false;
   sql("INSERT OR REPLACE INTO worker_name (name, owner, expires) VALUES (?, ?, ?)")
-    .run(name, owner, Math.round(now() + ttlMs));
+    .run(name, worker, Math.round(now() + ttlMs));
   return true;
 }
 
@@ -28,29 +28,29 @@ export function nameHolder(context: Context, name: string): NameHolder | undefin
   return row && holderIn(context, row);
 }
 
-/** Releases a name that `owner` holds; inside a transaction. */
-export function releaseName({ sql }: Context, name: string, owner: string): void {
-  sql("DELETE FROM worker_name WHERE name = ? AND owner = ?").run(name, owner);
+/** Releases a name that `worker` holds; inside a transaction. */
+export function releaseName({ sql }: Context, name: string, worker: string): void {
+  sql("DELETE FROM worker_name WHERE name = ? AND owner = ?").run(name, worker);
 }
 
 function rowOf({ sql }: Context, name: string): NameRow | undefined {
-  return sql("SELECT owner, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
+  return sql("SELECT owner AS worker, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
 }
 
 /** Returns whether `claimant` may take over a name: its holder no longer exists, or is offline by the rule of `JobStore.rescue`. */
-function isFree(context: Context, { owner, expires }: NameRow, claimant: string): boolean {
+function isFree(context: Context, { worker, expires }: NameRow, claimant: string): boolean {
   const now = context.now();
-  const worker = context.sql("SELECT deadline, beat_at AS beatAt, ttl FROM process WHERE identity = ?").get(owner) as
+  const holder = context.sql("SELECT deadline, beat_at AS beatAt, ttl FROM process WHERE identity = ?").get(worker) as
     | { readonly deadline: number; readonly beatAt: number; readonly ttl: number }
     | undefined;
-  if (worker === undefined || expires <= now) return true;
-  return worker.deadline <= now && offlineFor(context, claimant, now)(worker);
+  if (holder === undefined || expires <= now) return true;
+  return holder.deadline <= now && offlineFor(context, claimant, now)(holder);
 }
 
-function holderIn({ sql, now }: Context, { owner, expires }: NameRow): NameHolder | undefined {
-  const worker = sql("SELECT deadline FROM process WHERE identity = ?").get(owner);
-  if (worker === undefined) return undefined;
-  const heartbeatUntil = Number(worker.deadline);
+function holderIn({ sql, now }: Context, { worker, expires }: NameRow): NameHolder | undefined {
+  const holder = sql("SELECT deadline FROM process WHERE identity = ?").get(worker);
+  if (holder === undefined) return undefined;
+  const heartbeatUntil = Number(holder.deadline);
   const freeInMs = Math.min(heartbeatUntil, expires) - now();
-  return freeInMs > 0 ? { owner, heartbeatUntil, freeInMs } : undefined;
+  return freeInMs > 0 ? { worker, heartbeatUntil, freeInMs } : undefined;
 }

@@ -42,13 +42,13 @@ function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
   return beatAt <= now && now - beatAt < ttlMs / 2;
 }
 
-/** Returns the rule of `JobStore.rescue`: whether a worker whose heartbeat has lapsed is offline, in the view of `owner`. */
+/** Returns the rule of `JobStore.rescue`: whether a worker whose heartbeat has lapsed is offline, in the view of `worker`. */
 export function offlineFor(
   { sql }: Context,
-  owner: string,
+  worker: string,
   now: number,
 ): (lapsed: { readonly beatAt: number; readonly ttl: number }) => boolean {
-  const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(owner) as
+  const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(worker) as
     | Rescuer
     | undefined;
   return ({ beatAt, ttl }) =>
@@ -83,8 +83,8 @@ export function deregister(context: Context, identity: string): Promise<void> {
   });
 }
 
-/** Returns the workers that `owner` may rescue now, by the rule of `JobStore.rescue`. */
-export function findOffline(context: Context, owner: string): Offline {
+/** Returns the workers that `worker` may rescue now, by the rule of `JobStore.rescue`. */
+export function findOffline(context: Context, worker: string): Offline {
   const { sql } = context;
   const now = context.now();
   const lapsed = sql(
@@ -94,7 +94,7 @@ export function findOffline(context: Context, owner: string): Offline {
      SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
   ).all(now) as unknown as Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };
-  const isOffline = offlineFor(context, owner, now);
+  const isOffline = offlineFor(context, worker, now);
   return {
     workers: lapsed.filter(isOffline).map(({ identity }) => identity),
     waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
@@ -102,10 +102,10 @@ export function findOffline(context: Context, owner: string): Offline {
 }
 
 /** See `WorkerStore.noteSuspects`. A worker that was removed has no leases: nothing is noted. */
-export function noteSuspects(context: Context, owner: string, { tokens, alone }: RunningSuspects): Promise<void> {
+export function noteSuspects(context: Context, worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
   return context.commit.run(() => {
     context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
-      .run(JSON.stringify(tokens), alone ? 1 : 0, owner);
+      .run(JSON.stringify(tokens), alone ? 1 : 0, worker);
   });
 }
 

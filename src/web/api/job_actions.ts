@@ -106,9 +106,9 @@ async function cancel(c: Context<WebEnv>, services: Services): Promise<ApiAnswer
     const why = found.length > 0 ? "is dead: expected a running or waiting job; delete it instead" : "not found";
     throw new HttpError(404, `Job "${jid.slice(0, 80)}" ${why}`);
   }
-  const running = living.flatMap(({ owner }) => owner ?? []);
-  for (const owner of running) await cancelRunning(services, c.get("visitor"), jid, owner);
-  const refs = living.filter(({ owner }) => owner === undefined).map(({ ref }) => ref);
+  const running = living.flatMap(({ worker }) => worker ?? []);
+  for (const worker of running) await cancelRunning(services, c.get("visitor"), jid, worker);
+  const refs = living.filter(({ worker }) => worker === undefined).map(({ ref }) => ref);
   if (refs.length === 0) return { value: { asked: running.length } };
   const { changed } = await actOnJobs(services, c.get("visitor"), "cancel", { refs });
   return { value: { ...(running.length > 0 && { asked: running.length }), changed } };

@@ -122,11 +122,11 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
           kind={action === "delete" || action === "cancel" ? "danger" : action === "retry" ? "primary" : ""}
         />
       ))}
-      {entry.owner !== undefined && (
+      {entry.worker !== undefined && (
         <ActionButton
           view={view}
           path="/jobs/cancel"
-          fields={{ jid: job.jid, process: entry.owner }}
+          fields={{ jid: job.jid, process: entry.worker }}
           label="Cancel"
           kind="danger"
         />
@@ -190,7 +190,7 @@ function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
         ...now,
         title: `Attempt ${nextAttempt(job)} is running`,
         kind: "running",
-        note: entry.owner === undefined ? undefined : `on ${entry.owner}`,
+        note: entry.worker === undefined ? undefined : `on ${entry.worker}`,
         children: progress === undefined ? undefined : <Progress text={progress} />,
       };
       return [pushed, ...attempts, queued, running];

@@ -114,10 +114,10 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
   await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
   await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
   await store.admin.pause("default");
-  const owner = "web1:7:abc";
+  const worker = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });
-  await store.workers.heartbeat(processRecord(owner, { queues: ["runs"] }), 60_000);
-  const [lease] = await store.jobs.take({ queues: ["runs"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(worker, { queues: ["runs"] }), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["runs"], limit: 1, worker });
   const work = {
     task: "processor-1",
     queue: "runs",
@@ -127,7 +127,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
     lastLine: "word".repeat(60),
     log: ["one", "word".repeat(60)],
   };
-  await store.workers.heartbeat(processRecord(owner, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
+  await store.workers.heartbeat(processRecord(worker, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   await crontab.run("nightly");

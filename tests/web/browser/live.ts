@@ -47,18 +47,18 @@ browserTest("a page shows a change during a fetch, and a change whose fetch fail
 
 browserTest("a page shows a job as ended once its worker's heartbeat reports it", async (tools) => {
   const { page, site: { store }, go } = tools;
-  const owner = "web1:7:abc";
+  const worker = "web1:7:abc";
   await push(store, "r1");
-  await store.workers.heartbeat(processRecord(owner), 60_000);
-  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(worker), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
   const work = [{ task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() }];
-  await store.workers.heartbeat(processRecord(owner, { busy: 1, work }), 60_000);
+  await store.workers.heartbeat(processRecord(worker, { busy: 1, work }), 60_000);
   await go("/running");
   await page.locator("#running a", { hasText: "Hard" }).waitFor();
-  await store.jobs.settle(owner, [{ kind: "ack", token: lease!.token }]);
+  await store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
   const refreshed = page.waitForResponse((response) => response.request().headers()["x-live"] !== undefined);
   await page.locator("[data-stat=running]").first().filter({ hasText: "0" }).waitFor();
   await refreshed;
-  await store.workers.heartbeat(processRecord(owner), 60_000);
+  await store.workers.heartbeat(processRecord(worker), 60_000);
   await page.locator("#running", { hasText: "No jobs running" }).waitFor();
 }, { web: { clock: QUICK } });

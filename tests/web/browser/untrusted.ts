@@ -16,14 +16,14 @@ const TEXT = [
 
 /** Runs a job in which every text is this one; returns a function that changes its progress and its log. */
 async function run(store: Store, text: string): Promise<(text: string) => Promise<void>> {
-  const owner = "web1:7:x";
+  const worker = "web1:7:x";
   await push(store, "running", { queue: "taken", class: text, tags: [text] });
-  await store.workers.heartbeat(processRecord(owner), 60_000);
-  const [lease] = await store.jobs.take({ queues: ["taken"], limit: 1, owner });
+  await store.workers.heartbeat(processRecord(worker), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["taken"], limit: 1, worker });
   const say = async (line: string) => {
     const said = { progress: line, lastLine: line, log: Array<string>(2_000).fill(line) };
     const work = [{ task: "processor 1", queue: "taken", payload: lease!.payload, since: Date.now(), ...said }];
-    await store.workers.heartbeat(processRecord(owner, { busy: 1, work }), 60_000);
+    await store.workers.heartbeat(processRecord(worker, { busy: 1, work }), 60_000);
   };
   await say(text);
   return say;

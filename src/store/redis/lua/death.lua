@@ -4,5 +4,5 @@
 -- ARGV     worker ID, how it ended
 -- O(log N) for N workers
 
-if redis.call('ZSCORE', 'jobs:owners', ARGV[1]) then redis.call('HSET', 'jobs:owner:' .. ARGV[1], 'ended', ARGV[2]) end
+if redis.call('ZSCORE', 'jobs:workers', ARGV[1]) then redis.call('HSET', 'jobs:worker:' .. ARGV[1], 'ended', ARGV[2]) end
 return redis.status_reply('OK')

@@ -17,8 +17,8 @@ for i = #tokens, 1, -1 do
   call('HDEL', KEYS[1], tokens[i])
   giveBack(tokens[i], payload)
 end
-call('ZREM', 'jobs:owners', identity)
+call('ZREM', 'jobs:workers', identity)
 call('SREM', 'processes', identity)
-call('UNLINK', KEYS[1], 'jobs:owner:' .. identity, identity, identity .. ':work', identity .. ':workers',
+call('UNLINK', KEYS[1], 'jobs:worker:' .. identity, identity, identity .. ':work', identity .. ':workers',
   identity .. '-signals', 'jobs:commands:' .. identity)
 return #tokens

@@ -14,32 +14,32 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
 local identity = ARGV[1]
 local seconds = math.max(60, math.ceil(ARGV[3] / 1000))
 
-local deadline = call('ZSCORE', 'jobs:owners', identity)
+local deadline = call('ZSCORE', 'jobs:workers', identity)
 local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that lost its data has rescued nothing.
 if lapsed then lapsed = call('EXISTS', 'jobs:robbed:' .. identity) == 1 end
 
 -- `since`: how long the heartbeats of this worker have been continuous. offline.lua judges other workers by it.
 local ttl = tonumber(ARGV[3])
-local known = call('HMGET', 'jobs:owner:' .. identity, 'ttl', 'since')
+local known = call('HMGET', 'jobs:worker:' .. identity, 'ttl', 'since')
 local last = deadline and known[1] and deadline - known[1]
 if not last or last > now then
   -- The clock may have been set back. Heartbeats in the future count from now: an offline worker would otherwise look alive
   -- until the clock is there again.
-  local ahead = call('ZRANGE', 'jobs:owners', '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'WITHSCORES')
+  local ahead = call('ZRANGE', 'jobs:workers', '(' .. string.format('%.0f', now), '+inf', 'BYSCORE', 'WITHSCORES')
   for i = 1, #ahead, 2 do
-    local itsTtl = call('HGET', 'jobs:owner:' .. ahead[i], 'ttl')
+    local itsTtl = call('HGET', 'jobs:worker:' .. ahead[i], 'ttl')
     if itsTtl and ahead[i + 1] - itsTtl > now then
-      call('ZADD', 'jobs:owners', now + itsTtl, ahead[i])
-      call('HSET', 'jobs:owner:' .. ahead[i], 'since', string.format('%.0f', now))
+      call('ZADD', 'jobs:workers', now + itsTtl, ahead[i])
+      call('HSET', 'jobs:worker:' .. ahead[i], 'since', string.format('%.0f', now))
     end
   end
 end
 local continuous = last and last <= now and now - last < ttl / 2
-call('HSET', 'jobs:owner:' .. identity, 'ttl', ARGV[3],
+call('HSET', 'jobs:worker:' .. identity, 'ttl', ARGV[3],
   'since', continuous and known[2] or string.format('%.0f', now))
-call('HDEL', 'jobs:owner:' .. identity, 'judged', 'ended')
-call('ZADD', 'jobs:owners', now + ttl, identity)
+call('HDEL', 'jobs:worker:' .. identity, 'judged', 'ended')
+call('ZADD', 'jobs:workers', now + ttl, identity)
 call('SADD', 'processes', identity)
 call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
   'beat', string.format('%.3f', now / 1000), 'rtt_us', ARGV[7], 'quiet', ARGV[8], 'rss', ARGV[9])

@@ -17,11 +17,11 @@ if isGrouped then markGrouped(queue) end
 call('DEL', 'jobs:running:' .. queue)
 if starts == '0' then call('DEL', 'jobs:starts:' .. queue) else call('PEXPIRE', 'jobs:starts:' .. queue, per) end
 if running == '0' then return 1 end
-for _, owner in ipairs(call('ZRANGE', 'jobs:owners', 0, -1)) do
-  for _, token in ipairs(call('HKEYS', 'jobs:leases:' .. owner)) do
+for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
+  for _, token in ipairs(call('HKEYS', 'jobs:leases:' .. worker)) do
     local name = string.match(token, ':(.*)$')
     if (groupIn(name) or name) == queue then
-      call('HSET', 'jobs:running:' .. queue, token, owner)
+      call('HSET', 'jobs:running:' .. queue, token, worker)
     end
   end
 end

@@ -84,14 +84,14 @@ local function roomIn(queue, limit, now, tidy)
 end
 
 -- Notes leases of a limited queue. `leases` is token, payload, token, payload …
-local function noteTaken(queue, limit, now, owner, leases)
+local function noteTaken(queue, limit, now, worker, leases)
   local call = redis.call
-  local owners, moments = {}, {}
+  local running, moments = {}, {}
   for i = 1, #leases, 2 do
-    owners[i], owners[i + 1] = leases[i], owner
+    running[i], running[i + 1] = leases[i], worker
     moments[#moments + 1] = string.format('%.0f', now)
   end
-  if limit.running > 0 then call('HSET', 'jobs:running:' .. queue, unpack(owners)) end
+  if limit.running > 0 then call('HSET', 'jobs:running:' .. queue, unpack(running)) end
   if limit.starts > 0 then
     local key = 'jobs:starts:' .. queue
     call('LPUSH', key, unpack(moments))

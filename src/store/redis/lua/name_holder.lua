@@ -10,8 +10,8 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
-local held = call('HMGET', KEYS[1], 'owner', 'till')
-local deadline = held[1] and call('ZSCORE', 'jobs:owners', held[1])
+local held = call('HMGET', KEYS[1], 'worker', 'till')
+local deadline = held[1] and call('ZSCORE', 'jobs:workers', held[1])
 if not deadline then return false end
 local left = math.min(tonumber(deadline), tonumber(held[2])) - now
 if left <= 0 then return false end

@@ -19,28 +19,28 @@ local waits, more = 0, 0
 local result = {}
 
 -- Returns what a worker was running when it died. Once a rescue has begun, its suspects are those that had a lease then.
-local function lastMoments(owner)
-  local known = call('HMGET', 'jobs:owner:' .. owner, 'suspects', 'alone', 'judged', 'ended')
+local function lastMoments(worker)
+  local known = call('HMGET', 'jobs:worker:' .. worker, 'suspects', 'alone', 'judged', 'ended')
   local suspects = {}
   for _, token in ipairs(known[1] and cjson.decode(known[1]) or {}) do
-    if known[3] or call('HEXISTS', 'jobs:leases:' .. owner, token) == 1 then suspects[#suspects + 1] = token end
+    if known[3] or call('HEXISTS', 'jobs:leases:' .. worker, token) == 1 then suspects[#suspects + 1] = token end
   end
   return known[4] or '', tonumber(known[2] or 0), suspects
 end
 
-local owners = call('ZRANGE', 'jobs:owners', '-inf', now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
-for o = 1, #owners, 2 do
-  local owner = owners[o]
-  local key = 'jobs:leases:' .. owner
-  if not isOffline(owner, tonumber(owners[o + 1])) then
+local workers = call('ZRANGE', 'jobs:workers', '-inf', now, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+for w = 1, #workers, 2 do
+  local worker = workers[w]
+  local key = 'jobs:leases:' .. worker
+  if not isOffline(worker, tonumber(workers[w + 1])) then
     if call('EXISTS', key) == 1 then waits = 1 end
   elseif left == 0 then
     more = 1
   else
     local tokens = call('HKEYS', key)
     table.sort(tokens)
-    local ended, alone, suspects = lastMoments(owner)
-    local leases = { owner, ended, alone, #suspects }
+    local ended, alone, suspects = lastMoments(worker)
+    local leases = { worker, ended, alone, #suspects }
     for _, token in ipairs(suspects) do leases[#leases + 1] = token end
     for i = #tokens, 1, -1 do
       local size = call('HSTRLEN', key, tokens[i])

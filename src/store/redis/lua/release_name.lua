@@ -6,5 +6,5 @@
 -- Result   1 if the worker held it, else 0
 -- O(1)
 
-if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return 0 end
+if redis.call('HGET', KEYS[1], 'worker') ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])

@@ -17,10 +17,10 @@ local offline = {}
 
 local i = 3
 while i <= #ARGV do
-  local owner, first, last = ARGV[i], i + 3, i + 2 + 2 * ARGV[i + 2]
-  local key = 'jobs:leases:' .. owner
-  local deadline = call('ZSCORE', 'jobs:owners', owner)
-  if deadline and tonumber(deadline) <= now and isOffline(owner, tonumber(deadline)) then
+  local worker, first, last = ARGV[i], i + 3, i + 2 + 2 * ARGV[i + 2]
+  local key = 'jobs:leases:' .. worker
+  local deadline = call('ZSCORE', 'jobs:workers', worker)
+  if deadline and tonumber(deadline) <= now and isOffline(worker, tonumber(deadline)) then
     local robbed = false
     for k = first, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
@@ -34,16 +34,16 @@ while i <= #ARGV do
       end
     end
     -- If the worker is alive after all, the mark makes settle.lua check each of its tokens.
-    if robbed then call('SET', 'jobs:robbed:' .. owner, '1', 'EX', 604800) end
+    if robbed then call('SET', 'jobs:robbed:' .. worker, '1', 'EX', 604800) end
     if call('HLEN', key) == 0 then
-      call('ZREM', 'jobs:owners', owner)
-      call('SREM', 'processes', owner)
-      call('UNLINK', 'jobs:owner:' .. owner, owner, owner .. ':work', owner .. ':workers', owner .. '-signals',
-        'jobs:commands:' .. owner)
+      call('ZREM', 'jobs:workers', worker)
+      call('SREM', 'processes', worker)
+      call('UNLINK', 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers', worker .. '-signals',
+        'jobs:commands:' .. worker)
     else
-      call('HSET', 'jobs:owner:' .. owner, 'suspects', ARGV[i + 1], 'judged', '1')
+      call('HSET', 'jobs:worker:' .. worker, 'suspects', ARGV[i + 1], 'judged', '1')
     end
-    offline[#offline + 1] = owner
+    offline[#offline + 1] = worker
   end
   i = last + 1
 end

@@ -4,15 +4,15 @@
 -- jobs:scratch is the claim: "TILL OWNER QUEUE", TILL in ms by the server's clock. The key doesn't expire, so that the keys of
 -- a killed bench can be distinguished from those of other programs.
 --
--- ARGV     take, clear, keep or leave; owner; the queue that the bench uses; TTL in ms; clear: a cursor, "0" first
--- Result   take: 1; 0 if the database isn't available; -1 if the owner must clear it first and take it again;
+-- ARGV     take, clear, keep or leave; bench; the queue that the bench uses; TTL in ms; clear: a cursor, "0" first
+-- Result   take: 1; 0 if the database isn't available; -1 if the bench must clear it first and take it again;
 --          clear: the cursor for the next step, "0" at the end or without a claim;
 --          keep: 1, or 0 without a claim;
 --          leave: false without a claim; else the number of keys of other programs, and the names of some
 -- O(1); clear: O(N) for N keys of one step of SCAN
 
 local call = redis.call
-local verb, owner, queue, ttl = unpack(ARGV)
+local verb, bench, queue, ttl = unpack(ARGV)
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -20,7 +20,7 @@ local claim = call('TYPE', 'jobs:scratch').ok == 'string' and call('GET', 'jobs:
 local till, holder, used = string.match(claim, '^(%d+) (%S+) (%S+)$')
 
 local function hold(name)
-  call('SET', 'jobs:scratch', string.format('%.0f %s %s', now + ttl, owner, name))
+  call('SET', 'jobs:scratch', string.format('%.0f %s %s', now + ttl, bench, name))
   return 1
 end
 
@@ -49,8 +49,8 @@ local function clear(cursor)
   end
   if call('EXISTS', unpack(SIGNS)) > 0 then return '0' end
   if cursor == '0' then
-    local owners = redis.pcall('ZRANGE', 'jobs:owners', 0, 999)
-    for _, identity in ipairs(owners) do
+    local workers = redis.pcall('ZRANGE', 'jobs:workers', 0, 999)
+    for _, identity in ipairs(workers) do
       redis.pcall('SREM', 'processes', identity)
       call('UNLINK', identity, identity .. ':work', identity .. ':workers', identity .. '-signals')
     end
@@ -67,8 +67,8 @@ end
 
 if verb == 'take' then
   local size = call('DBSIZE')
-  if size == 0 or size == 1 and holder == owner then return hold(queue) end
-  if holder == owner then
+  if size == 0 or size == 1 and holder == bench then return hold(queue) end
+  if holder == bench then
     call('UNLINK', 'jobs:scratch')
     return 0
   end
@@ -76,8 +76,8 @@ if verb == 'take' then
   hold(used)
   return -1
 end
-if verb == 'clear' then return holder == owner and clear(ARGV[5]) or '0' end
-if holder ~= owner then return verb == 'keep' and 0 end
+if verb == 'clear' then return holder == bench and clear(ARGV[5]) or '0' end
+if holder ~= bench then return verb == 'keep' and 0 end
 if verb == 'keep' then return hold(queue) end
 call('UNLINK', 'jobs:scratch')
 local left = { call('DBSIZE') }

@@ -11,7 +11,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local identity = ARGV[2]
 
 local key, value
-local deadline = call('ZSCORE', 'jobs:owners', identity)
+local deadline = call('ZSCORE', 'jobs:workers', identity)
 if deadline then
   if tonumber(deadline) <= now then return 0 end
   key, value = 'jobs:commands:' .. identity, ARGV[3]

@@ -133,14 +133,14 @@ for k = #released, 1, -1 do
   giveBack(token, payloads[token])
 end
 
-local locked, owners = {}, {}
+local locked, jids = {}, {}
 for k = 8, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
       endLive(ARGV[k + 2])
     else
       locked[#locked + 1] = 'jobs:unique:' .. ARGV[k + 1]
-      owners[#owners + 1] = ARGV[k + 2]
+      jids[#jids + 1] = ARGV[k + 2]
     end
   end
 end
@@ -148,7 +148,7 @@ for from = 1, #locked, 1000 do
   local to = math.min(from + 999, #locked)
   local free = {}
   for i, text in ipairs(call('MGET', unpack(locked, from, to))) do
-    local jid = owners[from + i - 1]
+    local jid = jids[from + i - 1]
     if text and string.match(text, '^%d+ (.*)$') == jid then
       free[#free + 1] = locked[from + i - 1]
       free[#free + 1] = 'jobs:unique-of:' .. jid

@@ -12,11 +12,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
 local leased, live = 0, 0
 local ours = {}
-local owners = call('ZRANGE', 'jobs:owners', 0, -1, 'WITHSCORES')
-for i = 1, #owners, 2 do
-  ours[owners[i]] = true
-  leased = leased + call('HLEN', 'jobs:leases:' .. owners[i])
-  if tonumber(owners[i + 1]) > now then live = live + 1 end
+local workers = call('ZRANGE', 'jobs:workers', 0, -1, 'WITHSCORES')
+for i = 1, #workers, 2 do
+  ours[workers[i]] = true
+  leased = leased + call('HLEN', 'jobs:leases:' .. workers[i])
+  if tonumber(workers[i + 1]) > now then live = live + 1 end
 end
 for _, identity in ipairs(call('SMEMBERS', 'processes')) do
   if not ours[identity] and call('EXISTS', identity) == 1 then live = live + 1 end

@@ -23,7 +23,7 @@ local again = {}
 local result = { prefix, again }
 
 -- The rescuer must find the leases of a worker that has no heartbeat yet.
-call('ZADD', 'jobs:owners', 'NX', now, ARGV[2])
+call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
 
 -- Leases of takes whose reply was lost: the worker doesn't have them yet. Those beyond the limits return to their queues.
 if first > 7 then
