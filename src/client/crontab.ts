@@ -116,7 +116,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry is invalid, or its name is taken
    */
   async add(input: CronEntryInput, { replace = false } = {}): Promise<void> {
-    const { active: [entry], inactive: [off] } = checkCrontab([input], { environment: "" });
+    const { active: [entry], inactive: [off] } = checkCrontab([input], { environment: "", isSingle: true });
     if (entry === undefined) {
       throw new CrontabError(
         `Cron entry "${off?.entry.name}": "${off?.by}" is for configuration files; remove it`,

@@ -36,6 +36,8 @@ export interface EntryContext {
   readonly queues?: ReadonlySet<string>;
   /** The time zone of cron expressions that name none. Default `UTC`. */
   readonly timezone?: string;
+  /** Whether the list is one entry that its author wrote without a list: then its problems name no position. */
+  readonly isSingle?: boolean;
 }
 
 /** A checked crontab. */
@@ -68,7 +70,7 @@ export function checkEntries(crontab: unknown, context: EntryContext): CheckedEn
   }
   const positions = new Map<string, number>();
   crontab.forEach((input, index) => {
-    const fields = new EntryFields(input, index + 1);
+    const fields = new EntryFields(input, context.isSingle ? undefined : index + 1);
     const entry = isObject(input) ? checkEntry(fields, context) : undefined;
     const taken = entry && positions.get(entry.name);
     if (taken !== undefined) fields.report(`entry ${index + 1} of the list has the name of entry ${taken}`);

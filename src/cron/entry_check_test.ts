@@ -330,6 +330,17 @@ Deno.test("checkEntries names an entry without a name by its position", () => {
   ]);
 });
 
+Deno.test("checkEntries names no position of an entry that isn't in a list", () => {
+  const { name: _, ...nameless } = GOOD;
+  const expected = "expected a text of at most 200 characters, without control characters or surrounding blanks";
+  const single = { ...PRODUCTION, isSingle: true };
+  assertEquals(problems([nameless], single), [`Cron entry: "name" is undefined; ${expected}`]);
+  assertEquals(problems([{ ...GOOD, memo: 1 }], single), [`Cron entry "nightly": "memo" is 1; expected a text`]);
+  assertEquals(problems(["* * * * *"], single), [
+    `Cron entry: it is "* * * * *"; expected an object with name, class, and rule or every`,
+  ]);
+});
+
 Deno.test("checkEntries reports all problems, not only the first", () => {
   assertEquals(
     problems([{ name: "a", rule: "x", overlap: "y", class: "" }, { ...GOOD, memo: 1 }]).map((message) =>

@@ -64,13 +64,14 @@ export class EntryFields {
 
   /**
    * @param input the entry as its author wrote it
-   * @param position its position in the list, from 1
+   * @param position its position in the list, from 1; undefined for one that isn't in a list
    */
-  constructor(input: unknown, position: number) {
+  constructor(input: unknown, position: number | undefined) {
     this.#input = isObject(input) ? input : {};
     const { name } = this.#input;
-    this.#entry = isText(name) ? name : `${position}`;
-    this.#label = isText(name) ? JSON.stringify(name) : `${position} of the list`;
+    this.#entry = isText(name) ? name : String(position ?? "");
+    const label = isText(name) ? JSON.stringify(name) : position && `${position} of the list`;
+    this.#label = label === undefined ? "Cron entry" : `Cron entry ${label}`;
     if (!isObject(input)) this.report(`it is ${show(input)}; expected an object with name, class, and rule or every`);
     for (const field of Object.keys(this.#input)) if (!FIELDS.includes(field)) this.#reportUnknown(field);
   }
@@ -109,7 +110,7 @@ export class EntryFields {
 
   /** Reports a problem of the entry, or of one of its fields. */
   report(problem: string, field?: string): undefined {
-    const message = `Cron entry ${this.#label}: ${problem}`;
+    const message = `${this.#label}: ${problem}`;
     this.problems.push({ entry: this.#entry, message, ...(field !== undefined && { field }) });
   }
 

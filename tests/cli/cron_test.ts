@@ -106,4 +106,11 @@ Deno.test("lists the entries of the configuration that no worker has loaded", as
   );
   const [entry] = JSON.parse(await cron(bench, ["list", "--json"]));
   assertEquals([entry.name, entry.loaded], ["nightly", false]);
+  const first = await jobs(["cron", "list", "--store", "sqlite:new/jobs.db"], { cwd: bench.folder });
+  assert(/nightly +at 03:00.* +not loaded +Tick\(\)/.test(first.stdout), first.stdout);
+  assertEquals(
+    first.stderr,
+    "jobs: 1 entry isn't active yet: there is no store at sqlite:new/jobs.db, and no worker has loaded jobs.json; " +
+      "start one: jobs run\n",
+  );
 });

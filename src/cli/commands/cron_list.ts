@@ -6,12 +6,14 @@ import { checkEntries } from "../../cron/entry_check.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
+import { hidePassword } from "../../store/open.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import { localMinute, localTime, relative, systemZone } from "../../text/times.ts";
 import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { argsText } from "../shared/job_text.ts";
 import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
-import { loadSettings } from "../shared/store.ts";
+import { loadSettings, storeUrl } from "../shared/store.ts";
 import { printError, printJson } from "../terminal/output.ts";
 import { type Column, printTable } from "../terminal/table.ts";
 
@@ -27,10 +29,17 @@ const LIST_COLUMNS: readonly Column[] = [
 /** Lists entries: those of the store, and those of the configuration that no worker has loaded. */
 export async function list(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("cron list", argv, COMMON_FLAGS, "");
-  const entries = await withCrontab(flags, (crontab) => crontab.list());
   const { settings, environment, file } = await loadSettings(flags);
+  const { active } = checkEntries(settings.cron, { environment });
+  let isStored = true;
+  const entries = await withCrontab(flags, (crontab) => crontab.list()).catch((error) => {
+    // The first worker makes the store.
+    if (!(error instanceof StoreError) || error.code !== "missing" || active.length === 0) throw error;
+    isStored = false;
+    return [];
+  });
   const known = new Set(entries.map(({ name }) => name));
-  const pending = checkEntries(settings.cron, { environment }).active.filter(({ name }) => !known.has(name));
+  const pending = active.filter(({ name }) => !known.has(name));
   if (flags.json) printJson([...entries.map(cronEntryJson), ...pending.map(pendingJson)]);
   else {
     const now = systemClock.now();
@@ -41,7 +50,8 @@ export async function list(argv: readonly string[]): Promise<number> {
     );
     if (pending.length > 0) {
       const count = pending.length === 1 ? "1 entry isn't" : `${pending.length} entries aren't`;
-      printError(`jobs: ${count} active yet: no worker has loaded ${file ?? "the configuration"}; start one: jobs run`);
+      const reason = isStored ? "no worker" : `there is no store at ${hidePassword(storeUrl(settings))}, and no worker`;
+      printError(`jobs: ${count} active yet: ${reason} has loaded ${file ?? "the configuration"}; start one: jobs run`);
     }
   }
   return 0;

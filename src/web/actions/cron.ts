@@ -76,7 +76,7 @@ const NEXT_TIMES = 5;
  * @throws {HttpError} with all errors in the entry
  */
 export function previewCron(services: Services, input: CronEntryInput): CronPreview {
-  const { active, inactive, problems } = checkEntries([input], { environment: "" });
+  const { active, inactive, problems } = checkEntries([input], { environment: "", isSingle: true });
   if (problems.length > 0) throw new InvalidCronEntry(problems);
   const { schedule } = active[0] ?? inactive[0]!.entry;
   const opened = openSchedule(schedule);

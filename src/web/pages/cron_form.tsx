@@ -100,7 +100,7 @@ function cronErrors(error: unknown): FieldErrors {
   const errors: Record<string, string> = {};
   for (const { field = "", message } of error.problems) {
     const name = (FIELDS as readonly string[]).includes(field) ? field : "";
-    const text = message.replace(/^Cron entry (?:"(?:[^"\\]|\\.)*"|\d+ of the list): /, "");
+    const text = message.replace(/^Cron entry(?: "(?:[^"\\]|\\.)*")?: /, "");
     errors[name] = errors[name] === undefined ? text : `${errors[name]}\n${text}`;
   }
   return errors;
