@@ -86,7 +86,7 @@ Deno.test("such a job is shown like any other dead job: in the dashboard, in /me
   assertStringIncludes(await page(`jobs/${jid}`), "killed by signal 9 (SIGKILL)");
 
   const metrics = await page("metrics");
-  assertMatch(metrics, /^jobs_buried_total(\{[^}]*\})? 1$/m);
+  assertMatch(metrics, /^jobs_dead_by_crashes_total(\{[^}]*\})? 1$/m);
   assertMatch(metrics, /^jobs_performed_total\{[^}]*class="Crash"[^}]*outcome="failed"[^}]*\} 1$/m);
   assertMatch(metrics, /^jobs_ended_total\{[^}]*class="Crash"[^}]*"dead"[^}]*\} 1$/m);
 

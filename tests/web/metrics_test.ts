@@ -81,8 +81,8 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
     'jobs_ended_total{class="Fail",outcome="discarded"} 1',
     'jobs_ended_total{class="Exit",outcome="dead"} 1',
     'jobs_ended_total{class="Note",outcome="expired"} 1',
-    'jobs_performed_total{class="WhichProcess",outcome="ok"} 1',
-    'jobs_performed_total{class="Fail",outcome="ok"} 0',
+    'jobs_performed_total{class="WhichProcess",outcome="succeeded"} 1',
+    'jobs_performed_total{class="Fail",outcome="succeeded"} 0',
     'jobs_performed_total{class="Fail",outcome="failed"} 4',
     'jobs_run_seconds_count{class="Fail"} 4',
     'jobs_wait_seconds_count{class="Fail"} 4',
@@ -93,12 +93,12 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
     'jobs_ended_total{class="Wait",outcome="cancelled"} 1',
     'jobs_performed_total{class="Wait",outcome="failed"} 0',
     "jobs_rescued_total 1",
-    "jobs_buried_total 0",
+    "jobs_dead_by_crashes_total 0",
     "jobs_leases_lost_total 0",
-    "jobs_horses_killed_total 1",
-    "jobs_horses_renewed_total 1",
+    "jobs_isolated_processes_killed_total 1",
+    "jobs_isolated_processes_replaced_total 1",
     "jobs_store_up 1",
-    "jobs_suspended 0",
+    "jobs_all_queues_paused 0",
   ];
   await bench.until(async () => {
     const text = await scrape();
@@ -178,7 +178,7 @@ onBothStores("a worker isn't ready while all queues are paused", async ({ store,
   assertEquals(await ready(), [200, "ready\n"]);
   await store.admin.pause(ALL_QUEUES);
   assertEquals(await ready(), [503, "Suspended: all queues are paused; jobs resume ends it\n"]);
-  assertStringIncludes((await visitor().visit("/metrics")).text, "jobs_suspended 1\n");
+  assertStringIncludes((await visitor().visit("/metrics")).text, "jobs_all_queues_paused 1\n");
   await store.admin.pause(ALL_QUEUES, 0);
   assertEquals(await ready(), [200, "ready\n"]);
 }, { notReady: () => undefined });

@@ -24,7 +24,7 @@ class Scrape {
   /** Successful jobs of this class, by worker. */
   performed(name: string): (number | undefined)[] {
     return [1, 2].map((process) =>
-      this.value(`jobs_performed_total{process="${process}",class="${name}",outcome="ok"}`)
+      this.value(`jobs_performed_total{process="${process}",class="${name}",outcome="succeeded"}`)
     );
   }
 

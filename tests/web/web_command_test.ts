@@ -61,7 +61,7 @@ Deno.test("jobs run --web shows the jobs of its worker, and is not ready once qu
   await server.logged("Acted", { name: "audit", action: "push", jid });
   await server.logged("Done", { name: "processor", jid });
   const metrics = await (await fetch(`${web}metrics`)).text();
-  assertStringIncludes(metrics, 'jobs_performed_total{class="Noop",outcome="ok"} 1');
+  assertStringIncludes(metrics, 'jobs_performed_total{class="Noop",outcome="succeeded"} 1');
   assertEquals(await fetch(`${web}readyz`).then((answer) => answer.text()), "ready\n");
   server.kill("SIGTSTP");
   await server.logged("Quiet: taking no more jobs");

@@ -28,7 +28,7 @@ export async function metricsText(services: Services): Promise<string> {
       labels: buildLabels(services.store.url),
       value: 1,
     }]),
-    one("jobs_store_up", "gauge", "Whether the store answers", Number(fromStore !== undefined)),
+    one("jobs_store_up", "gauge", "Whether the store responds", Number(fromStore !== undefined)),
     ...fromStore ?? [],
     ...(counted ? serverFamilies(counted) : []),
   ].join("\n") + "\n";
@@ -57,7 +57,7 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
   return [
     ...storeFamilies(stats),
     ...processFamilies(await store.workers.list(), clock.now()),
-    one("jobs_store_round_trip_seconds", "gauge", "Time the store took to answer this scrape", roundTripMs / 1_000),
+    one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];
 }
 
@@ -79,7 +79,7 @@ function storeFamilies(stats: Stats): string[] {
     ),
     one("jobs_failed_total", "counter", "Attempts failed since the store was created", stats.failed),
     family("jobs_set_size", "gauge", "Jobs in each set", sets),
-    one("jobs_leased", "gauge", "Running jobs", stats.leased),
+    one("jobs_running", "gauge", "Running jobs", stats.leased),
     family("jobs_queue_size", "gauge", "Jobs in each queue", perQueue((queue) => queue.size)),
     family(
       "jobs_queue_latency_seconds",
@@ -94,7 +94,7 @@ function storeFamilies(stats: Stats): string[] {
       "Whether the queue is at its limit: no job starts until a running one ends or time passes",
       perQueue(({ limit }) => Number(limit !== undefined && limit.freeInMs !== 0)),
     ),
-    one("jobs_suspended", "gauge", "Whether all queues are paused", Number(isSuspended(stats.queues))),
+    one("jobs_all_queues_paused", "gauge", "Whether all queues are paused", Number(isSuspended(stats.queues))),
   ];
 }
 
@@ -103,12 +103,12 @@ function processFamilies(processes: readonly WorkerInfo[], now: number): string[
   const total = (value: (process: WorkerInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
   const oldest = Math.max(0, ...processes.map((process) => now - process.beatAt)) / 1_000;
   return [
-    one("jobs_processes", "gauge", "Online workers", live.length),
-    one("jobs_processes_quiet", "gauge", "Online workers that are quiet", live.filter(({ quiet }) => quiet).length),
-    one("jobs_processes_lost", "gauge", "Offline workers", processes.length - live.length),
+    one("jobs_workers", "gauge", "Online workers", live.length),
+    one("jobs_workers_quiet", "gauge", "Online workers that are quiet", live.filter(({ quiet }) => quiet).length),
+    one("jobs_workers_offline", "gauge", "Offline workers", processes.length - live.length),
     one("jobs_processors", "gauge", "Processors of online workers", total((one) => one.concurrency)),
     one("jobs_processors_busy", "gauge", "Processors of online workers that run a job", total((one) => one.busy)),
-    one("jobs_processes_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
+    one("jobs_workers_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
   ];
 }

@@ -61,21 +61,26 @@ export function serverFamilies(processes: readonly WorkerCounts[]): string[] {
     each(name, kind, about, ({ horses }) => horses ? [{ value: horses[value] }] : []);
   return [
     ...upFamilies(processes),
-    each("jobs_performed_total", "counter", "Attempts of this process by class, succeeded or failed", performed),
+    each("jobs_performed_total", "counter", "Attempts of this worker by class, succeeded or failed", performed),
     each("jobs_run_seconds", "histogram", "Durations of attempts", durations("run")),
     each("jobs_wait_seconds", "histogram", "Times that jobs waited in their queue", durations("wait")),
     each("jobs_ended_total", "counter", "Attempts that didn't succeed, by class and outcome", ended),
-    one("jobs_rescued_total", "counter", "Jobs of offline workers that this process rescued", (it) => it.rescued),
-    one("jobs_buried_total", "counter", "Jobs moved to dead because they crash their workers", (it) => it.buried),
+    one("jobs_rescued_total", "counter", "Jobs of offline workers that this worker rescued", (it) => it.rescued),
+    one(
+      "jobs_dead_by_crashes_total",
+      "counter",
+      "Jobs moved to dead because they crash their workers",
+      (it) => it.buried,
+    ),
     one("jobs_leases_lost_total", "counter", "Jobs lost because the heartbeat lapsed", (it) => it.leasesLost),
-    one("jobs_dead_dropped_total", "counter", "Dead jobs deleted: too many, or too old", (it) => it.deadDropped),
+    one("jobs_dead_deleted_total", "counter", "Dead jobs deleted: too many, or too old", (it) => it.deadDropped),
     one(
       "jobs_event_loop_delay_seconds",
       "gauge",
       "Delay of the event loop at the last heartbeat",
       (it) => it.loopDelayMs / 1_000,
     ),
-    each("jobs_cron_occurrences_total", "counter", "Cron runs that this process decided on, by outcome", occurrences),
+    each("jobs_cron_occurrences_total", "counter", "Cron runs that this worker decided on, by outcome", occurrences),
     each(
       "jobs_cron_lateness_seconds",
       "histogram",
@@ -84,16 +89,16 @@ export function serverFamilies(processes: readonly WorkerCounts[]): string[] {
     ),
     ...(known.some(({ counts }) => counts.horses)
       ? [
-        ofHorses("jobs_horses", "gauge", "Isolated processes", "running"),
-        ofHorses("jobs_horses_started_total", "counter", "Isolated processes started", "started"),
+        ofHorses("jobs_isolated_processes", "gauge", "Isolated processes", "running"),
+        ofHorses("jobs_isolated_processes_started_total", "counter", "Isolated processes started", "started"),
         ofHorses(
-          "jobs_horses_renewed_total",
+          "jobs_isolated_processes_replaced_total",
           "counter",
           "Isolated processes replaced after their share of jobs",
           "renewed",
         ),
         ofHorses(
-          "jobs_horses_killed_total",
+          "jobs_isolated_processes_killed_total",
           "counter",
           "Isolated processes killed for time or memory, or crashed",
           "killed",
@@ -120,7 +125,7 @@ function numbered(process: number | undefined): Record<string, string> {
 
 function performed({ classes }: ServerCounts): Sample[] {
   return [...classes].flatMap(([name, { endings: { done, retried, dead, discarded } }]) => [
-    { labels: { class: name, outcome: "ok" }, value: done },
+    { labels: { class: name, outcome: "succeeded" }, value: done },
     { labels: { class: name, outcome: "failed" }, value: retried + dead + discarded },
   ]);
 }

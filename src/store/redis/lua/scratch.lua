@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Claims an empty database for a bench, renews the claim, and clears the database.
 --
--- jobs:scratch is the claim: "TILL OWNER QUEUE", TILL in ms by the server's clock. The key doesn't expire, so that the keys of
+-- jobs:scratch is the claim: "TILL BENCH QUEUE", TILL in ms by the server's clock. The key doesn't expire, so that the keys of
 -- a killed bench can be distinguished from those of other programs.
 --
 -- ARGV     take, clear, keep or leave; bench; the queue that the bench uses; TTL in ms; clear: a cursor, "0" first
