@@ -6,6 +6,7 @@
 import { describeError } from "../job/describe_error.ts";
 import { formatDuration } from "../job/duration.ts";
 import { InvalidPayload } from "../job/errors.ts";
+import { readSpan } from "../job/time.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { refusalText } from "./batch_errors.ts";
@@ -51,8 +52,8 @@ export interface RefusedPush {
 
 /** Options of a bulk push. */
 export interface BulkOptions {
-  /** Delays each job by a random time of up to this many milliseconds. Default 0. */
-  readonly spreadMs?: number;
+  /** Delays each job by a random time of up to this: seconds, or `30s`, `10m`, `2h`. Default 0. */
+  readonly spread?: number | string;
 }
 
 /** A call to the store has at most this many jobs. */
@@ -206,10 +207,8 @@ function unstored(
  *
  * @throws {InvalidPayload} if the interval is invalid
  */
-export function spreader(spreadMs: number): () => number {
-  if (spreadMs === 0) return () => 0;
-  if (!(Number.isFinite(spreadMs) && spreadMs > 0)) {
-    throw new InvalidPayload("spreadMs", spreadMs, "milliseconds, from 0");
-  }
-  return () => Math.floor(Math.random() * spreadMs);
+export function spreader(spread: number | string): () => number {
+  if (spread === 0) return () => 0;
+  const ms = readSpan("spread", spread) * 1_000;
+  return () => Math.floor(Math.random() * ms);
 }

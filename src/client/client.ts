@@ -236,7 +236,7 @@ export class Client {
    * const Newsletter = defineJob("Newsletter", (_ctx, id: number) => {}, { queue: "news" });
    * await using store = await openStore("sqlite::memory:");
    * const client = new Client({ store });
-   * const results = await client.pushBulk(Newsletter, [[1], [2], [3]], { spreadMs: 60_000 });
+   * const results = await client.pushBulk(Newsletter, [[1], [2], [3]], { spread: "1m" });
    * const rejected = results.filter(({ refused }) => refused !== undefined);
    * ```
    *
@@ -259,12 +259,12 @@ export class Client {
     options?: JobOptions & BulkOptions,
   ): Promise<PushResult[]> {
     const given = typeof request === "function" ? { ...options, class: request, args: list } : request;
-    const { args, spreadMs = 0, ...rest } = given;
+    const { args, spread = 0, ...rest } = given;
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");
     }
     const shared = this.#named(rest as unknown as JobInput);
-    const batches = await this.#pusher.pushSame(shared, args, spreadMs);
+    const batches = await this.#pusher.pushSame(shared, args, spread);
     const results: PushResult[] = [];
     try {
       for await (const batch of batches) results.push(...batch);
@@ -309,9 +309,9 @@ export class Client {
   ): AsyncGenerator<PushResult> {
     const name = typeof first === "function" ? this.#nameOf(first) : undefined;
     const jobs = (typeof first === "function" ? rest.shift() : first) as Items<JobInput>;
-    const { spreadMs = 0 } = (rest[0] ?? {}) as BulkOptions;
+    const { spread = 0 } = (rest[0] ?? {}) as BulkOptions;
     const request = (job: JobInput) => this.#named(name === undefined ? job : { ...job, class: name });
-    const batches = this.#pusher.pushEach(jobs, request, spreadMs);
+    const batches = this.#pusher.pushEach(jobs, request, spread);
     for await (const results of batches) yield* results;
   }
 

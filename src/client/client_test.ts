@@ -165,7 +165,7 @@ Deno.test("pushBulk rejects an invalid shared option before anything is stored",
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], queue: "a b" }), InvalidPayload, "queue");
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], jid: "one" }), InvalidPayload, "jid");
   await assertRejects(() => client.pushBulk({ class: "A", args: 5 as never }), InvalidPayload, "args is 5");
-  await assertRejects(() => client.pushBulk({ class: "A", args: [[]], spreadMs: -1 }), InvalidPayload, "spreadMs");
+  await assertRejects(() => client.pushBulk({ class: "A", args: [[]], spread: "-1m" }), InvalidPayload, "spread");
   assertEquals([await client.pushBulk({ class: "A", args: [] }), store.calls.length], [[], 0]);
 });
 
@@ -219,10 +219,10 @@ Deno.test("A rejected job and a duplicate among many do not affect the others", 
   assertEquals(store.payloads.map((payload) => payload.args), [[1], [2], [3]]);
 });
 
-Deno.test("spreadMs delays each job by a random part of the interval", async () => {
+Deno.test("spread delays each job by a random part of the interval", async () => {
   const { store, client } = recorded();
   const args = Array.from({ length: 1_000 }, () => []);
-  await client.pushBulk({ class: "A", args, spreadMs: 60_000 });
+  await client.pushBulk({ class: "A", args, spread: "1m" });
   const delays = store.stored.map((job) => job.delayMs ?? 0);
   assertEquals(delays.every((ms) => ms >= 0 && ms < 60_000), true);
   for (const third of [0, 20_000, 40_000]) {
@@ -230,7 +230,7 @@ Deno.test("spreadMs delays each job by a random part of the interval", async () 
   }
   const due = NOW + 1e6;
   const jobs = args.map((_args, i) => ({ class: "A", args: [i], at: new Date(due), unique_for: 1 }));
-  await all(client.pushMany(jobs, { spreadMs: 10 }));
+  await all(client.pushMany(jobs, { spread: 0.01 }));
   const spread = store.stored.slice(1_000);
   assertEquals([...new Set(spread.map((job) => job.at! - due))].sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   assertEquals(spread.every((job) => job.unique!.ttlMs === 1_000 + job.at! - NOW), true);

@@ -80,7 +80,7 @@ export class Pusher {
   async pushSame(
     shared: JobRequest,
     args: Items<readonly unknown[]>,
-    spreadMs: number,
+    spread: number | string,
   ): Promise<AsyncGenerator<PushResult[]>> {
     await this.#classes.learn(shared.class);
     const prepared = this.#builder.prepare(shared);
@@ -88,7 +88,7 @@ export class Pusher {
     if (prepared.once !== undefined) {
       throw new InvalidPayload("id", shared["id"], "none: it names one push; see pushMany");
     }
-    const delay = spreader(spreadMs);
+    const delay = spreader(spread);
     return this.#middleware
       ? this.#batchesThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay)
       : inBatches(args, this.#store, (one) => this.#builder.build(prepared, one, delay()));
@@ -99,8 +99,12 @@ export class Pusher {
    *
    * @returns for each batch, one result per job, in order
    */
-  pushEach<T>(items: Items<T>, request: (item: T) => JobRequest, spreadMs: number): AsyncGenerator<PushResult[]> {
-    const delay = spreader(spreadMs);
+  pushEach<T>(
+    items: Items<T>,
+    request: (item: T) => JobRequest,
+    spread: number | string,
+  ): AsyncGenerator<PushResult[]> {
+    const delay = spreader(spread);
     if (this.#middleware) return this.#batchesThroughMiddleware(items, request, delay);
     const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, delay());
     return inBatches(items, this.#store, (item) => {
