@@ -8,6 +8,7 @@ import { pinnedDeno, runHere, useCommand, useExecutable } from "../support/comma
 import { childOf, containerCommand } from "../support/container.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { until } from "../support/eventually.ts";
+import { signalIfRunning } from "../support/pid.ts";
 import { requireRoot } from "../support/tools.ts";
 
 const OUTPUT = new URL("../../dist/test/", import.meta.url).pathname;
@@ -98,7 +99,8 @@ Deno.test("in a read-only root, as process 1 without privileges, a worker perfor
   await using server = new JobsProcess({ store, args: ["/app/handlers.js", "--isolate", "Note"], env });
   await server.logged("Ready");
   const inside = (await childOf(server.pid))!;
-  using _end = { [Symbol.dispose]: () => end(inside) };
+  // It would outlive its parent: the change of its user reset its parent-death signal.
+  using _end = { [Symbol.dispose]: () => signalIfRunning(inside, "SIGKILL") };
   const status = await Deno.readTextFile(`/proc/${inside}/status`);
   assertMatch(status, /^NSpid:\t\d+\t1$/m);
   assertMatch(status, /^Uid:\t65532\t65532\t65532\t65532$/m);
@@ -118,15 +120,6 @@ Deno.test("in a read-only root, as process 1 without privileges, a worker perfor
   Deno.kill(inside, "SIGTERM");
   assertEquals((await server.status()).code, 0);
 });
-
-/** Ends a process that outlives its parent: the change of its user reset its parent-death signal. */
-function end(pid: number): void {
-  try {
-    Deno.kill(pid, "SIGKILL");
-  } catch {
-    // The process has ended.
-  }
-}
 
 Deno.test("a path that the image cannot write or read causes one line with the remedy", async () => {
   requireRoot();

@@ -34,7 +34,7 @@ Deno.test("names jobs that nothing runs: paused, without a worker, without a han
   await using server = await bench.server([], MORTAL);
   await bench.push("Hang", [bench.notes, "x"]);
   await bench.until(async () => (await bench.store.admin.stats()).leased === 1);
-  await bench.push("Orphan", [], { queue: "low" });
+  await bench.push("Unhandled", [], { queue: "low" });
   await bench.store.admin.pause("low", 10 * 24 * 3_600_000);
   server.kill("SIGKILL");
   await server.status();
@@ -44,7 +44,7 @@ Deno.test("names jobs that nothing runs: paused, without a worker, without a han
   assertStringIncludes(one(found, 'queue "low" has 1 job and no worker').cure!, "jobs run handlers.js -q low");
   assertStringIncludes(one(found, "low: paused for 10d").cure!, "jobs resume low");
   assertStringIncludes(one(found, "1 job is held by offline workers").cure!, "jobs run");
-  assertStringIncludes(one(found, 'queue "low" has jobs of class Orphan').cure!, "a handler Orphan");
+  assertStringIncludes(one(found, 'queue "low" has jobs of class Unhandled').cure!, "a handler Unhandled");
   assertEquals(found.some(({ message }) => message.includes("class Hang")), false);
 });
 

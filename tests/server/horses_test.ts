@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
+import { isRunning, signalIfRunning } from "../support/pid.ts";
 import { jobs, type JobsProcess } from "../support/process.ts";
 
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
@@ -10,14 +11,6 @@ const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname
 async function warm(bench: Bench, server: JobsProcess): Promise<number> {
   await server.logged("Done", { jid: await bench.push("WhichProcess", [bench.notes]) });
   return await noted(bench, "pid");
-}
-
-/** Returns whether a process, or one of its threads, is running. Until its end, its files may be open. */
-async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  if (stat === "") return false;
-  const threads = await Array.fromAsync(Deno.readDir(`/proc/${pid}/task`)).catch(() => []);
-  return threads.length > 1 || !/\) [ZX]/.test(stat);
 }
 
 /** Returns the number that a handler noted after this word. */
@@ -139,7 +132,7 @@ Deno.test("a horse that crashes, exits or uses too much memory fails only its jo
   const pid = await noted(bench, "linger");
   // The first signal may only remove the runtime's own signal handler.
   await bench.until(async () => {
-    if (await isRunning(pid)) Deno.kill(pid, "SIGSEGV");
+    signalIfRunning(pid, "SIGSEGV");
     return !await isRunning(pid);
   });
   assertEquals((await dead(bench, crashed)).error_class, "Killed:SIGSEGV");

@@ -2,13 +2,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
+import { isRunning, signalIfRunning } from "../support/pid.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
-
-async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat !== "" && !/\) [ZX]/.test(stat);
-}
 
 /** Returns the process IDs of the live workers that take jobs. */
 async function pids(bench: Bench): Promise<number[]> {
@@ -122,7 +118,7 @@ Deno.test("no worker outlives its parent while it waits for its name", async () 
   try {
     await bench.until(async () => !await isRunning(pid));
   } finally {
-    if (await isRunning(pid)) Deno.kill(pid, "SIGKILL");
+    signalIfRunning(pid, "SIGKILL");
   }
 });
 
@@ -137,7 +133,7 @@ Deno.test("a worker that blocks its event loop doesn't outlive a parent killed w
   try {
     for (const pid of children) await bench.until(async () => !await isRunning(pid), `${pid} ends`);
   } finally {
-    if (await isRunning(spinning)) Deno.kill(spinning, "SIGKILL");
+    signalIfRunning(spinning, "SIGKILL");
   }
   // The jobs of a killed worker are rescued later, as after any crash.
   assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [spinning]);
