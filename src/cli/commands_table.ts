@@ -37,7 +37,8 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
     move: ["move jobs to another queue", () => import("./commands/move.ts")],
     batch: ["open, close, list, show, cancel or retry batches", () => import("./commands/batch.ts")],
     flow: ["push, list, show, cancel or retry flows of jobs", () => import("./commands/flow.ts")],
-    steps: ["list, clear or wake the durable steps of a job", () => import("./commands/steps.ts")],
+    step: ["in a program: run a step of its job once", () => import("./commands/step.ts")],
+    steps: ["list, repeat, clear or wake the durable steps of a job", () => import("./commands/steps.ts")],
     signal: ["send a signal to the job that waits for it", () => import("./commands/signal.ts")],
   },
   "Queues": {

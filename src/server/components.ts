@@ -7,6 +7,7 @@ import { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import { HorsePool } from "../handlers/isolation/pool.ts";
 import { programHandler } from "../handlers/isolation/program.ts";
+import { ProgramSteps } from "../handlers/isolation/program_steps.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
@@ -80,11 +81,12 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const loop = <Body extends LoopBody<any>>(body: Body) =>
     new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
   const { killAfterMs, maxResultBytes } = settings;
+  const programSteps = new ProgramSteps({ clock, log: log("program-steps") });
   const { registry, modules, isolated } = chooseExecutionModes(options.registry, {
     isolate: settings.isolate,
     inHorse: (job) => horses!.perform(job),
     programs: settings.programs,
-    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes }),
+    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
   });
   const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
   const classCounters = new ClassCounters();

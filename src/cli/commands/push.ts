@@ -1,9 +1,9 @@
 /** `jobs push CLASS [ARG …]`. @module */
 import type { Client, JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
-import { parseLossless } from "../../job/json.ts";
 import { jsonArgs } from "../../job/json_args.ts";
 import { localMinute, relative } from "../../text/times.ts";
+import { argumentsText } from "../shared/arguments.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { OutputFailed, print, printError, printJson } from "../terminal/output.ts";
@@ -86,7 +86,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   }
   if (flags["on-error"] !== undefined) throw new UsageError("--on-error needs --bulk");
   if (name === undefined) throw new UsageError("Missing argument: CLASS. Usage: jobs push CLASS [ARG …]");
-  const args = flags.args === undefined ? argumentsOf(rest) : parseArgs(flags.args);
+  const args = flags.args === undefined ? jsonArgs(argumentsText(rest)) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
     const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
@@ -163,20 +163,6 @@ function remarkTime(at: unknown): void {
   if (Number.isNaN(ms)) return;
   const when = `${localMinute(ms)} (${relative(ms, now)})`;
   printError(ms <= now ? `jobs: ${when} is past: the job runs now` : `jobs: scheduled for ${when}`);
-}
-
-/** Returns arguments, each as JSON if it is valid JSON, else as a text. Numbers stay as typed. */
-function argumentsOf(texts: readonly string[]): readonly unknown[] {
-  return jsonArgs(`[${texts.map((text) => isJson(text) ? text : JSON.stringify(text)).join(",")}]`);
-}
-
-function isJson(text: string): boolean {
-  try {
-    parseLossless(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function parseArgs(text: string): readonly unknown[] {

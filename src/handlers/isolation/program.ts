@@ -2,7 +2,7 @@
  * Performs jobs with external programs, in any language. The configuration maps classes to commands.
  *
  * A program receives the payload on stdin, as JSON. `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its
- * environment, and `TRACEPARENT` if tracing is on. Its stdout is the result, its stderr goes to the job's log, and its exit
+ * environment, `TRACEPARENT` if tracing is on, and the variables for durable steps (`program_steps.ts`). Its stdout is the result, its stderr goes to the job's log, and its exit
  * code is the outcome. A command is never run by a shell and never comes from a store: a client that can push jobs must not
  * be able to run commands.
  *
@@ -15,6 +15,7 @@ import { parseLossless } from "../../job/json.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
+import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
 
 /** Options for all programs. */
@@ -24,6 +25,7 @@ export interface ProgramServices {
   readonly killAfterMs: number;
   /** A program that prints more on stdout is killed. */
   readonly maxResultBytes: number;
+  readonly steps: ProgramSteps;
 }
 
 /** Exit codes with a special meaning. Any other failure is retried by the options of the class. */
@@ -68,9 +70,11 @@ class ProgramRun {
 
   async perform(job: JobContext): Promise<unknown> {
     job.signal.throwIfAborted();
-    const child = this.#spawn(job);
     const ended = new AbortController();
-    const onAbort = () => void this.#terminate(child.pid, job.signal.reason, ended.signal);
+    const end = (reason: unknown) => void this.#terminate(child.pid, reason, ended.signal);
+    using session = this.#services.steps.open(job, end);
+    const child = this.#spawn(job, session);
+    const onAbort = () => end(job.signal.reason);
     job.signal.addEventListener("abort", onAbort, { once: true });
     const feeding = feed(child.stdin, job.raw);
     const logging = this.#logLines(child.stderr, job);
@@ -84,7 +88,7 @@ class ProgramRun {
     return this.#conclude(status, output);
   }
 
-  #spawn(job: JobContext): Deno.ChildProcess {
+  #spawn(job: JobContext, session: ProgramSession): Deno.ChildProcess {
     const [program, ...args] = this.#command;
     try {
       return new Deno.Command(program!, {
@@ -94,6 +98,7 @@ class ProgramRun {
           JOBS_CLASS: job.class,
           JOBS_QUEUE: job.queue,
           JOBS_ATTEMPT: String(job.attempt),
+          ...session.variables,
           ...traceVariables(job),
         },
         stdin: "piped",

@@ -1,0 +1,154 @@
+/** `jobs step run|sleep|wait|child`: durable steps in a program. @module */
+import type { StepRequest } from "../../handlers/isolation/step_frames.ts";
+import { parseLossless } from "../../job/json.ts";
+import { argumentsText } from "../shared/arguments.ts";
+import { endProgram, requestStep } from "../shared/step_client.ts";
+import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { print, printError } from "../terminal/output.ts";
+
+/** The text of `--help`. */
+export const help = `
+Usage: jobs step run NAME [OPTION …] -- COMMAND [ARG …]
+       jobs step sleep NAME TIME
+       jobs step wait NAME --key KEY --timeout TIME
+       jobs step child NAME CLASS [ARG …]
+
+For programs that perform jobs ("exec" in the configuration): the durable steps
+of the job. When the program runs again, it repeats no completed step.
+
+  run       run COMMAND once, and print its output, also in later attempts
+  sleep     continue after a time
+  wait      continue with a signal (jobs signal KEY), and print its data;
+            exit 1 if the time has passed
+  child     run another job, and print its result
+
+A sleep, a wait and a failure end the program; its job runs it again later. A
+step with --retry, and a child, exit 1 when they have failed for good.
+
+      --each ID          run: distinguishes the steps of a loop
+      --retry N          run: retry this often without using an attempt of the
+                         job, with a growing pause
+      --backoff TIME     run: the first pause (1s)
+      --timeout TIME     run, wait: after this time it has failed, or ends
+      --key KEY          wait: the key of the signal
+  -q, --queue QUEUE      child: its queue
+      --give-up-after TIME
+                         child: it has failed after this time (30d)
+
+COMMAND has JOBS_STEP_ATTEMPT and JOBS_IDEMPOTENCY_KEY in its environment.
+
+Examples
+  charge=$(jobs step run charge --timeout 30s -- ./charge "$order")
+  jobs step sleep "cooling off" 2d
+  answer=$(jobs step wait approval --key "order:$order" --timeout 7d)`;
+
+const FLAGS = {
+  ...COMMON_FLAGS,
+  each: { takes: "text" },
+  retry: { takes: "text" },
+  backoff: { takes: "text" },
+  timeout: { takes: "text" },
+  key: { takes: "text" },
+  queue: { takes: "text", short: "q" },
+  "give-up-after": { takes: "text" },
+} as const;
+
+type Flags = ReturnType<typeof parseCommand<typeof FLAGS>>["flags"];
+type FlagName = Exclude<keyof typeof FLAGS, keyof typeof COMMON_FLAGS>;
+
+/** A subcommand: its arguments, its options, and its request. */
+interface Verb {
+  readonly usage: string;
+  readonly flags: readonly FlagName[];
+  request(args: readonly string[], flags: Flags): Body;
+}
+
+type Body<Request = StepRequest> = Request extends StepRequest ? Omit<Request, "token"> : never;
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  run: {
+    usage: "NAME COMMAND [ARG …]",
+    flags: ["each", "retry", "backoff", "timeout"],
+    request: ([name], { each, retry, backoff, timeout }) => ({
+      kind: "step",
+      name: name!,
+      ...given({ each, backoff, timeout }),
+      ...(retry !== undefined && { retry: retries(retry) }),
+    }),
+  },
+  sleep: {
+    usage: "NAME TIME",
+    flags: [],
+    request: ([name, duration]) => ({ kind: "sleep", name: name!, duration: duration! }),
+  },
+  wait: {
+    usage: "NAME",
+    flags: ["key", "timeout"],
+    request: ([name], { key, timeout }) => {
+      if (key === undefined || timeout === undefined) {
+        throw new UsageError("Missing option. Usage: jobs step wait NAME --key KEY --timeout TIME");
+      }
+      return { kind: "wait", name: name!, key, timeout };
+    },
+  },
+  child: {
+    usage: "NAME CLASS [ARG …]",
+    flags: ["queue", "give-up-after"],
+    request: ([name, className, ...args], { queue, "give-up-after": giveUpAfter }) => ({
+      kind: "child",
+      name: name!,
+      class: className!,
+      args: argumentsText(args),
+      ...given({ queue, giveUpAfter }),
+    }),
+  },
+};
+
+/**
+ * Performs a step of the job whose program runs this command. The exit code is 0, or 1 for a step that has failed for good. Any
+ * other error ends the program, like a sleep: a script would take it for such a step, and run its compensation.
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    return await perform(argv);
+  } catch (error) {
+    endProgram(error);
+    throw error;
+  }
+}
+
+async function perform(argv: readonly string[]): Promise<number> {
+  const { name = "", rest } = splitCommand(argv);
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name]! : undefined;
+  if (verb === undefined) {
+    throw new UsageError(`Invalid command "step ${name}": expected ${Object.keys(VERBS).join(", ")}`);
+  }
+  const { flags, args } = parseCommand(`step ${name}`, rest, FLAGS, verb.usage);
+  const all = Object.keys(FLAGS).filter((flag) => !Object.hasOwn(COMMON_FLAGS, flag)) as FlagName[];
+  const wrong = all.find((flag) => flags[flag] !== undefined && !verb.flags.includes(flag));
+  if (wrong !== undefined) throw new UsageError(`Option --${wrong} doesn't apply to jobs step ${name}`);
+  const request = verb.request(args, flags);
+  const end = await requestStep(request, args.slice(1));
+  if (end.failed !== undefined) {
+    printError(`jobs: ${end.failed}`);
+    return 1;
+  }
+  if (end.value !== undefined) print(shown(end.value));
+  return end.value === undefined && request.kind === "wait" ? 1 : 0;
+}
+
+function given<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<string, Value>;
+}
+
+function retries(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid --retry "${text}": expected a whole number from 0`);
+}
+
+/** Returns a text as it is, and any other value as JSON. */
+function shown(json: string): string {
+  const value = parseLossless(json);
+  return typeof value === "string" ? value : json;
+}

@@ -1,0 +1,85 @@
+/**
+ * Opens a socket for the child processes of this process. It is in a folder that only this user can open: no other local user
+ * can reach it. A name in Linux's abstract space would be readable in `/proc/net/unix`, and anyone could connect. Deno 2.8.3
+ * can't close a connection that sends nothing (denoland/deno#35292), so they would stay open until no file descriptor is free.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import { acceptAll } from "./accept_loop.ts";
+import { SpawnError } from "./spawn_self.ts";
+
+/** Options of a socket. */
+export interface PrivateSocketOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The folders for the socket's folder, in order of preference. Default: {@linkcode temporaryFolders}. */
+  readonly folders?: readonly string[];
+}
+
+/** An open socket. */
+export interface PrivateSocket {
+  /** Its path. */
+  readonly address: string;
+  /** Closes it, and deletes its folder. Open connections stay. */
+  close(): void;
+}
+
+/**
+ * Opens a socket, and calls `onConnection` for each connection.
+ *
+ * @throws {SpawnError} if it cannot be opened in any of the folders
+ */
+export function openPrivateSocket(
+  onConnection: (socket: Deno.Conn) => void,
+  options: PrivateSocketOptions,
+): PrivateSocket {
+  const failures: string[] = [];
+  for (const parent of options.folders ?? temporaryFolders()) {
+    try {
+      return openIn(parent, onConnection, options);
+    } catch (error) {
+      failures.push(`"${parent}": ${(error as Error).message}`);
+    }
+  }
+  throw new SpawnError(
+    `Can't start a process: no folder for its socket (${failures.join("; ")}); set TMPDIR to a writable folder`,
+    /\(os error (23|24)\)/.test(failures.join()),
+  );
+}
+
+function openIn(
+  parent: string,
+  onConnection: (socket: Deno.Conn) => void,
+  options: PrivateSocketOptions,
+): PrivateSocket {
+  using cleanup = new DisposableStack();
+  // Only this user can open it.
+  const folder = Deno.makeTempDirSync({ dir: parent, prefix: "jobs-" });
+  cleanup.defer(() => Deno.removeSync(folder, { recursive: true }));
+  const address = `${folder}/socket`;
+  const listener = cleanup.use(Deno.listen({ transport: "unix", path: address }));
+  const stop = new AbortController();
+  cleanup.defer(() => stop.abort());
+  void acceptAll(listener, onConnection, { ...options, signal: stop.signal });
+  const opened = cleanup.move();
+  return {
+    address,
+    close() {
+      try {
+        opened.dispose();
+      } catch {
+        // The folder has been deleted.
+      }
+    },
+  };
+}
+
+/** Returns the folders for the socket's folder, in order of preference. At least one is writable in a container with a read-only root. */
+function temporaryFolders(): string[] {
+  const { XDG_RUNTIME_DIR, TMPDIR, HOME } = Deno.env.toObject();
+  return [XDG_RUNTIME_DIR, TMPDIR, "/tmp", "/dev/shm", HOME].filter((one) =>
+    one !== undefined && one !== ""
+  ) as string[];
+}

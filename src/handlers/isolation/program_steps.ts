@@ -1,0 +1,147 @@
+/**
+ * Durable steps of jobs that programs perform. The worker runs the step on behalf of the program, with the same runner as for a
+ * handler in JavaScript.
+ *
+ *  1. The environment of a program has the path of a socket and a token, which names its attempt. A program that outlives
+ *     its attempt can use neither the steps of that attempt nor those of the next.
+ *  2. The socket exists while a program runs. All programs of a worker share it.
+ *  3. A sleep, a wait and a failed step end the attempt, and so the program: its job runs again from the top. A script that
+ *     ignores exit codes must not continue after a failed step.
+ *
+ * @module
+ */
+import { parseLossless, stringifyLossless } from "../../job/json.ts";
+import { ChildFailed, StepError, StepFailed } from "../../steps/errors.ts";
+import type { StepRun } from "../../steps/options.ts";
+import type { JobContext } from "../context.ts";
+import { FrameConnection } from "./ipc.ts";
+import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
+import type { FromProgram, StepRequest, ToProgram } from "./step_frames.ts";
+
+/** The failure of a step's part in a program. */
+export class PartFailed extends Error {
+  /** `ProgramFailed`: to the user, a part of the program has failed. */
+  override readonly name = "ProgramFailed";
+}
+
+/** The access of one program to the steps of its job. */
+export interface ProgramSession extends Disposable {
+  /** For the environment of the program; empty if no socket can be opened. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+interface Session {
+  readonly job: JobContext;
+  /** Ends the program with an error. */
+  readonly end: (error: unknown) => void;
+}
+
+/** The durable steps of a worker's programs. */
+export class ProgramSteps {
+  readonly #options: PrivateSocketOptions;
+  readonly #sessions = new Map<string, Session>();
+  #socket: PrivateSocket | undefined;
+
+  constructor(options: PrivateSocketOptions) {
+    this.#options = options;
+  }
+
+  /** Gives a program access to the steps of its job, until the session is disposed. */
+  open(job: JobContext, end: (error: unknown) => void): ProgramSession {
+    try {
+      this.#socket ??= openPrivateSocket((socket) => void this.#serve(socket), this.#options);
+    } catch {
+      // A program without steps needs no socket. `jobs step` reports that there is none.
+      return { variables: {}, [Symbol.dispose]: () => {} };
+    }
+    const token = crypto.randomUUID();
+    this.#sessions.set(token, { job, end });
+    return {
+      variables: { JOBS_SOCKET: this.#socket.address, JOBS_TOKEN: token },
+      [Symbol.dispose]: () => {
+        this.#sessions.delete(token);
+        if (this.#sessions.size > 0) return;
+        this.#socket?.close();
+        this.#socket = undefined;
+      },
+    };
+  }
+
+  /** Performs the step of one connection. */
+  async #serve(socket: Deno.Conn): Promise<void> {
+    using connection = new FrameConnection<FromProgram, ToProgram>(socket);
+    const part = Promise.withResolvers<unknown>();
+    part.promise.catch(() => {}); // the step may have ended without it
+    let isStarted = false;
+    try {
+      await connection.read((frame) => {
+        if (frame.kind === "result") endPart(part, frame);
+        else if (!isStarted) {
+          isStarted = true;
+          void this.#perform(connection, frame, part.promise);
+        }
+      });
+    } catch {
+      // A frame that isn't JSON: the connection ends.
+    }
+    part.reject(new PartFailed("The program ended the step without a result"));
+  }
+
+  async #perform(
+    connection: FrameConnection<FromProgram, ToProgram>,
+    request: StepRequest,
+    part: Promise<unknown>,
+  ): Promise<void> {
+    const session = this.#sessions.get(request.token);
+    if (session === undefined) return connection.send({ kind: "ended" });
+    try {
+      const value = await runStep(session.job, request, ({ attempt, idempotencyKey, signal }) => {
+        signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
+        connection.send({ kind: "run", attempt, idempotencyKey });
+        return part;
+      });
+      const text = value === undefined ? undefined : stringifyLossless(value);
+      connection.send({ kind: "value", ...(text !== undefined && { value: text }) });
+    } catch (error) {
+      if (error instanceof StepFailed || error instanceof ChildFailed) {
+        connection.send({ kind: "failed", message: error.message });
+      } else session.end(error);
+    }
+  }
+}
+
+function endPart(
+  { resolve, reject }: PromiseWithResolvers<unknown>,
+  { value, failed }: Extract<FromProgram, { readonly kind: "result" }>,
+): void {
+  if (failed !== undefined) return reject(new PartFailed(failed));
+  try {
+    resolve(value === undefined ? undefined : parseLossless(value));
+  } catch {
+    reject(new PartFailed("The program sent a result that isn't JSON"));
+  }
+}
+
+/** @param part runs the part of the program */
+async function runStep(job: JobContext, request: StepRequest, part: (step: StepRun) => unknown): Promise<unknown> {
+  const { name } = request;
+  switch (request.kind) {
+    case "step":
+      return await job.step(name, part, request);
+    case "sleep":
+      return await job.sleep(name, request.duration);
+    case "wait":
+      return await job.waitFor(name, request);
+    case "child": {
+      const { queue, giveUpAfter } = request;
+      return await job.run(name, request.class, parseLossless(request.args) as unknown[], {
+        ...(queue !== undefined && { queue }),
+        ...(giveUpAfter !== undefined && { giveUpAfter }),
+      });
+    }
+    default:
+      throw new StepError(
+        `Invalid frame of kind ${JSON.stringify((request as StepRequest).kind)}: expected step, sleep, wait or child`,
+      );
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The protocol between a program and its worker for durable steps: one JSON frame per line, over the socket in `JOBS_SOCKET`,
+ * one connection per step. `jobs step` is its client; a program in any language can be another. Values are JSON text within
+ * the frames, so that no digit is lost.
+ *
+ *   program: {"kind":"step","token":JOBS_TOKEN,"name":"charge"}
+ *   worker:  {"kind":"run","attempt":1,"idempotencyKey":"JID:charge"}    only if the step isn't done
+ *   program: {"kind":"result","value":"{\\"paid\\":1}"}                  or {"kind":"result","failed":"card declined"}
+ *   worker:  {"kind":"value","value":"{\\"paid\\":1}"}                   or {"kind":"failed","message":"…"}: failed for good
+ *
+ * If the attempt ends instead, because the job sleeps or the step failed, the worker ends the program.
+ *
+ * @module
+ */
+
+/** The first frame of a connection. */
+export type StepRequest =
+  & { readonly token: string; readonly name: string }
+  & (
+    | {
+      /** Runs a part of the program once. */
+      readonly kind: "step";
+      readonly each?: string;
+      readonly retry?: number;
+      readonly backoff?: string;
+      readonly timeout?: string;
+    }
+    | { readonly kind: "sleep"; readonly duration: string }
+    | { readonly kind: "wait"; readonly key: string; readonly timeout: string }
+    | {
+      readonly kind: "child";
+      readonly class: string;
+      /** JSON text: a list. */
+      readonly args: string;
+      readonly queue?: string;
+      readonly giveUpAfter?: string;
+    }
+  );
+
+/** A frame from a program. */
+export type FromProgram =
+  | StepRequest
+  /** The end of the part that `run` started: its value as JSON text, absent for none; or why it failed. */
+  | { readonly kind: "result"; readonly value?: string; readonly failed?: string };
+
+/** A frame to a program. */
+export type ToProgram =
+  /** The step isn't done: run it, and send its result. */
+  | { readonly kind: "run"; readonly attempt: number; readonly idempotencyKey: string }
+  /** The step has timed out: end its part. */
+  | { readonly kind: "abort" }
+  /** The step is done. The value is JSON text, absent for none and for a wait that timed out. */
+  | { readonly kind: "value"; readonly value?: string }
+  /** The token is that of no running attempt. */
+  | { readonly kind: "ended" }
+  /** The step or its child has failed for good. */
+  | { readonly kind: "failed"; readonly message: string };
