@@ -1,0 +1,107 @@
+/**
+ * Durable steps for minutes: at an interval one worker is killed, frozen past the heartbeat timeout or restarted, and Redis is
+ * killed twice. Exits with 1 if a step that was not in flight ran twice, a value changed, or a job didn't end.
+ *
+ *   JOBS=500 SECONDS=120 EVERY_MS=200 WORKERS=4 deno run -A tests/chaos/steps_soak.ts [redis]
+ *
+ * @module
+ */
+import { systemClock } from "../../src/clock.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import { Bench } from "../support/bench.ts";
+import { type JobsProcess, MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+import { freezePastTimeout, SAGA_HANDLERS, Sagas } from "./sagas.ts";
+
+const setting = (name: string, usual: number) => Number(Deno.env.get(name) ?? usual);
+const JOBS = setting("JOBS", 500);
+const SECONDS = setting("SECONDS", 120);
+const EVERY_MS = setting("EVERY_MS", 200);
+const WORKERS = setting("WORKERS", 4);
+const CONCURRENCY = 4;
+const REDIS_RESTARTS = 2;
+
+await using redis = Deno.args[0] === "redis" ? await startRedis({ aof: "always" }) : undefined;
+await using bench = await Bench.open(redis?.url);
+await using stack = new AsyncDisposableStack();
+
+/** A worker and its state. */
+interface One {
+  readonly process: JobsProcess;
+  state: "starting" | "ready" | "frozen" | "stopping";
+}
+
+async function start(): Promise<One> {
+  const env = { ...MORTAL, JOBS_MAX_RESCUES: "1000" };
+  const process = stack.use(await bench.server([SAGA_HANDLERS, "-c", `${CONCURRENCY}`], env, false));
+  const one: One = { process, state: "starting" };
+  process.logged("Ready").then(() => one.state = "ready", () => {});
+  return one;
+}
+
+const workers = await Promise.all(Array.from({ length: WORKERS }, start));
+const sagas = await Sagas.push(bench, JOBS);
+const counts = { killed: 0, frozen: 0, restarted: 0, redis: 0 };
+const pending: Promise<void>[] = [];
+let turn = 0;
+
+/** Disturbs one of the workers that are ready. */
+async function disturb(): Promise<void> {
+  const ready = workers.filter(({ state }) => state === "ready");
+  const one = ready[turn++ % Math.max(1, ready.length)];
+  if (one === undefined) return;
+  const at = workers.indexOf(one);
+  const kind = turn % 4;
+  if (kind === 0 && !workers.some(({ state }) => state === "frozen")) {
+    counts.frozen++;
+    one.state = "frozen";
+    pending.push(freezePastTimeout(bench, one.process).then(() => void (one.state = "ready")));
+  } else if (kind === 1) {
+    counts.restarted++;
+    one.state = "stopping";
+    one.process.kill("SIGTERM");
+    pending.push(one.process.status().then(async () => void (workers[at] = await start())));
+  } else {
+    counts.killed++;
+    one.process.kill("SIGKILL");
+    workers[at] = await start();
+  }
+}
+
+const begun = systemClock.monotonic();
+const elapsedMs = () => systemClock.monotonic() - begun;
+const restartAt = Array.from({ length: redis ? REDIS_RESTARTS : 0 }, (_, i) => SECONDS * 1_000 * (i + 1) / 3);
+const signalling = (async () => {
+  while (elapsedMs() < SECONDS * 1_000) {
+    await systemClock.sleep(1_000);
+    await sagas.progress().catch((error) => {
+      if (!(error instanceof StoreError)) throw error; // Redis is down: the next turn sends the signal
+    });
+  }
+})();
+while (elapsedMs() < SECONDS * 1_000) {
+  await systemClock.sleep(EVERY_MS);
+  if (restartAt.length > 0 && elapsedMs() > restartAt[0]!) {
+    restartAt.shift();
+    counts.redis++;
+    await redis!.kill();
+    await redis!.start();
+  }
+  await disturb();
+}
+await signalling;
+await Promise.all(pending);
+const { steps, ended } = await sagas.progress();
+console.log(`after ${SECONDS} s: ${JSON.stringify(counts)}, ${steps} runs of steps, ${ended} ends`);
+let lines = 0;
+let isOver = false;
+const getsOn = async () => {
+  const before = lines;
+  lines = (await sagas.progress()).lines;
+  isOver = await sagas.haveEnded();
+  return isOver || lines > before;
+};
+while (!isOver) await bench.until(getsOn, "the jobs get on");
+const inFlight = (counts.killed + counts.frozen) * CONCURRENCY;
+const repeated = await sagas.account(inFlight);
+console.log(`${JOBS} jobs ended; ${repeated} of ${JOBS * 20} steps ran twice, ${inFlight} were in flight at most`);
