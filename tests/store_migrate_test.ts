@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
 import { Client } from "../src/client/client.ts";
 import { getField, setFields } from "../src/job/raw.ts";
@@ -287,6 +287,61 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     assertEquals(await from.steps.read(jid(1)), []);
     assertEquals(await to.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: jid(1) });
     assertEquals((await to.jobs.promote(10)).moved, 1);
+  });
+}
+
+for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
+  Deno.test(`migrate ${direction}: a child that ends at the target before its parent arrives wakes the parent`, async () => {
+    await using t = await openBoth();
+    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const owner = await register(from);
+    await from.jobs.enqueue([job(1)]);
+    const { token } = (await takeUpTo(from, owner, 1))[0]!;
+    const child = setFields(job(2).payload, { parent: `{"jid":"${jid(1)}","step":"child"}` });
+    await from.steps.wait({ worker: owner, token, jid: jid(1) }, {
+      name: "child",
+      about: `"kind":"child","child":"${jid(2)}"`,
+      forMs: HOUR_MS,
+      child: job(2, { payload: child, delayMs: HOUR_MS / 10 }),
+    });
+    // The child is in an earlier batch than its parent.
+    await from.jobs.enqueue(jobs(10, 60).map((one) => ({ ...one, delayMs: HOUR_MS / 2 })));
+    const payload = setFields(job(1).payload, { has_steps: "true" });
+    const asleep = { kind: "snooze", token, jid: jid(1), steps: true, delayMs: HOUR_MS, payload } as const;
+    await from.jobs.settle(owner, [asleep]);
+    await from.workers.deregister(owner);
+
+    const stop = new AbortController();
+    const signal = stop.signal;
+    await assertRejects(() => migrateStore(from, to, { signal, onProgress: () => stop.abort(new Error("enough")) }));
+    assertEquals((await from.admin.find([jid(1)])).length, 1, "the parent is at the source");
+    const worker = await register(to);
+    assertEquals(await to.admin.edit((await to.admin.find([jid(2)])).map(({ ref }) => ref), "requeue"), 1);
+    const [lease] = await takeUpTo(to, worker, 1);
+    const parent = { jid: jid(1), step: "child", state: "done", outcome: `"value":7` } as const;
+    await to.jobs.settle(worker, [{ kind: "ack", token: lease!.token, parent }]);
+
+    await migrateStore(from, to);
+    assertEquals((await to.jobs.promote(1)).moved, 1, "the parent is due");
+    const [again] = await takeUpTo(to, worker, 1);
+    const wait = { name: "child", about: "", forMs: HOUR_MS };
+    const ended = await to.steps.wait({ worker, token: again!.token, jid: jid(1) }, wait);
+    assertMatch(ended!.record, /^\{"state":"done",.*"value":7\}$/);
+  });
+
+  Deno.test(`migrate ${direction}: a wait that ends at the source after its steps were copied ends at the target`, async () => {
+    await using t = await openBoth();
+    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const waiting = `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`;
+    const done = `{"state":"done","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
+    await to.migration.importSteps(jid(1), [{ name: "a", record: waiting }, { name: "b", record: done }]);
+    await to.migration.importSteps(jid(1), [{ name: "a", record: done }, { name: "b", record: waiting }]);
+    assertEquals((await to.steps.read(jid(1))).map(({ name, record }) => [name, record]).sort(), [
+      ["a", done],
+      ["b", done],
+    ]);
+    assertEquals(await to.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), {});
+    assertEquals(await from.steps.read(jid(1)), []);
   });
 }
 

@@ -157,16 +157,19 @@ async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMig
 }
 
 /**
- * Copies the steps of jobs before the jobs: a job without its steps would repeat them. The source deletes them with its
- * jobs.
+ * Copies the steps of jobs before the jobs: a job without its steps would repeat them. The source deletes them with its jobs.
+ * A child brings the steps of its parent, so that it can end at the target before the parent arrives: the end of a child needs
+ * the wait of the parent, not the parent.
  */
 async function copySteps(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
-  for (const { place, payload, at } of entries) {
-    if (!payload.includes(`"${STEPS_FIELD}"`)) continue;
-    const jid = getField(payload, "jid");
+  const jids = new Set(entries.flatMap(({ payload }) => [
+    ...(payload.includes(`"${STEPS_FIELD}"`) ? [getField(payload, "jid")] : []),
+    ...(payload.includes('"parent"') ? [(getField(payload, "parent") as { jid?: unknown } | null)?.jid] : []),
+  ]));
+  for (const jid of jids) {
     if (typeof jid !== "string") continue;
     const steps = await from.steps.read(jid);
-    if (steps.length > 0) await to.migration.importSteps(jid, steps, place.in === "scheduled" ? at : undefined);
+    if (steps.length > 0) await to.migration.importSteps(jid, steps);
   }
 }
 

@@ -42,11 +42,10 @@ export interface MigrationStore {
   importJobs(batch: string, jobs: readonly ImportedJob[]): Promise<number>;
 
   /**
-   * Imports the steps of a job before the job itself, except those that exist already.
-   *
-   * @param at when the job is due, if it is in `scheduled`
+   * Imports the steps of a job before the job itself, except those that exist already: a wait may have ended here since it was
+   * first imported. If it has, {@linkcode importJobs} makes the job due.
    */
-  importSteps(jid: string, steps: readonly StoredStep[], at?: number): Promise<void>;
+  importSteps(jid: string, steps: readonly StoredStep[]): Promise<void>;
 
   /** Remembers a key for {@linkcode KEYS_KEPT_MS}. If another connection finds it, both lead to one store. */
   rememberKey(key: string): Promise<void>;

@@ -26,10 +26,9 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
       }
       return await client.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
     },
-    async importSteps(jid, steps, at) {
-      const due = at === undefined ? "" : `${Math.round(at)}`;
+    async importSteps(jid, steps) {
       const pairs = steps.flatMap(({ name, record }) => [name, record]);
-      await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, due, ...pairs]);
+      await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, ...pairs]);
     },
     async rememberKey(key) {
       await client.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);

@@ -7,6 +7,7 @@
 import { getField } from "../../job/raw.ts";
 import { readStep, waitsUntil } from "../../job/step.ts";
 import type { StoredStep } from "../port/steps.ts";
+import { endStep, stepRecord, takeWake } from "./step_rows.ts";
 import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
@@ -33,12 +34,15 @@ export function migrationPart(context: Context): MigrationStore {
       return context.commit.run(() => {
         const { sql } = context;
         for (const { name, record } of steps) {
-          const { changes } = sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, ?)").run(
-            jid,
-            name,
-            record,
-          );
-          const key = Number(changes) > 0 && waitsUntil(record) !== undefined ? readStep(name, record).key : undefined;
+          const waits = waitsUntil(record) !== undefined;
+          const present = stepRecord(context, jid, name);
+          if (present !== undefined) {
+            // It has ended in the other store since it was first imported.
+            if (!waits && waitsUntil(present) !== undefined) endStep(context, jid, name, record);
+            continue;
+          }
+          sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);
+          const key = waits ? readStep(name, record).key : undefined;
           if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
         }
       }, { rows: steps.length });
@@ -96,7 +100,10 @@ function importJob(context: Context, { place, payload, at, unique }: ImportedJob
   const jid = getField(payload, "jid");
   const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
   if (place.in === "queue") queues.append(context, queues.idOf(context, nameOf(place.queue, place.group)), id, id);
-  else sets.add(context, place.in, at ?? now, id);
+  else {
+    const isAwake = place.in === "scheduled" && typeof jid === "string" && takeWake(context, jid);
+    sets.add(context, place.in, isAwake ? now : at ?? now, id);
+  }
   if (unique) locks.take(context, unique, unique.jid, now);
 }
 

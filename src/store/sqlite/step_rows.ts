@@ -54,14 +54,16 @@ export function endStep({ sql }: Context, jid: string, name: string, record: str
   sql("DELETE FROM step_wait WHERE jid = ? AND name = ?").run(jid, name);
 }
 
-/** Makes a sleeping job due. A running job gets the row {@linkcode WAKE}, which prevents its sleep. */
+/**
+ * Makes a sleeping job due. A job elsewhere gets the row {@linkcode WAKE}, which prevents its next sleep: it may be running, or
+ * about to be imported from another store.
+ */
 export function makeDue({ sql }: Context, jid: string, now: number): void {
   const { changes } = sql(
     "UPDATE member SET at = min(at, ?) WHERE place = 'scheduled' AND job IN (SELECT id FROM job WHERE jid = ?)",
   ).run(now, jid);
   if (Number(changes) > 0) return;
-  const isRunning = sql("SELECT 1 FROM lease WHERE job IN (SELECT id FROM job WHERE jid = ?)").get(jid);
-  if (isRunning) sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, '')").run(jid, WAKE);
+  sql("INSERT OR IGNORE INTO step (jid, name, record) VALUES (?, ?, '')").run(jid, WAKE);
 }
 
 /** Returns whether a wait of the job ended while the job ran, and deletes that note. */

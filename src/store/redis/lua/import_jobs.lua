@@ -26,6 +26,10 @@ for i = 3, #ARGV, 6 do
     pushed(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
+    if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then
+      local ok, job = pcall(cjson.decode, payload)
+      if ok and type(job.jid) == 'string' then at = asleep(now, job.jid, tonumber(at)) end
+    end
     add(to, at, payload)
   end
   if lock ~= '' then
