@@ -45,11 +45,13 @@ const STATS = {
   queues: [{ name: "default", size: 0, latencyMs: 0, paused: false }],
 };
 
+const GROUPS = { queue: "default", groups: [], others: { size: 0, running: 0 } };
+
 /** Returns the metrics of a process with these counters. */
 async function exported(counts: Services["counts"]): Promise<Metric[]> {
   const store = {
     url: "sqlite:jobs.db",
-    admin: { stats: () => Promise.resolve(STATS) },
+    admin: { stats: () => Promise.resolve(STATS), largestGroups: () => Promise.resolve([GROUPS]) },
     workers: { list: () => Promise.resolve([]) },
   };
   const text = await metricsText({ store, clock: systemClock, counts } as unknown as Services);

@@ -382,6 +382,26 @@ export const groups: Cases = {
     assertEquals(await own(), ["idle"]);
   },
 
+  "the largest groups of queues are counted, and the others together": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", "b", { running: 2 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 9), ...groupOf("b", 10, 15), grouped(16, "c"), grouped(17, "d")]);
+    await t.store.jobs.enqueue([job(18), job(19, { queue: "plain" })]);
+    const largest = (count: number) => t.store.admin.largestGroups(["plain", "default", "unknown"], count);
+    assertEquals(await largest(2), [{
+      queue: "default",
+      groups: [{ name: "a", size: 9, running: 0 }, { name: "b", size: 6, running: 0 }],
+      others: { size: 2, running: 0 },
+    }]);
+    await takeUpTo(t.store, owner);
+    assertEquals(await largest(1), [{
+      queue: "default",
+      groups: [{ name: "b", size: 4, running: 2 }],
+      others: { size: 0, running: 11 },
+    }]);
+  },
+
   "a wait for work ends when a group gets a job, and when a full one has room again": async (open) => {
     await using t = await open();
     const other = await t.another();

@@ -157,6 +157,29 @@ Deno.test("without its store, a worker still exports its metrics, and that the s
   assertEquals(await promtool(["check", "metrics"], text), "");
 });
 
+onBothStores(
+  "the metrics of groups have the largest 20 of a queue, and the others in one",
+  async ({ store, visitor }) => {
+    const job = (n: number, group: string) => {
+      const [jid, queue] = [`group-${n}`, "default"];
+      return { jid, queue, group, payload: JSON.stringify({ class: "A", args: [], jid, queue, group }) };
+    };
+    const names = Array.from({ length: 25 }, (_, i) => i === 0 ? "(other)" : `group ${i} "x"`);
+    await store.jobs.enqueue(
+      names.flatMap((name, i) => Array.from({ length: 30 - i }, (_, n) => job(100 * i + n, name))),
+    );
+    await store.admin.pauseGroup("default", "group 24");
+    const text = (await visitor().visit("/metrics")).text;
+    const lines = text.split("\n").filter((line) => line.startsWith("jobs_group_size{"));
+    assertEquals(lines.length, 20);
+    assertEquals(lines[0], 'jobs_group_size{queue="default",group="group 1 \\"x\\""} 29');
+    assertEquals(lines.at(-1), `jobs_group_size{queue="default",group="(other)"} ${30 + 10 + 9 + 8 + 7 + 6}`);
+    assertEquals(text.split("\n").filter((line) => line.startsWith("jobs_group_running{")).length, 20);
+    assertStringIncludes(text, 'jobs_queue_groups_held{queue="default"} 0\n');
+    assertEquals(await promtool(["check", "metrics"], text), "");
+  },
+);
+
 const NOTHING = {
   classes: new Map(),
   occurrences: {},

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { GroupLimit, GroupPage, GroupRequest } from "../port/groups.ts";
+import type { GroupLimit, GroupPage, GroupRequest, LargestGroups, MAX_COUNTED_GROUPS } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
 import type { DayCount } from "./history.ts";
@@ -186,6 +186,12 @@ export interface AdminStore {
 
   /** Returns the groups of a queue that have jobs, a separate limit or a pause, by name. */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
+
+  /**
+   * Returns the `count` largest groups of each of the queues that has jobs in groups. Of a queue with more than
+   * {@linkcode MAX_COUNTED_GROUPS} groups, only that many are compared.
+   */
+  largestGroups(queues: readonly string[], count: number): Promise<LargestGroups[]>;
 
   /**
    * Removes an empty queue from the list of queues. The next job that is pushed or returned to it lists it again.

@@ -65,6 +65,52 @@ export interface GroupPage {
   readonly ungrouped: number;
 }
 
+/** The groups of a queue with the most jobs. */
+export interface LargestGroups {
+  readonly queue: string;
+  /** The largest first: by queued jobs, then by running ones, then by name. */
+  readonly groups: readonly GroupSize[];
+  /** All others together. */
+  readonly others: Omit<GroupSize, "name">;
+}
+
+/** The jobs of a group. */
+export interface GroupSize {
+  readonly name: string;
+  /** Queued. */
+  readonly size: number;
+  readonly running: number;
+}
+
+/** Queued jobs are counted in at most this many groups of a queue: counting must not hold the store. */
+export const MAX_COUNTED_GROUPS = 10_000;
+
+/** Returns the `count` largest groups of a queue. @param counts `total`: queued jobs of all its groups */
+export function largestOf(
+  queue: string,
+  { sizes, total, running }: {
+    readonly sizes: ReadonlyMap<string, number>;
+    readonly total: number;
+    readonly running: ReadonlyMap<string, number>;
+  },
+  count: number,
+): LargestGroups {
+  const groups = [...new Set([...sizes.keys(), ...running.keys()])]
+    .map((name) => ({ name, size: sizes.get(name) ?? 0, running: running.get(name) ?? 0 }))
+    .sort((a, b) => b.size - a.size || b.running - a.running || (a.name < b.name ? -1 : 1))
+    .slice(0, count);
+  const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
+  return {
+    queue,
+    groups,
+    others: {
+      // The counts are read one after the other, while jobs come and go.
+      size: Math.max(0, total - sum(groups.map(({ size }) => size))),
+      running: Math.max(0, sum(running.values()) - sum(groups.map((group) => group.running))),
+    },
+  };
+}
+
 /** Which groups to read. */
 export interface GroupRequest {
   /** Only this group. It is returned even if it has no jobs, separate limit or pause. */

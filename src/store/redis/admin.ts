@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import { readHistory, readPauses, readStats } from "./counts.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
-import { limitGroup, pauseGroup, readGroups } from "./groups.ts";
+import { limitGroup, pauseGroup, readGroups, readLargest } from "./groups.ts";
 import { health } from "./health.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
@@ -51,6 +51,7 @@ export function adminPart(context: Context): AdminStore {
       await wake("limit");
     },
     limitGroup: (queue, group, limit) => limitGroup(context, queue, group, limit),
+    largestGroups: (queues, count) => readLargest(context, queues, count),
     pauseGroup: (queue, group, forMs) => pauseGroup(context, queue, group, forMs),
     groups: (queue, request) => readGroups(context, queue, request),
     forgetQueue: async (queue) => await client.run(SCRIPTS.forget, [], [offset(), queue]) === 1,

@@ -4,12 +4,21 @@
  *
  * @module
  */
-import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
+import {
+  type GroupInfo,
+  type GroupLimit,
+  type GroupPage,
+  type GroupRequest,
+  type LargestGroups,
+  largestOf,
+  MAX_COUNTED_GROUPS,
+  splitName,
+} from "../port/groups.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
 import { readTokens, readWorkers } from "./entries.ts";
-import { groupsKey, leasesKey, LIMITS, WAKE_CHANNEL } from "./keys.ts";
+import { groupsKey, leasesKey, LIMITS, listKey, WAKE_CHANNEL } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -93,13 +102,35 @@ export async function readGroups(
   };
 }
 
-/** Returns the groups of a queue that have jobs, in no particular order. */
-export async function queuedGroups(client: ReconnectingClient, queue: string): Promise<string[]> {
+/** See `AdminStore.largestGroups`. */
+export async function readLargest(
+  { client }: Context,
+  queues: readonly string[],
+  count: number,
+): Promise<LargestGroups[]> {
+  const [grouped, running] = await Promise.all([groupedQueues(client, queues), runningGroups(client)]);
+  return await Promise.all(
+    queues.filter((queue) => grouped.includes(queue) || running.has(queue)).map(async (queue) => {
+      const names = await queuedGroups(client, queue, MAX_COUNTED_GROUPS);
+      const sizes = new Map<string, number>();
+      for (let from = 0; from < names.length; from += MAX_COUNTED) {
+        const some = names.slice(from, from + MAX_COUNTED);
+        const lengths = await Promise.all(some.map((group) => client.call(["LLEN", listKey({ queue, group })])));
+        some.forEach((group, i) => sizes.set(group, lengths[i] as number));
+      }
+      const total = Number(await client.call(["HGET", groupsKey("state", queue), "size"]) ?? 0);
+      return largestOf(queue, { sizes, total, running: running.get(queue) ?? new Map() }, count);
+    }),
+  );
+}
+
+/** Returns the groups of a queue that have jobs, in no particular order; of more than `most`, some. */
+export async function queuedGroups(client: ReconnectingClient, queue: string, most = Infinity): Promise<string[]> {
   const names = new Set<string>();
   // A group may change between ready and held during the scan. The third pass finds it in at least one of them.
   for (const state of ["ready", "held", "ready"] as const) {
     let cursor: string | undefined;
-    while (cursor !== "0") {
+    while (cursor !== "0" && names.size < most) {
       const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", MAX_SCANNED];
       const [next, members] = await client.call(scan) as [string, string[]];
       for (let i = 0; i < members.length; i += 2) names.add(members[i]!);
@@ -116,14 +147,22 @@ export async function groupedQueues(client: ReconnectingClient, queues: readonly
   return queues.filter((_, i) => texts[i]?.endsWith(" g"));
 }
 
-async function countRunning(client: ReconnectingClient, queue: string): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
+/** Returns the running jobs of each group of a queue. */
+async function countRunning(client: ReconnectingClient, queue: string): Promise<ReadonlyMap<string, number>> {
+  return (await runningGroups(client)).get(queue) ?? new Map();
+}
+
+/** Returns the running jobs of groups, by queue and group. */
+async function runningGroups(client: ReconnectingClient): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const queues = new Map<string, Map<string, number>>();
   const all = await Promise.all((await readWorkers(client)).map((worker) => readTokens(client, worker)));
   for (const token of all.flat()) {
-    const { queue: of, group } = splitName(queueOf(token));
-    if (of === queue && group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1);
+    const { queue, group } = splitName(queueOf(token));
+    if (group === undefined) continue;
+    const counts = queues.get(queue) ?? new Map<string, number>();
+    queues.set(queue, counts.set(group, (counts.get(group) ?? 0) + 1));
   }
-  return counts;
+  return queues;
 }
 
 /** A row that the script returns for a group. */

@@ -39,7 +39,7 @@ export function listKey({ queue, group }: { readonly queue: string; readonly gro
 }
 
 /** Ours: the state of a queue's groups (see `lua/groups.lua`). */
-export function groupsKey(what: "ready" | "held" | "limits" | "paused", queue: string): string {
+export function groupsKey(what: "ready" | "held" | "limits" | "paused" | "state", queue: string): string {
   return `jobs:groups:${what}:${queue}`;
 }
 

@@ -22,6 +22,7 @@ import { migrationPart } from "./migration.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
+import { readLargest } from "./largest_groups.ts";
 import * as queues from "./queues.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
@@ -110,6 +111,7 @@ export function sqliteStore(url: string, context: Context): Store {
       pause: (queue, forMs) => queues.pause(context, queue, forMs),
       limit: (queue, limit) => queues.limit(context, queue, limit),
       limitGroup: (queue, group, limit) => queues.limitGroup(context, queue, group, limit),
+      largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),
       pauseGroup: (queue, group, forMs) => queues.pauseGroup(context, queue, group, forMs),
       groups: (queue, request) => queues.groups(context, queue, request),
       forgetQueue: (queue) => queues.forget(context, queue),

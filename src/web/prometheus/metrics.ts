@@ -1,10 +1,11 @@
 /**
  * `/metrics`: the state of the store, and the counters of this process and its peers, in Prometheus' text format. The
- * number of series has a bound: queues and classes beyond it are summed into one.
+ * number of series has a bound: queues, groups and classes beyond it are summed into one.
  *
  * @module
  */
 import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
+import type { GroupSize, LargestGroups } from "../../store/port/groups.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { VERSION } from "../../version.ts";
@@ -14,6 +15,11 @@ import { serverFamilies } from "./worker_metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 
 const MAX_QUEUES = 200;
+/** Groups of each queue that have series for themselves. */
+const MAX_GROUPS = 20;
+/** Queues with series for their groups: the first by name. */
+const MAX_GROUPED_QUEUES = 50;
+const OTHER = "(other)";
 /** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -54,8 +60,12 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
   const start = clock.monotonic();
   const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - start;
+  const named = boundQueues(stats.queues).map(({ name }) => name).filter((name) =>
+    name !== ALL_QUEUES && name !== OTHER
+  );
   return [
     ...storeFamilies(stats),
+    ...groupFamilies((await store.admin.largestGroups(named, MAX_GROUPS)).slice(0, MAX_GROUPED_QUEUES)),
     ...processFamilies(await store.workers.list(), clock.now()),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];
@@ -94,7 +104,34 @@ function storeFamilies(stats: Stats): string[] {
       "Whether the queue is at its limit: no job starts until a running one ends or time passes",
       perQueue(({ limit }) => Number(limit !== undefined && limit.freeInMs !== 0)),
     ),
+    family(
+      "jobs_queue_groups_held",
+      "gauge",
+      "Groups of each queue that are at their limit or paused, counted up to 1000",
+      perQueue(({ heldGroups = 0 }) => heldGroups),
+    ),
     one("jobs_all_queues_paused", "gauge", "Whether all queues are paused", Number(isSuspended(stats.queues))),
+  ];
+}
+
+function groupFamilies(queues: readonly LargestGroups[]): string[] {
+  const perGroup = (value: (group: Omit<GroupSize, "name">) => number) =>
+    queues.flatMap(({ queue, groups, others }) => {
+      // A group may have the name of the sum.
+      const rest = groups.filter(({ name }) => name === OTHER).reduce(
+        (sum, group) => sum + value(group),
+        value(others),
+      );
+      const named = groups.filter(({ name }) => name !== OTHER);
+      return [
+        ...named.map((group) => ({ labels: { queue, group: group.name }, value: value(group) })),
+        { labels: { queue, group: OTHER }, value: rest },
+      ];
+    });
+  const about = `in the ${MAX_GROUPS} largest groups of each queue, and in its other groups together`;
+  return [
+    family("jobs_group_size", "gauge", `Queued jobs ${about}`, perGroup(({ size }) => size)),
+    family("jobs_group_running", "gauge", `Running jobs ${about}`, perGroup(({ running }) => running)),
   ];
 }
 
@@ -119,7 +156,7 @@ function boundQueues(queues: readonly QueueInfo[]): readonly QueueInfo[] {
   const bySize = queues.toSorted((a, b) => b.size - a.size);
   const rest = bySize.slice(MAX_QUEUES);
   return [...bySize.slice(0, MAX_QUEUES), {
-    name: "(other)",
+    name: OTHER,
     size: rest.reduce((sum, queue) => sum + queue.size, 0),
     latencyMs: rest.reduce((max, queue) => Math.max(max, queue.latencyMs), 0),
     paused: false,

@@ -1,0 +1,35 @@
+/**
+ * The largest groups of queues, for metrics.
+ *
+ * @module
+ */
+import { type LargestGroups, largestOf, MAX_COUNTED_GROUPS, splitName } from "../port/groups.ts";
+import type { Context } from "./context.ts";
+
+/** See `AdminStore.largestGroups`. */
+export function readLargest({ sql }: Context, queues: readonly string[], count: number): LargestGroups[] {
+  const running = new Map<string, Map<string, number>>();
+  for (
+    const row of sql(
+      `SELECT (SELECT name FROM queue WHERE id = lease.queue) AS name, count(*) AS n
+       FROM lease WHERE grouped = 1 GROUP BY lease.queue`,
+    ).all()
+  ) {
+    const { queue, group } = splitName(String(row.name));
+    if (!running.has(queue)) running.set(queue, new Map());
+    running.get(queue)!.set(group!, Number(row.n));
+  }
+  return queues.flatMap((queue) => {
+    const known = sql("SELECT id, grouped FROM queue WHERE name = ?").get(queue);
+    const inQueue = running.get(queue) ?? new Map<string, number>();
+    if (known === undefined || known.grouped === 0 && inQueue.size === 0) return [];
+    const sizes = new Map(
+      sql(
+        `SELECT substr(name, ?) AS name, size FROM (
+           SELECT name, size FROM queue WHERE parent = ? AND state > 0 LIMIT ${MAX_COUNTED_GROUPS})
+         ORDER BY size DESC LIMIT ?`,
+      ).all(queue.length + 2, known.id!, count).map(({ name, size }) => [String(name), Number(size)]),
+    );
+    return [largestOf(queue, { sizes, total: Number(known.grouped), running: inQueue }, count)];
+  });
+}
