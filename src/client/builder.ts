@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
+import { laneOf } from "../job/priority.ts";
 import { JidMaker } from "../job/jid.ts";
 import {
   argsText,
@@ -63,6 +64,7 @@ export class JobBuilder {
     const now = clock.now();
     const text = argsText(args);
     const jid = prepared.jid ?? this.#jids.next(now);
+    const { priority } = prepared;
     const group = prepared.group === undefined ? undefined : groupOf(prepared.group, args);
     const ungrouped = payloadText(prepared, text, jid, now, wire);
     const payload = group === undefined ? ungrouped : `${ungrouped.slice(0, -1)},"group":${JSON.stringify(group)}}`;
@@ -73,6 +75,7 @@ export class JobBuilder {
       queue: prepared.queue,
       payload,
       ...(group !== undefined && { group }),
+      ...(priority !== undefined && { group: laneOf(priority) }),
       ...runAt(prepared, delayMs),
       ...pushKey(prepared, now),
       ...(prepared.batch && { batch: prepared.batch }),

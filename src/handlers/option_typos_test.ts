@@ -30,5 +30,5 @@ Deno.test("known options, unrelated ones and undefined ones are not reported", (
     tags: ["a"],
     dead: false,
   };
-  assertEquals(said({ ...known, tenant: "acme", cattr: {}, priority: 5, retrys: undefined }), []);
+  assertEquals(said({ ...known, tenant: "acme", cattr: {}, importance: 5, retrys: undefined }), []);
 });

@@ -6,13 +6,16 @@
 import { InvalidPayload } from "./errors.ts";
 import { parseLossless } from "./json.ts";
 import { JsonArgs } from "./json_args.ts";
+import { isReserved } from "./priority.ts";
 
 /** Maximum length of a group's name in bytes of UTF-8. */
 export const MAX_GROUP_BYTES = 256;
 
+/** The names of groups; completes "expected …". */
+export const GROUP_NAME_EXPECTED = `a text of 1 to ${MAX_GROUP_BYTES} bytes that doesn't begin with |`;
 /** The accepted values; completes "expected …". */
 export const GROUP_EXPECTED =
-  `a text of 1 to ${MAX_GROUP_BYTES} bytes, a number, or a path into the arguments such as args[0] or args[0].customer`;
+  `${GROUP_NAME_EXPECTED}, a number, or a path into the arguments such as args[0] or args[0].customer`;
 
 /** A path into the arguments: `args[0]`, `args[1].customer.id`. */
 const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$]*)+$/;
@@ -20,7 +23,8 @@ const STEP = /\[(\d+)\]|\.([\w$]+)/g;
 
 /** Returns whether a value is a valid name of a group. */
 export function isGroup(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.isWellFormed() && bytesOf(value) <= MAX_GROUP_BYTES;
+  return typeof value === "string" && value !== "" && !isReserved(value) && value.isWellFormed() &&
+    bytesOf(value) <= MAX_GROUP_BYTES;
 }
 
 /** Returns whether the option accepts a value. `false` means no group, even if the class sets one. */
@@ -58,7 +62,7 @@ export function nameAt(field: string, option: string | number, args: unknown): s
   throw new InvalidPayload(
     `${field} (${option})`,
     value,
-    `a text of 1 to ${MAX_GROUP_BYTES} bytes or a whole number there`,
+    `${GROUP_NAME_EXPECTED}, or a whole number, there`,
   );
 }
 

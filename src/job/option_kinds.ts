@@ -8,6 +8,7 @@ import { InvalidPayload } from "./errors.ts";
 import { GROUP_EXPECTED, isGroupOption } from "./group.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
+import { isPriority, type Priority, PRIORITY_EXPECTED } from "./priority.ts";
 import { isOn, readThrottle, THROTTLE_EXPECTED } from "./push_keys.ts";
 import { QUEUE_NAME } from "./queue_name.ts";
 import { readRetention, readSpan } from "./time.ts";
@@ -115,6 +116,16 @@ export const groupName: OptionKind<string | number | false> = {
     return undefined;
   },
   fromText: falseOrText,
+};
+
+/** Not stored if it is normal. */
+export const priorityName: OptionKind<Priority> = {
+  expected: PRIORITY_EXPECTED,
+  placeholder: "LEVEL",
+  write: (field, value) => {
+    if (!isPriority(value)) throw new InvalidPayload(field, value, PRIORITY_EXPECTED);
+    return value === "normal" ? undefined : JSON.stringify(value);
+  },
 };
 
 export const retries = kind<boolean | number>(

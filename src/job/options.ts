@@ -18,6 +18,7 @@ import {
   lock,
   logLevel,
   type OptionKind,
+  priorityName,
   pushId,
   pushKey,
   queueName,
@@ -77,6 +78,12 @@ export const JOB_OPTIONS = {
     default: "none",
     about:
       "the job's group in its queue, for limits and fair shares: a name, or a path into the arguments such as `args[0]`",
+  }),
+  priority: option({
+    kind: priorityName,
+    on: EVERYWHERE,
+    default: "`normal`",
+    about: "the share of its queue that the job gets: `high` 10, `normal` 1, `low` 0.1; for a job without a group",
   }),
   in: option({
     kind: timeKind<number | string>(SECONDS, "DURATION"),

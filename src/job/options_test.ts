@@ -6,7 +6,8 @@ import { checkClassOptions, prepare } from "./payload.ts";
 /** A valid and an invalid value of each option. */
 const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown, invalid: unknown]>> = {
   queue: ["low", "a b"],
-  group: ["acme", ""],
+  group: ["acme", "|acme"],
+  priority: ["high", 1],
   in: ["5m", "soon"],
   at: ["2030-01-01", "soon"],
   retry: [5, -1],

@@ -13,6 +13,7 @@ import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
 import { isOn, type PushKeys, pushKeys } from "./push_keys.ts";
+import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
@@ -54,6 +55,8 @@ export interface Prepared extends Moment {
   readonly tail: string;
   /** The option `group`: a name, or a path into the arguments. */
   readonly group?: string | number;
+  /** The option `priority`. */
+  readonly priority?: RaisedOrLowered;
   /** The keys by which the store compares the push with others. */
   readonly keys?: PushKeys;
   /** The key that makes the push idempotent, and the time for which the store keeps it. */
@@ -121,11 +124,23 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     ...(batch !== undefined && { batch }),
     ...readMoment(fields.in, fields.at),
     ...(group !== false && { group }),
+    ...priorityOf(fields),
     ...(keys !== undefined && { keys }),
     ...onceOf(fields),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
   };
+}
+
+/** Returns the priority, unless it is normal. A group has a weight instead: the share of its jobs is one number. */
+function priorityOf({ priority = "normal", group = false }: JobOptions): Pick<Prepared, "priority"> {
+  if (priority === "normal") return {};
+  if (group === false) return { priority };
+  throw new InvalidPayload(
+    "priority",
+    priority,
+    "no group with it; the weight of a group is its share: jobs limit QUEUE --group NAME --weight N",
+  );
 }
 
 /** Returns the key of an idempotent push. A chosen jid names one job, as an `id` names one push: neither is stored twice. */

@@ -4,10 +4,17 @@
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
+import { priorityIn } from "../job/priority.ts";
 import { MAX_HELD } from "../store/admin/admin.ts";
 import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
 import { number } from "./format.ts";
 import { limitText, limitUse } from "./limits.ts";
+
+/** Returns the name of a group for people: `acme`, or `(high priority)` for the jobs of a priority. */
+export function groupName(group: string): string {
+  const priority = priorityIn(group);
+  return priority === undefined ? group : `(${priority} priority)`;
+}
 
 /** `2 at once, 100/1m, weight 3, for 30d`; empty without any part. */
 export function groupLimitText(limit: GroupLimit): string {

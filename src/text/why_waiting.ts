@@ -7,7 +7,7 @@ import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
 import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
 import type { GroupInfo } from "../store/port/groups.ts";
-import { groupHeldText } from "./groups.ts";
+import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse } from "./limits.ts";
 import { localMinute, relative } from "./times.ts";
 
@@ -60,7 +60,7 @@ export function queueReasons(
     .filter(({ is }) => isQueued || is !== "busy");
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
   const held = isQueued && around.group ? groupHeldText(around.group) : "";
-  if (held !== "") reasons.push(`Group "${around.group!.name}" is ${held}.`);
+  if (held !== "") reasons.push(`Group "${groupName(around.group!.name)}" is ${held}.`);
   if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it next.");
   return reasons;
 }

@@ -146,3 +146,45 @@ Deno.test("jobs pause and resume a group of a queue, while its other jobs run", 
     assertMatch(stderr, wrong);
   }
 });
+
+Deno.test("a push of high priority goes ahead, and jobs show and list groups name it", async () => {
+  await using bench = await Bench.open();
+  const command = (...args: string[]) => jobs([...args, "--store", bench.url]);
+  for (
+    const [n, ...more] of [["1"], ["2", "--priority", "low"], ["3", "--priority", "high"], [
+      "4",
+      "--priority",
+      "normal",
+    ]]
+  ) {
+    assertEquals((await command("push", "Note", JSON.stringify(bench.notes), n!, ...more)).code, 0);
+  }
+  const entries = await bench.store.admin.search("Note", 10);
+  const jids = new Map(entries.map(({ payload }) => [JSON.parse(payload).args[1], JSON.parse(payload).jid]));
+  const shown = (await command("show", jids.get(3))).stdout;
+  assertMatch(shown, /^state +queued in "default", high priority$/m);
+  assertMatch(shown, /^position +1 in its priority$/m);
+  assertMatch(shown, /^priority +high$/m);
+  const listed = (await command("list", "groups", "default")).stdout;
+  assertMatch(listed, /^\(high priority\) +1 +0 +weight 10$/m);
+  assertMatch(listed, /^\(low priority\) +1 +0 +weight 0\.1$/m);
+  assertMatch(listed, /^without a group: 2$/m);
+  await using server = await bench.server(["--burst", "-c", "1"], {}, false);
+  assertEquals((await server.status()).code, 0);
+  const notes = await bench.readNotes();
+  assertEquals([notes[0], notes.toSorted()], ["3", ["1", "2", "3", "4"]]);
+  for (
+    const [args, wrong] of [
+      [["--priority", "urgent"], /Invalid --priority "urgent": expected high, normal or low/],
+      [
+        ["--priority", "high", "--group", "acme"],
+        /Invalid --priority "high": expected no group with it; the weight of a group is its share: jobs limit/,
+      ],
+      [["--group", "|high"], /Invalid --group "\|high": expected a text of 1 to 256 bytes that doesn't begin with \|/],
+    ] as const
+  ) {
+    const { code, stderr } = await command("push", "Note", ...args);
+    assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
+    assertMatch(stderr, wrong);
+  }
+});

@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { laneOf } from "../../src/job/priority.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases } from "./harness.ts";
 import {
@@ -44,6 +45,14 @@ function shares(leases: readonly Lease[]): Record<string, number> {
 /** Returns the numbers of jobs in their order. */
 function sorted(leases: readonly Lease[]): number[] {
   return (numbers(leases) as number[]).toSorted((a, b) => a - b);
+}
+
+/** Returns the jobs `from` … `to` with a priority. */
+function prioritized(priority: "high" | "low", from: number, to: number): NewJob[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => {
+    const one = job(from + i);
+    return { ...one, group: laneOf(priority), payload: one.payload.replace(/}$/, `,"priority":"${priority}"}`) };
+  });
 }
 
 export const groups: Cases = {
@@ -301,6 +310,97 @@ export const groups: Cases = {
     await t.store.admin.pauseGroup("default", "b", 0);
     await t.store.admin.forgetQueue("default");
     assertEquals((await t.store.admin.stats()).queues, []);
+  },
+
+  "priorities share a queue 100 : 10 : 1, so that none starves": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([...prioritized("low", 1, 200), ...jobs(201, 400), ...prioritized("high", 401, 600)]);
+    const taken: Lease[] = [];
+    for (let i = 0; i < 111; i++) taken.push(...await takeUpTo(t.store, owner, 1));
+    const { "|high": high, "-": normal, "|low": low } = shares(taken);
+    assert(
+      Math.abs(high! - 100) <= 2 && Math.abs(normal! - 10) <= 1 && low! >= 1 && low! <= 2,
+      `${high}:${normal}:${low}`,
+    );
+    assertEquals(numbers(taken.filter(({ group }) => group === "|high")).slice(0, 3), [401, 402, 403]);
+    for (let i = 0; i < 20; i++) taken.push(...await takeUpTo(t.store, owner, 100));
+    assertEquals(taken.length, 600);
+    assertEquals((await t.store.admin.groups("default")).ungrouped, 0);
+  },
+
+  "jobs of high priority that arrive one at a time don't starve the others": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([...jobs(1, 50), ...groupOf("a", 51, 100)]);
+    const taken: Lease[] = [];
+    for (let i = 0; i < 110; i++) {
+      await t.store.jobs.enqueue(prioritized("high", 101 + i, 101 + i));
+      taken.push(...await takeUpTo(t.store, owner, 1));
+    }
+    const { "|high": high, "-": normal, a } = shares(taken);
+    assertEquals(high! + normal! + a!, 110);
+    assert(normal! >= 8 && a! >= 8 && high! >= 80, `${high}:${normal}:${a}`);
+  },
+
+  "one at a time, next to jobs without a group alone, high priority gets its share and no more": async (open) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue(jobs(1, 50));
+    const taken: Lease[] = [];
+    for (let i = 0; i < 110; i++) {
+      await t.store.jobs.enqueue(prioritized("high", 101 + i, 101 + i));
+      taken.push(...await takeUpTo(t.store, owner, 1));
+    }
+    const { "|high": high, "-": normal } = shares(taken);
+    assert(normal! >= 8 && high! >= 90, `${high}:${normal}`);
+    taken.push(...await takeUpTo(t.store, owner, 100));
+    assertEquals(taken.length, 160);
+    await t.store.jobs.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })));
+    assertEquals((await t.store.admin.groups("default")).groups, []);
+    assertEquals(await t.store.admin.forgetQueue("default"), true, "no state is left");
+  },
+
+  "a job of high priority is taken before those pushed earlier, and one of low priority after later ones": async (
+    open,
+  ) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.jobs.enqueue([...jobs(1, 200), ...prioritized("low", 201, 201)]);
+    assertEquals((await takeUpTo(t.store, owner, 50)).length, 50);
+    await t.store.jobs.enqueue([...prioritized("high", 202, 203), ...jobs(204, 300)]);
+    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [202, 203]);
+    assertEquals((await t.store.admin.stats()).queues.map(({ size }) => size), [248]);
+  },
+
+  "jobs keep their priority over a retry, a release and a requeue; limits of groups don't apply to it": async (
+    open,
+  ) => {
+    await using t = await open();
+    const owner = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    const place = { in: "queue", queue: "default", group: laneOf("high") } as const;
+    await t.store.jobs.enqueue([...prioritized("high", 1, 3), ...jobs(4, 6)]);
+    const leases = await takeUpTo(t.store, owner);
+    assertEquals(shares(leases), { "|high": 3, "-": 3 });
+    const [retried, released, ended] = leases.filter(({ group }) => group !== undefined);
+    await t.store.jobs.settle(owner, [
+      { ...retried!, kind: "retry", delayMs: 1_000 },
+      { kind: "release", token: released!.token },
+      { kind: "ack", token: ended!.token },
+    ]);
+    t.advance(60_000);
+    await t.store.jobs.promote(10);
+    assertEquals(await numbersIn(t.store, place), [2, 1]);
+    const [two] = (await t.store.admin.page(place)).entries;
+    assertEquals(await t.store.admin.edit([two!.ref], "requeue"), 1);
+    assertEquals(await numbersIn(t.store, place), [1, 2]);
+    assertEquals(
+      (await t.store.admin.groups("default")).groups.map((
+        { name, size, weight, limit },
+      ) => [name, size, weight, limit]),
+      [["|high", 2, 10, undefined]],
+    );
   },
 
   "a due retry and a requeued job go to the end of their group": async (open) => {

@@ -1,5 +1,5 @@
 /** `jobs list groups QUEUE`. @module */
-import { groupHeldText, groupLimitText } from "../../text/groups.ts";
+import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -27,7 +27,7 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
     printTable(
       [{ heading: "group", is: "whole" }, "queued", "running", "limit", ""],
       page.groups.map((group) => [
-        group.name,
+        groupName(group.name),
         group.size,
         group.running,
         groupLimitText({

@@ -6,7 +6,8 @@ import { type EndedJob, readEnded } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { attemptNumbers, decodeBacktrace, readCauses, readErrors } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import { priorityIn } from "../../job/priority.ts";
+import type { Entry, Place } from "../../store/admin/admin.ts";
 
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
@@ -154,10 +155,11 @@ function describe(
     ...lineRows("why", why),
     ["progress", report?.progress],
     ["last line", report?.lastLine],
-    ["position", position && `${position} in its ${payload.group === undefined ? "queue" : "group"}`],
+    ["position", position && `${position} in its ${placeName(entry.place)}`],
     ["queue", payload.queue],
     [payload["flow_node"] === undefined ? "batch" : "flow", batchText(payload)],
     ["group", payload.group],
+    ["priority", payload.priority],
     ["created", payloadTime(payload.created_at)],
     ["enqueued", payloadTime(payload.enqueued_at)],
     ["retry", payload.retry],
@@ -238,7 +240,15 @@ function format(rows: readonly (readonly [string, unknown])[]): string[] {
   );
 }
 
-/** Returns `queued in "exports", group "acme"`. */
+/** Returns `queued in "exports", group "acme"`, or `queued in "exports", high priority`. */
 function queuedText({ queue, group }: { readonly queue: string; readonly group?: string }): string {
-  return `queued in "${queue}"${group === undefined ? "" : `, group "${group}"`}`;
+  const priority = group === undefined ? undefined : priorityIn(group);
+  const within = group === undefined ? "" : priority === undefined ? `, group "${group}"` : `, ${priority} priority`;
+  return `queued in "${queue}"${within}`;
+}
+
+/** Returns among which jobs a queued job has its position. */
+function placeName(place: Place): "queue" | "group" | "priority" {
+  if (place.in !== "queue" || place.group === undefined) return "queue";
+  return priorityIn(place.group) === undefined ? "group" : "priority";
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import { GROUP_EXPECTED, isGroup } from "../../job/group.ts";
+import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -19,7 +19,7 @@ import { type ConfigFlags, withStore } from "./store.ts";
  */
 export function checkGroupFlag(group: string): void {
   if (isGroup(group)) return;
-  throw new UsageError(`Invalid --group ${JSON.stringify(group)}: expected ${GROUP_EXPECTED.split(",")[0]}`);
+  throw new UsageError(`Invalid --group ${JSON.stringify(group)}: expected ${GROUP_NAME_EXPECTED}`);
 }
 
 /** Pauses or resumes a group of a queue. @param forMs when the pause ends; undefined: never */

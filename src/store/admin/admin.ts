@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { GroupLimit, GroupPage, GroupRequest, LargestGroups, MAX_COUNTED_GROUPS } from "../port/groups.ts";
+import type { GroupLimit, GroupPage, GroupRequest, LargestGroups } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
 import type { DayCount } from "./history.ts";
@@ -189,7 +189,7 @@ export interface AdminStore {
 
   /**
    * Returns the `count` largest groups of each of the queues that has jobs in groups. Of a queue with more than
-   * {@linkcode MAX_COUNTED_GROUPS} groups, only that many are compared.
+   * 10,000 groups with jobs, only that many are compared.
    */
   largestGroups(queues: readonly string[], count: number): Promise<LargestGroups[]>;
 

@@ -5,7 +5,8 @@
  *
  * Turns use start-time fair queueing. Each group has a tag, its virtual time. The group with the lowest tag is next, and each
  * job taken adds 1/weight to its tag. A group that was idle or at its limit continues at the queue's virtual time: it doesn't
- * catch up. The jobs of the queue without a group are one group among the others, with weight 1.
+ * catch up. The jobs of the queue without a group are one group among the others, with weight 1. The jobs of a priority are
+ * stored as a group with a reserved name and a fixed weight, without a limit.
  *
  * A group with jobs is *ready* (it has room, or that is unknown) or *held* (at its limit, or paused). A held group costs the
  * others nothing. It becomes ready when one of its leases ends, however that happens, or when its period or pause has passed. Slots are
@@ -14,6 +15,7 @@
  * @module
  */
 import { isGroup } from "../../job/group.ts";
+import { isPriority, laneOf } from "../../job/priority.ts";
 import { getField } from "../../job/raw.ts";
 import { queueNamedIn } from "../../job/payload_edits.ts";
 import type { LimitInfo, QueueLimit } from "./limits.ts";
@@ -67,6 +69,7 @@ export interface GroupPage {
 
 /** The groups of a queue with the most jobs. */
 export interface LargestGroups {
+  /** Its name. */
   readonly queue: string;
   /** The largest first: by queued jobs, then by running ones, then by name. */
   readonly groups: readonly GroupSize[];
@@ -76,9 +79,11 @@ export interface LargestGroups {
 
 /** The jobs of a group. */
 export interface GroupSize {
+  /** Its name. */
   readonly name: string;
-  /** Queued. */
+  /** Jobs in the queue. */
   readonly size: number;
+  /** Jobs running now. */
   readonly running: number;
 }
 
@@ -164,9 +169,10 @@ export function nameIn(payload: string, queue: string = queueNamedIn(payload)): 
   return nameOf(queue, groupNamedIn(payload));
 }
 
-/** Returns the group that a payload names; undefined without a valid one. */
+/** Returns the group that a payload names, or that of its priority; undefined without a valid one. */
 export function groupNamedIn(payload: string): string | undefined {
-  if (!payload.includes('"group"')) return undefined;
-  const group = getField(payload, "group");
-  return isGroup(group) ? group : undefined;
+  const group = payload.includes('"group"') ? getField(payload, "group") : undefined;
+  if (isGroup(group)) return group;
+  const priority = payload.includes('"priority"') ? getField(payload, "priority") : undefined;
+  return isPriority(priority) && priority !== "normal" ? laneOf(priority) : undefined;
 }

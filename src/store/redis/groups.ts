@@ -93,11 +93,12 @@ export async function readGroups(
   const rows = await client.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
   const [[ungrouped, weight, , , , ...parts], ...infos] = rows as [Row, ...Row[]];
   const each = limitIn(parts);
+  const eachWeight = Number(weight);
   return {
     groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0))
       .filter((info) => info.isOwn || info.paused || !isSet),
     ...(names.length > limit && { next: shown.at(-1)! }),
-    ...((each || weight !== 1) && { each: { ...each, ...(weight !== 1 && { weight }) } }),
+    ...((each || eachWeight !== 1) && { each: { ...each, ...(eachWeight !== 1 && { weight: eachWeight }) } }),
     ungrouped,
   };
 }
@@ -168,7 +169,7 @@ async function runningGroups(client: ReconnectingClient): Promise<ReadonlyMap<st
 /** A row that the script returns for a group. */
 type Row = [
   size: number,
-  weight: number,
+  weight: string,
   endsInMs: number,
   isOwn: 0 | 1,
   paused: number,
@@ -192,7 +193,7 @@ function infoOf(name: string, [size, weight, endsInMs, isOwn, paused, ...parts]:
     name,
     size,
     running,
-    weight,
+    weight: Number(weight),
     ...(limit && { limit: { ...limit, taken, started, freeInMs: opensInMs < 0 ? undefined : opensInMs } }),
     isOwn: isOwn === 1,
     ...(endsInMs > 0 && { endsInMs }),

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { HEAD_START, laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
@@ -45,6 +46,8 @@ interface LimitRow {
 
 /** Returns the limit of a group of a queue. */
 export function limitOf({ sql, now }: Context, queue: number, group: string): AppliedLimit {
+  const priority = priorityIn(group);
+  if (priority !== undefined) return { weight: PRIORITY_WEIGHTS[priority], isOwn: false };
   const rows = sql(
     "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
   ).all(queue, group, now()) as unknown as LimitRow[];
@@ -59,11 +62,26 @@ function partsOf(row: LimitRow): GroupLimit {
   return limit;
 }
 
-/** Returns the group whose turn is next; undefined if none is ready. */
-export function nextGroup({ sql }: Context, queue: number): ReadyGroup | undefined {
-  return sql(
+/** Returns the ID of the group of a queue with the jobs of high priority; undefined if it has none. */
+export function highPriority({ sql }: Context, queue: string): number | undefined {
+  return sql("SELECT id FROM queue WHERE name = ?").get(nameOf(queue, laneOf("high")))?.id as number | undefined;
+}
+
+/** Returns the group whose turn is next, and the virtual time of that turn; undefined if none is ready. */
+export function nextGroup(
+  { sql }: Context,
+  queue: number,
+  high: number | undefined,
+): ReadyGroup & { readonly turn: number } | undefined {
+  const first = sql(
     "SELECT id, name, tag, size FROM queue WHERE parent = ? AND state = 1 ORDER BY tag, id LIMIT 1",
   ).get(queue) as unknown as ReadyGroup | undefined;
+  if (first === undefined) return undefined;
+  const raised = high === undefined ? undefined : sql(
+    "SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1",
+  ).get(high) as unknown as ReadyGroup | undefined;
+  if (raised === undefined || raised.tag - HEAD_START >= first.tag) return { ...first, turn: first.tag };
+  return { ...raised, turn: raised.tag - HEAD_START };
 }
 
 /** Returns the number of ready groups, counted up to `most`. */
@@ -120,7 +138,7 @@ export function advance(
 ): void {
   const { sql } = context;
   sql(
-    `UPDATE queue SET tag = ?2, vtime = CASE grouped WHEN 0 THEN
+    `UPDATE queue SET tag = ?2, vtime = CASE WHEN grouped = 0 AND size = 0 THEN
        max(?1, coalesce((SELECT max(tag) FROM queue WHERE parent = ?3), 0)) ELSE ?1 END WHERE id = ?3`,
   ).run(vtime, tag, queue);
   const idle = sql(

@@ -19,6 +19,8 @@ export interface OpenQueue {
   readonly limit: Limited | undefined;
   /** Number of its jobs in groups. */
   readonly grouped: number;
+  /** Whether it has groups, with jobs or with a tag ahead of the queue's virtual time. */
+  readonly hasGroups: boolean;
   /** Whether it has jobs without a group. */
   readonly hasUngrouped: boolean;
 }
@@ -48,13 +50,15 @@ export function hasQueuedJobs(context: Context, names: readonly string[]): boole
 /** Returns the queue if it has jobs and isn't paused. */
 export function openQueue({ sql, now }: Context, name: string): OpenQueue | undefined {
   const row = sql(
-    `SELECT ${LIMIT_COLUMNS}, size, grouped FROM queue
+    `SELECT ${LIMIT_COLUMNS}, size, grouped, EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) AS has_groups
+     FROM queue
      WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND (size > 0 OR grouped > 0)`,
   ).get(name, now());
   return row && {
     id: Number(row.id),
     limit: limitIn(row),
     grouped: Number(row.grouped),
+    hasGroups: row.has_groups === 1,
     hasUngrouped: Number(row.size) > 0,
   };
 }

@@ -9,7 +9,7 @@ import { MAX_QUANTUM } from "../port/groups.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
-import { advance, countReady, heal, hold, limitOf, nextGroup, wakeDue } from "./groups.ts";
+import { advance, countReady, heal, highPriority, hold, limitOf, nextGroup, wakeDue } from "./groups.ts";
 import { hasPauses, pausedFor } from "./group_pauses.ts";
 import * as limits from "./limits.ts";
 import { areAllPaused, grow, openQueue } from "./queues.ts";
@@ -44,7 +44,7 @@ export function take(context: Context, { queues, limit, worker }: TakeRequest): 
       const { id: queue, limit: limited } = open;
       if (limited) limits.settle(context, limited);
       const most = limited ? Math.min(left, limits.room(context, limited)) : left;
-      const count = open.grouped > 0
+      const count = open.hasGroups
         ? takeTurns(context, queue, name, most, take)
         : takeFrom(context, queue, { queue: name }, most, take);
       if (limited && count > 0) limits.note(context, limited, count);
@@ -85,15 +85,16 @@ function takeTurns(context: Context, queue: number, name: string, most: number, 
   const { sql } = context;
   wakeDue(context, queue);
   const mayBePaused = hasPauses(context, queue);
+  const high = highPriority(context, name);
   const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue)!;
   let { size, tag, vtime } = row as unknown as { size: number; tag: number; vtime: number };
   let count = 0;
   let ready = countReady(context, queue, most) + (size > 0 ? 1 : 0);
   let looked = 0;
   while (count < most && !take.budget.isSpent && looked < most + MAX_HELD_AT_ONCE) {
-    const group = nextGroup(context, queue);
+    const group = nextGroup(context, queue, high);
     tag = Math.max(tag, vtime);
-    const isUngrouped = size > 0 && (group === undefined || tag <= group.tag);
+    const isUngrouped = size > 0 && (group === undefined || tag <= group.turn);
     if (group === undefined && !isUngrouped) {
       if (count > 0 || !heal(context, queue)) break;
       looked += MAX_HELD_AT_ONCE;
@@ -114,7 +115,7 @@ function takeTurns(context: Context, queue: number, name: string, most: number, 
     const key = group!.name.slice(name.length + 1);
     const limit = limitOf(context, queue, key);
     const limited = { queue: id, ...limit };
-    vtime = Math.max(vtime, group!.tag);
+    vtime = Math.max(vtime, group!.turn);
     limits.settle(context, limited);
     const pausedMs = mayBePaused ? pausedFor(context, queue, key) : 0;
     const opensInMs = limits.opensIn(context, limited);
@@ -124,11 +125,11 @@ function takeTurns(context: Context, queue: number, name: string, most: number, 
       ready--;
       continue;
     }
-    const room = Math.min(most - count, limits.room(context, limited), quantum * limit.weight);
+    const room = Math.min(most - count, limits.room(context, limited), Math.max(1, Math.floor(quantum * limit.weight)));
     const taken = takeFrom(context, id, { queue: name, group: key }, room, take);
     if (taken === 0) break;
     limits.note(context, limited, taken);
-    sql("UPDATE queue SET tag = ? WHERE id = ?").run(vtime + taken / limit.weight, id);
+    sql("UPDATE queue SET tag = ? WHERE id = ?").run(Math.max(vtime, group!.tag) + taken / limit.weight, id);
     count += taken;
   }
   advance(context, queue, { vtime, tag, forget: 2 * (count + 1) });

@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration, parseDuration } from "../../job/duration.ts";
+import { priorityIn } from "../../job/priority.ts";
 import { type GroupLimit, parseWeight } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
@@ -95,7 +96,9 @@ export async function setGroupLimit(
   texts: GroupLimitTexts,
 ): Promise<GroupLimit> {
   checkQueue(queue);
-  if (group !== undefined) checkGroup(group);
+  if (group !== undefined && priorityIn(checkGroup(group)) !== undefined) {
+    throw new HttpError(422, "A priority has no limit; expected a group", "group");
+  }
   const running = parseField("running", texts.running, parseRunning);
   const starts = parseField("starts", texts.starts, parseStarts);
   const weight = parseField("weight", texts.weight, parseWeight);

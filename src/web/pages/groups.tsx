@@ -5,10 +5,11 @@
  */
 import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
+import { priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
-import { groupHeldText, groupLimitText } from "../../text/groups.ts";
+import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
 import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
 import { formOf } from "../http/forms.ts";
 import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
@@ -46,7 +47,7 @@ export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
     app.post(`${page}/${verb}`, async (c) => {
       const [queue, group] = namesOf(c);
       await setGroupPaused(services, c.get("visitor"), { queue, group }, verb === "pause");
-      const text = `Group ${group} ${verb === "pause" ? "paused" : "resumed"}.`;
+      const text = `Group ${groupName(group)} ${verb === "pause" ? "paused" : "resumed"}.`;
       return await back(services, c, { kind: "ok", text }, queuePath(queue, group));
     });
   }
@@ -81,11 +82,11 @@ function GroupPageView({ view, queue, group, list, refused }: {
   const verb = group.paused ? "resume" : "pause";
   const label = group.paused ? "Resume" : "Pause";
   return (
-    <Layout view={view} title={`Group ${group.name} of queue ${queue}`}>
+    <Layout view={view} title={`Group ${groupName(group.name)} of queue ${queue}`}>
       <div class="heading">
         <a class="crumb" href={link(view, "/queues")}>Queues</a>
         <a class="crumb" href={link(view, queuePath(queue))}>{queue}</a>
-        <h1>{group.name}</h1>
+        <h1>{groupName(group.name)}</h1>
         {held !== "" && <span class="badge warn">{held}</span>}
         <span class="note">
           {jobs(group.size)}, {number(group.running)} running
@@ -96,7 +97,7 @@ function GroupPageView({ view, queue, group, list, refused }: {
             view={view}
             path={`${queuePath(queue, group.name)}/${verb}`}
             label={label}
-            title={`${label} group ${group.name}`}
+            title={`${label} group ${groupName(group.name)}`}
           />
         )}
         {view.canAct && group.size > 0 && (
@@ -105,12 +106,12 @@ function GroupPageView({ view, queue, group, list, refused }: {
             path="/jobs/act"
             fields={{ in: `queue:${queue}|${group.name}`, do: "delete", scope: "all" }}
             label="Clear"
-            title={`Clear group ${group.name}`}
+            title={`Clear group ${groupName(group.name)}`}
             kind="danger"
           />
         )}
       </div>
-      {view.canAct && <LimitForm {...{ view, queue, group, refused }} />}
+      {view.canAct && priorityIn(group.name) === undefined && <LimitForm {...{ view, queue, group, refused }} />}
       <JobListView view={view} list={list} nothing={<Empty title="No queued jobs in this group." />} />
     </Layout>
   );
@@ -199,7 +200,7 @@ export function Groups(
             {page.groups.map((group) => (
               <tr>
                 <td data-label="Group">
-                  <a class="class" href={link(view, queuePath(queue, group.name))}>{group.name}</a>
+                  <a class="class" href={link(view, queuePath(queue, group.name))}>{groupName(group.name)}</a>
                 </td>
                 <td class="num" data-label="Jobs">{number(group.size)}</td>
                 <td class="num" data-label="Running">{number(group.running)}</td>

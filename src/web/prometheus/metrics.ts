@@ -8,6 +8,7 @@ import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
 import type { GroupSize, LargestGroups } from "../../store/port/groups.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
+import { groupName } from "../../text/groups.ts";
 import { VERSION } from "../../version.ts";
 import type { Services } from "../services.ts";
 import { family, one } from "./text.ts";
@@ -124,7 +125,7 @@ function groupFamilies(queues: readonly LargestGroups[]): string[] {
       );
       const named = groups.filter(({ name }) => name !== OTHER);
       return [
-        ...named.map((group) => ({ labels: { queue, group: group.name }, value: value(group) })),
+        ...named.map((group) => ({ labels: { queue, group: groupName(group.name) }, value: value(group) })),
         { labels: { queue, group: OTHER }, value: rest },
       ];
     });

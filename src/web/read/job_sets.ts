@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isGroup, MAX_GROUP_BYTES } from "../../job/group.ts";
+import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
+import { priorityIn } from "../../job/priority.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
@@ -41,14 +42,14 @@ export function checkQueue(name: string): string {
 }
 
 /**
- * Returns the name of a group.
+ * Returns the name of a group, or of that of a priority.
  *
  * @throws {HttpError} if it is invalid
  */
 export function checkGroup(name: string): string {
-  if (isGroup(name as unknown)) return name;
+  if (isGroup(name as unknown) || priorityIn(name) !== undefined) return name;
   const shown = name.slice(0, 80);
-  throw new HttpError(400, `Invalid group "${shown}"; expected a text of 1 to ${MAX_GROUP_BYTES} bytes`, "group");
+  throw new HttpError(400, `Invalid group "${shown}"; expected ${GROUP_NAME_EXPECTED}`, "group");
 }
 
 /** Returns the path of the page of a queue, or of a group in it. */

@@ -2,7 +2,7 @@
 -- Reads groups of a queue.
 --
 -- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
--- Result   per group: size, weight, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
+-- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
 --          paused (0 no, -1 until it is resumed, else the remaining ms), most running, most starts, per ms (0 for none), ms until a
 --          job may be taken (-1: when one ends), running, started
 -- O(N) for N jobs that count against their limits
@@ -19,7 +19,7 @@ for i = 3, #ARGV do
   local _, opens, running, started = groupRoomIn(name, limit, now)
   local size = redis.pcall('LLEN', name == queue .. '|' and 'queue:' .. queue or 'queue:' .. name)
   rows[i - 2] = {
-    type(size) == 'number' and size or 0, limit.weight, limit.till > 0 and limit.till - now or 0, limit.isOwn and 1 or 0,
+    type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0, limit.isOwn and 1 or 0,
     groupPausedFor(now, queue, ARGV[i]), limit.running, limit.starts, limit.per, opens, running, started,
   }
 end

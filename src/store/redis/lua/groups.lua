@@ -17,10 +17,12 @@ local function markGrouped(queue)
   if string.sub(text, -1) ~= 'g' then redis.call('HSET', 'jobs:limits', queue, text .. ' g') end
 end
 
--- Deletes the state of turns when no group of the queue has jobs: the next groups start as equals.
+-- Deletes the state of turns when no group of the queue has jobs: the next groups start as equals. While jobs without a group
+-- wait, a group that has had more than its share keeps its tag: it would go first each time that it gets a job.
 local function endTurns(queue)
   local call = redis.call
   if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue) > 0 then return false end
+  if call('EXISTS', 'jobs:groups:idle:' .. queue) == 1 and call('EXISTS', 'queue:' .. queue) == 1 then return false end
   call('DEL', 'jobs:groups:state:' .. queue, 'jobs:groups:idle:' .. queue, 'jobs:groups:due:' .. queue)
   if call('EXISTS', 'jobs:groups:limits:' .. queue, 'jobs:groups:paused:' .. queue) > 0 then return true end
   local text = string.match(call('HGET', 'jobs:limits', queue) or '', '^(.*) g$')

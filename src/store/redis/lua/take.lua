@@ -74,7 +74,7 @@ local function groupNamedIn(payload)
   if not string.find(payload, '"group"', 1, true) or #payload > 1048576 then return nil end
   local fine, job = pcall(cjson.decode, payload)
   local group = fine and type(job) == 'table' and job.group
-  return type(group) == 'string' and #group > 0 and #group <= 256 and group or nil
+  return type(group) == 'string' and #group > 0 and #group <= 256 and string.sub(group, 1, 1) ~= '|' and group or nil
 end
 
 -- Moves the jobs that name a group to that group. Returns the others, and whether jobs were moved.
@@ -153,6 +153,7 @@ local function takeTurns(queue, most, noteQueue)
   local own = redis.pcall('LLEN', 'queue:' .. queue)
   own = type(own) == 'number' and own or 0
   local turns = call('ZCARD', ready) + (own > 0 and 1 or 0)
+  local hasHigh = call('ZSCORE', ready, HIGH)
 
   local function hold(group, tag, opens)
     call('ZREM', ready, group)
@@ -177,9 +178,13 @@ local function takeTurns(queue, most, noteQueue)
     looked = looked + 1
     local head = call('ZRANGE', ready, 0, 0, 'WITHSCORES')
     local group, tag = head[1], tonumber(head[2])
+    -- The virtual time of the turn.
+    local turn = tag
+    local raised = hasHigh and tonumber(call('ZSCORE', ready, HIGH))
+    if raised and raised - HEAD_START < tag then group, tag, turn = HIGH, raised, raised - HEAD_START end
     u = math.max(u, v)
     local quantum = math.min(100, math.max(1, math.floor(most / math.max(1, turns))))
-    if own > 0 and (not group or u <= tag) then
+    if own > 0 and (not group or u <= turn) then
       v = u
       local jobs, moved = takeFrom(queue, math.min(most - total, quantum), noteQueue)
       if jobs.err then
@@ -199,9 +204,9 @@ local function takeTurns(queue, most, noteQueue)
       if total > 0 or call('EXISTS', held) == 0 or not heal() then break end
       looked = looked + 50
     else
-      v = math.max(v, tag)
+      v = math.max(v, turn)
       local name = queue .. '|' .. group
-      local limit = hasLimits and groupLimitOf(queue, group, now)
+      local limit = (hasLimits or PRIORITIES[group]) and groupLimitOf(queue, group, now)
       local room, opens = 1e9, 0
       local fine = true
       local pausedFor = hasPauses and groupPausedFor(now, queue, group) or 0
@@ -217,10 +222,10 @@ local function takeTurns(queue, most, noteQueue)
         turns = turns - 1
       else
         local weight = limit and limit.weight or 1
-        local jobs = takeFrom(name, math.min(most - total, room, quantum * weight), function(leases)
+        local jobs = takeFrom(name, math.min(most - total, room, math.max(1, math.floor(quantum * weight))), function(leases)
           noteQueue(leases)
           -- Count the leases of a group without a limit, too: it may get one.
-          if hasLimits then
+          if hasLimits and not PRIORITIES[group] then
             local starts, per = limit and limit.starts or 0, limit and limit.per or 0
             noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], leases)
           end
@@ -230,7 +235,7 @@ local function takeTurns(queue, most, noteQueue)
           hold(group, tag, 1000)
         else
           total, fromGroups = total + #jobs, fromGroups + #jobs
-          tag = v + #jobs / weight
+          tag = math.max(v, tag) + #jobs / weight
           if call('EXISTS', 'queue:' .. name) == 1 then
             call('ZADD', ready, tag, group)
           else

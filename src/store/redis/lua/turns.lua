@@ -1,7 +1,14 @@
 -- Included after groups.lua and limits.lua: limits of groups.
 
+-- The jobs of a priority are stored as a group without a limit: src/job/priority.ts.
+local HIGH, HEAD_START = '|high', 1
+local PRIORITIES = { [HIGH] = 10, ['|low'] = 0.1 }
+
 -- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none.
 local function groupLimitOf(queue, group, now)
+  if PRIORITIES[group] then
+    return { running = 0, starts = 0, per = 0, till = 0, isOwn = false, weight = PRIORITIES[group] }
+  end
   local found
   local weight = 0
   for i, text in ipairs(redis.call('HMGET', 'jobs:groups:limits:' .. queue, group, '')) do
