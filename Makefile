@@ -1,17 +1,20 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench soak fmt compile package library clients image docs clean
+.PHONY: help deno demo run check test bench bench-peers soak fmt compile package library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
 MINUTES = 1
 STORE = both
 SEED =
+# Of the benchmarks: how often each case is measured, and a factor for the numbers of jobs.
+ROUNDS = 3
+SCALE = 1
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 deno: ## Get the toolchain, and say which it is
 	@$(DENO) --version && echo "$$deno"
@@ -36,8 +39,11 @@ test: ## Run everything, check included (FILTER=cron: files with that in their p
 	@$(if $(CI),$(DENO) ci --quiet)
 	@$(DENO) run -A scripts/testrun/main.ts $(if $(FILTER),--filter '$(FILTER)') $(if $(SLOWEST),--slowest $(SLOWEST))
 
-bench: ## Measure: pushing, draining, starting
-	@$(DENO) task bench
+bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", ROUNDS=3, SCALE=1)
+	@$(DENO) task bench --rounds "$(ROUNDS)" --scale "$(SCALE)" $(PARTS)
+
+bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ and bunqueue, in turns (ROUNDS=3, JSON=file)
+	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(JSON),--json "$(JSON)")
 
 soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=...)
 	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")

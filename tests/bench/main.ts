@@ -1,133 +1,184 @@
 /**
- * `make bench`: the figures that the project states, measured on this machine in one run. Nothing here passes or fails.
+ * `make bench`: the figures that the project states, measured on this machine in one run. Figures, not tests: nothing here
+ * passes or fails.
+ *
+ *     deno task bench [--rounds 3] [--scale 1] [PART …]
+ *
+ * Parts: drain, latency, scheduled, startup, cores, idle, workers, and those of `loads.ts`. Default: all.
  */
-import { formatDuration } from "../../src/job/duration.ts";
+import { parseArgs } from "@std/cli/parse-args";
 import { startRedis } from "../support/redis.ts";
+import type { LatencyResult } from "./latency.ts";
+import type { Load, LoadResult } from "./load.ts";
+import { loadTables, printLoads } from "./loads.ts";
+import {
+  cpuMsOf,
+  describeMachine,
+  formatNumber,
+  formatSpread,
+  inTurn,
+  printTable,
+  ROOT,
+  runScript,
+  spreadOf,
+} from "./measure.ts";
+import type { Delays } from "./observed_worker.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
+  readonly rounds?: string;
+  readonly scale?: string;
+  readonly _: readonly string[];
+};
+const rounds = Number(flags.rounds ?? 3);
+const scale = Number(flags.scale ?? 1);
 const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
 
+const tables = loadTables(scale);
+const parts: Readonly<Record<string, () => Promise<void>>> = {
+  drain,
+  latency,
+  scheduled,
+  startup,
+  cores,
+  idle,
+  workers,
+  ...Object.fromEntries(
+    Object.entries(tables).map(([name, table]) => [name, () => printLoads(table, folder, rounds)]),
+  ),
+};
 try {
-  const cpu = (await Deno.readTextFile("/proc/cpuinfo")).match(/model name\s*:\s*(.*)/)?.[1] ?? "unknown processor";
-  console.log(
-    `${navigator.hardwareConcurrency} cores, ${cpu}, Deno ${Deno.version.deno}, ${new Date().toISOString()}\n`,
-  );
-  for (const durability of ["full", "normal"]) {
-    await drain(`SQLite, durability ${durability}`, `sqlite:${folder}/${durability}.db?durability=${durability}`);
+  const names = flags._.length > 0 ? flags._ : Object.keys(parts);
+  const unknown = names.filter((name) => !Object.hasOwn(parts, name));
+  if (unknown.length > 0) {
+    console.error(`Unknown part "${unknown[0]}": expected ${Object.keys(parts).join(", ")}`);
+    Deno.exit(2);
   }
-  await latency("SQLite", `sqlite:${folder}/latency.db`);
-  await redis();
-  await pushes();
-  console.log((await deno(["tests/bench/startup.ts"])).trimEnd());
-  await cores();
-  await idle();
+  console.log(`${await describeMachine()}. Medians of ${rounds} rounds, with the lowest and the highest.\n`);
+  for (const name of names) await parts[name]!();
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
 
-async function drain(name: string, url: string, concurrency = 10): Promise<void> {
-  const output = await deno(["tests/bench/drain.ts", url, "200000", String(concurrency)]);
-  const result = JSON.parse(output.trim().split("\n").at(-1)!);
-  report(`${name}: bulk push, jobs/s`, result.pushPerSecond);
-  report(`${name}: no-op drain, concurrency ${concurrency}, jobs/s`, result.drainPerSecond);
-  if (result.lost !== 0 || result.leftBehind !== 0) console.log(`  !! ${JSON.stringify(result)}`);
-}
-
-/** The time from a push in one process to the start in another, idle one. */
-async function latency(name: string, url: string): Promise<void> {
-  const result = JSON.parse((await deno(["tests/bench/latency.ts", url])).trim().split("\n").at(-1)!);
-  report(
-    `${name}: from push to start in an idle process, p50 and p99, ms`,
-    `${result.p50.toFixed(1)}  ${result.p99.toFixed(1)}`,
+/** Plain jobs at several settings, and what the log costs. */
+async function drain(): Promise<void> {
+  await using redis = await startRedis();
+  let files = 0;
+  const jobs = Math.round(200_000 * scale);
+  const on = (store: () => string, load: Partial<Load> = {}) => async () => {
+    await redis.cli("FLUSHALL");
+    return await runScript<LoadResult>("load.ts", store(), JSON.stringify({ jobs, ...load }));
+  };
+  const sqlite = (durability: string) => () => `sqlite:${folder}/drain-${++files}.db?durability=${durability}`;
+  const logged = { logLevel: "info", logFile: `${folder}/log` } as const;
+  const results = await inTurn({
+    "SQLite": on(sqlite("full")),
+    "SQLite, log level info": on(sqlite("full"), logged),
+    "SQLite, durability normal": on(sqlite("normal")),
+    "Redis": on(() => redis.url),
+    "Redis, log level info": on(() => redis.url, logged),
+    "Redis, concurrency 50": on(() => redis.url, { concurrency: 50 }),
+  }, rounds);
+  console.log("### No-op jobs, concurrency 10, nothing logged\n");
+  printTable(
+    ["store", "push/s", "drain/s", "CPU µs per job"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map((one) => one.pushPerSecond))),
+      formatSpread(spreadOf(each.map((one) => one.drainPerSecond))),
+      formatNumber(spreadOf(each.map((one) => one.drainCpuMicros)).median),
+    ]),
   );
 }
 
-/** The same on Redis, on this machine, and its cost in commands. */
-async function redis(): Promise<void> {
-  await using server = await startRedis();
-  for (const concurrency of [10, 50]) {
-    await server.cli("FLUSHALL");
-    await server.cli("CONFIG", "RESETSTAT");
-    await drain(`Redis`, server.url, concurrency);
-    // Commands that clients sent: those within scripts cost no round trip.
-    const commands = [
-      ...(await server.cli("INFO", "commandstats")).matchAll(
-        /cmdstat_(?:evalsha|multi|blmove|blpop)[^:]*:calls=(\d+)/g,
-      ),
-    ];
-    report(
-      `Redis: commands sent per job, pushing and draining`,
-      (commands.reduce((sum, match) => sum + Number(match[1]), 0) / 200_000).toFixed(4),
-    );
-  }
-  await latency("Redis", server.url);
+/** From a push in one process to the start in another that is idle. */
+async function latency(): Promise<void> {
+  await using redis = await startRedis();
+  const pushes = String(Math.max(100, Math.round(500 * scale)));
+  const results = await inTurn({
+    "SQLite, full": () => runScript<LatencyResult>("latency.ts", `sqlite:${folder}/latency.db`, pushes),
+    "SQLite, normal": () =>
+      runScript<LatencyResult>("latency.ts", `sqlite:${folder}/normal.db?durability=normal`, pushes),
+    "Redis": () => runScript<LatencyResult>("latency.ts", redis.url, pushes),
+  }, rounds);
+  console.log("### From a push in one process to the start in another that is idle, ms\n");
+  printTable(
+    ["store, durability", "start p50", "start p99", "push p50", "push p99"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map(({ start }) => start.p50))),
+      formatSpread(spreadOf(each.map(({ start }) => start.p99))),
+      formatSpread(spreadOf(each.map(({ push }) => push.p50))),
+      formatSpread(spreadOf(each.map(({ push }) => push.p99))),
+    ]),
+  );
 }
 
-/** `jobs push`, uncompiled, as a whole process. */
-async function pushes(): Promise<void> {
-  const times: number[] = [];
-  for (let i = 0; i < 11; i++) {
-    const start = performance.now();
-    await new Deno.Command(`${ROOT}jobs`, {
-      args: ["push", "Noop", "bob", "5", "--store", `sqlite:${folder}/push.db`],
-      stdout: "null",
-      stderr: "null",
-    }).output();
-    times.push(performance.now() - start);
-  }
-  times.shift(); // the first one fills caches
-  times.sort((a, b) => a - b);
-  report("jobs push, not compiled, median of 10", formatDuration(times[5]!));
+/** How late jobs start that are due at a steady rate. */
+async function scheduled(): Promise<void> {
+  await using redis = await startRedis();
+  const jobs = String(Math.max(1_000, Math.round(10_000 * scale)));
+  const results = await inTurn({
+    "SQLite": () => runScript<Delays>("scheduled.ts", `sqlite:${folder}/scheduled.db`, jobs),
+    "Redis": () => runScript<Delays>("scheduled.ts", redis.url, jobs),
+  }, rounds);
+  console.log("### Scheduled jobs, 1,000 due per second: how late they start, ms\n");
+  printTable(
+    ["store", "p50", "p99", "most"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map(({ p50 }) => p50))),
+      formatSpread(spreadOf(each.map(({ p99 }) => p99))),
+      formatSpread(spreadOf(each.map(({ max }) => max))),
+    ]),
+  );
 }
 
-/** CPU-bound jobs in one worker and in two; and work horses. */
+async function startup(): Promise<void> {
+  await new Deno.Command(Deno.execPath(), { args: ["run", "--allow-all", "tests/bench/startup.ts"], cwd: ROOT }).spawn()
+    .status;
+}
+
+/** Jobs that compute, by one process and by two; and isolated processes. */
 async function cores(): Promise<void> {
-  const last = async (args: string[]) => JSON.parse((await deno(args)).trim().split("\n").at(-1)!);
-  report(
-    "CPU-bound jobs: speed of two workers relative to one",
-    (await last(["tests/bench/processes.ts"])).timesAsFast,
-  );
-  report(
-    "2 work horses: no-op jobs/s",
-    (await last(["tests/bench/horses.ts", `sqlite:${folder}/horses.db`])).drainPerSecond,
+  const { timesAsFast } = await runScript<{ timesAsFast: number }>("processes.ts");
+  const { drainPerSecond } = await runScript<{ drainPerSecond: number }>("horses.ts", `sqlite:${folder}/horses.db`);
+  console.log(`### Processes\n\nJobs that compute: two processes are ${timesAsFast} times as fast as one.`);
+  console.log(`Two isolated processes: ${formatNumber(drainPerSecond)} no-op jobs/s.\n`);
+}
+
+/** Several workers on one store. */
+async function workers(): Promise<void> {
+  await using redis = await startRedis();
+  const jobs = String(Math.round(600_000 * scale));
+  const cases = Object.fromEntries([1, 2, 4, 8].map((count) => [count, async () => {
+    await redis.cli("FLUSHALL");
+    return await runScript<number>("workers.ts", redis.url, String(count), jobs);
+  }]));
+  const results = await inTurn(cases, rounds);
+  console.log("### Workers on one Redis, no-op jobs\n");
+  printTable(
+    ["workers", "jobs/s together"],
+    Object.entries(results).map(([count, each]) => [count, formatSpread(spreadOf(each))]),
   );
 }
 
-/** An idle worker: its memory, and its share of a core. */
+/** A worker with nothing to do: how much of a core it uses. */
 async function idle(): Promise<void> {
-  const server = new Deno.Command(`${ROOT}jobs`, {
-    args: ["run", "examples/handlers.js", "--store", `sqlite:${folder}/idle.db`],
-    cwd: ROOT,
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const before = await cpuTicks(server.pid);
-  await new Promise((resolve) => setTimeout(resolve, 10_000));
-  const used = await cpuTicks(server.pid) - before;
-  const rss = (await Deno.readTextFile(`/proc/${server.pid}/status`)).match(/VmRSS:\s*(\d+)/)![1];
-  server.kill("SIGTERM");
-  await server.status;
-  report("idle worker, resident memory, MB", Math.round(Number(rss) / 1024));
-  report("idle worker, share of a core, %", (used / 100 / 10 * 100).toFixed(2));
-}
-
-/** Processor time of a process in hundredths of a second. */
-async function cpuTicks(pid: number): Promise<number> {
-  const fields = (await Deno.readTextFile(`/proc/${pid}/stat`)).split(") ")[1]!.split(" ");
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-async function deno(args: readonly string[]): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", ...args],
-    cwd: ROOT,
-    stderr: "inherit",
-  }).output();
-  return new TextDecoder().decode(stdout);
-}
-
-function report(what: string, figure: number | string): void {
-  console.log(`${what.padEnd(60)} ${typeof figure === "number" ? figure.toLocaleString("en") : figure}`);
+  await using redis = await startRedis();
+  const share = async (url: string) => {
+    const args = ["run", "examples/handlers.js", "--store", url, "--log-level", "error"];
+    const worker = new Deno.Command(`${ROOT}jobs`, { args, cwd: ROOT, stdin: "null" }).spawn();
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    const before = await cpuMsOf(worker.pid);
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    const used = await cpuMsOf(worker.pid) - before;
+    worker.kill("SIGTERM");
+    await worker.status;
+    return used / 10_000 * 100;
+  };
+  console.log("### Idle worker\n");
+  printTable(["store", "% of a core"], [
+    ["SQLite", formatNumber(await share(`sqlite:${folder}/idle.db`))],
+    ["Redis", formatNumber(await share(redis.url))],
+  ]);
 }

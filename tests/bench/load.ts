@@ -1,0 +1,142 @@
+/**
+ * Pushes jobs in bulk, then performs them with one worker in this process. Prints one line of JSON ({@linkcode LoadResult}).
+ *
+ *     deno run -A tests/bench/load.ts STORE-URL '{"jobs": 200000, "concurrency": 50}'
+ */
+import process from "node:process";
+import { Client } from "../../src/client/client.ts";
+import { defaultSettings } from "../../src/config/settings.ts";
+import type { JobContext } from "../../src/handlers/context.ts";
+import { Registry } from "../../src/handlers/registry.ts";
+import { type LogLevel, openLog } from "../../src/log/log.ts";
+import { startServer } from "../../src/server/start.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { openStore } from "../../src/store/open.ts";
+
+/** The feature that the jobs use. Plain jobs have a class and arguments. */
+export type Feature = "plain" | "groups" | "batch" | "steps" | "limit" | "unique" | "result";
+
+/** A load. */
+export interface Load {
+  /** Jobs to push and perform. */
+  readonly jobs: number;
+  /** Default 10. */
+  readonly concurrency?: number;
+  /** Bytes of the jobs' text argument. Default: none, and a name and a number instead. */
+  readonly bytes?: number;
+  /** How long a handler waits, as for a response. Default 0: handlers do nothing. */
+  readonly waitMs?: number;
+  /** Over this many queues. Default 1. */
+  readonly queues?: number;
+  /** Jobs that are queued already, in the same queue. Default 0. */
+  readonly queued?: number;
+  /** Jobs that are scheduled already, for a day later. Default 0. */
+  readonly scheduled?: number;
+  /** Default: plain. */
+  readonly feature?: Feature;
+  /** Default: warn, so that nothing is logged. */
+  readonly logLevel?: LogLevel;
+  readonly logFile?: string;
+}
+
+/** The measured figures. */
+export interface LoadResult {
+  readonly pushPerSecond: number;
+  /** From the start of the first job to the stop of the worker, when all are stored. */
+  readonly drainPerSecond: number;
+  /** Processor time of this process per performed job, in microseconds, without that of Redis. */
+  readonly drainCpuMicros: number;
+  /** Jobs that were performed but not counted, or are still running. 0 unless something is wrong. */
+  readonly wrong: number;
+}
+
+const GROUPS = 100;
+const FULL_SPEED = 10_000;
+const DAY_MS = 86_400_000;
+
+/** Pushes the jobs. Returns the milliseconds that took. */
+async function push(store: Store, load: Load): Promise<number> {
+  const { jobs, bytes, queues = 1, queued = 0, scheduled = 0, feature } = load;
+  const client = new Client({ store, onUnregistered: () => {} });
+  const text = "x".repeat(bytes ?? 0);
+  const args = (count: number) => Array.from({ length: count }, (_, i) => bytes === undefined ? ["bob", i] : [text]);
+  if (feature === "limit") await store.admin.limit("default", { running: FULL_SPEED });
+  if (queued > 0) await client.pushBulk({ class: "Noop", args: args(queued) });
+  if (scheduled > 0) await client.pushBulk({ class: "Noop", args: args(scheduled), in: DAY_MS / 1_000 });
+  const start = performance.now();
+  if (feature === "batch") {
+    await client.batch({ name: "bench", success: { class: "Noop", args: [] } }, async (add) => {
+      for (let i = 0; i < jobs; i++) await add("Noop", ["bob", i]);
+    });
+  } else if (feature === "groups" || feature === "unique") {
+    const option = (i: number) => feature === "groups" ? { group: `g${i % GROUPS}` } : { unique: "1h" };
+    const each = function* () {
+      for (let i = 0; i < jobs; i++) yield { class: "Noop", args: ["bob", i], ...option(i) };
+    };
+    for await (const { refused } of client.pushMany(each())) if (refused !== undefined) throw new Error(refused);
+  } else if (queues > 1) {
+    const each = function* () {
+      for (let i = 0; i < jobs; i++) yield { class: "Noop", args: ["bob", i], queue: queueName(i % queues) };
+    };
+    for await (const { refused } of client.pushMany(each())) if (refused !== undefined) throw new Error(refused);
+  } else {
+    const options = feature === "result" ? { result_ttl: 3_600 } : {};
+    await client.pushBulk({ class: "Noop", args: args(jobs), ...options });
+  }
+  return performance.now() - start;
+}
+
+/** Performs the jobs. Returns the milliseconds that took, and the processor time. */
+async function drain(url: string, load: Load): Promise<{ ms: number; cpuMs: number }> {
+  const { concurrency = 10, waitMs = 0, queues = 1, feature } = load;
+  const done = Promise.withResolvers<void>();
+  let left = load.jobs;
+  let start: number | undefined;
+  const count = () => {
+    start ??= performance.now() - waitMs;
+    if (--left === 0) done.resolve();
+  };
+  const handler = waitMs > 0
+    ? () => new Promise<void>((resolve) => setTimeout(resolve, waitMs)).then(count)
+    : feature === "steps"
+    ? (context: JobContext) => context.step("only", () => 1).then(count)
+    : feature === "result"
+    ? () => (count(), 1)
+    : count;
+  const registry = new Registry().add("Noop", handler);
+  const names = queues > 1
+    ? { queues: Array.from({ length: queues }, (_, i) => ({ name: queueName(i), weight: 1 })) }
+    : {};
+  const cpu = process.cpuUsage();
+  const settings = { ...defaultSettings(), concurrency, ...names };
+  const server = await startServer({ log: false, store: url, registry, settings });
+  await done.promise;
+  await server.stop();
+  const ms = performance.now() - start!;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms, cpuMs: (user + system) / 1_000 };
+}
+
+const queueName = (i: number) => `q${i}`;
+
+/** Pushes and performs the jobs of a load. */
+export async function runLoad(url: string, load: Load): Promise<LoadResult> {
+  const { jobs, logLevel = "warn", logFile } = load;
+  using _log = openLog({ level: logLevel, file: logFile });
+  await using store = await openStore(url);
+  const before = (await store.admin.stats()).processed;
+  const pushMs = await push(store, load);
+  const { ms, cpuMs } = await drain(url, load);
+  const { processed, leased } = await store.admin.stats();
+  return {
+    pushPerSecond: Math.round(jobs / pushMs * 1_000),
+    drainPerSecond: Math.round(jobs / ms * 1_000),
+    drainCpuMicros: Math.round(cpuMs * 10_000 / jobs) / 10,
+    wrong: Math.max(0, jobs - (processed - before)) + leased,
+  };
+}
+
+if (import.meta.main) {
+  const [url, text = "{}"] = Deno.args;
+  console.log(JSON.stringify(await runLoad(url!, { jobs: 200_000, ...JSON.parse(text) })));
+}

@@ -1,0 +1,178 @@
+/**
+ * The programs of the systems that are compared. Each pushes `JOBS` jobs with a text of `BYTES` bytes, performs them, and
+ * prints two lines: `push SECONDS` and `drain SECONDS`.
+ *
+ * @module
+ */
+
+/** A system. */
+export interface Peer {
+  readonly name: string;
+  /** The reach of a push that was confirmed, with the settings of this comparison. */
+  readonly durability: string;
+  /** Runs this many times fewer jobs than the others, because it is that much slower. */
+  readonly slow?: number;
+  /** Returns the commands to run, one after the other. */
+  readonly commands: (env: Readonly<Record<string, string>>) => readonly (readonly string[])[];
+}
+
+const NPM = ["bullmq@6.7.0", "ioredis@6.0.0", "bunqueue@2.9.5", "@oven/bun-linux-x64@1.4.5"];
+const BUN = "node_modules/@oven/bun-linux-x64/bin/bun";
+const IN_MEMORY = "memory of Redis";
+
+const SIDEKIQ = `require "sidekiq"
+$left = Integer(ENV.fetch("JOBS")); $lock = Mutex.new; $start = nil
+def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+class Noop
+  include Sidekiq::Worker
+  def perform(*)
+    left = $lock.synchronize { $start ||= now; $left -= 1 }
+    return if left > 0
+    $stdout.puts "drain #{now - $start}"
+    $stdout.flush
+    exit!(0)
+  end
+end
+`;
+const SIDEKIQ_PUSH = `require "sidekiq"
+text = "x" * Integer(ENV.fetch("BYTES"))
+start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+(0...Integer(ENV.fetch("JOBS"))).each_slice(1000) { |part| Sidekiq::Client.push_bulk("class" => "Noop", "args" => part.map { [text] }) }
+puts "push #{Process.clock_gettime(Process::CLOCK_MONOTONIC) - start}"
+`;
+
+/** The queues and workers of BullMQ and bunqueue have the same interface. */
+const JAVASCRIPT = (imports: string, options: string) =>
+  `${imports}
+const total = Number(process.env.JOBS), text = "x".repeat(Number(process.env.BYTES));
+const options = ${options};
+const queue = new Queue("noop", { ...options, defaultJobOptions: { removeOnComplete: true } });
+const begin = performance.now();
+for (let i = 0; i < total; i += 1000) {
+  const count = Math.min(1000, total - i);
+  await queue.addBulk(Array.from({ length: count }, () => ({ name: "Noop", data: [text], opts: { removeOnComplete: true } })));
+}
+console.log("push " + (performance.now() - begin) / 1000);
+let left = total, start;
+new Worker("noop", async () => {
+  start ??= performance.now();
+  if (--left > 0) return;
+  console.log("drain " + (performance.now() - start) / 1000);
+  process.exit();
+}, { ...options, concurrency: 10 });
+`;
+
+const RQ_PUSH = `import os, time
+from redis import Redis
+from rq import Queue
+import noop
+queue = Queue(connection=Redis.from_url(os.environ["REDIS_URL"]))
+text = "x" * int(os.environ["BYTES"])
+start = time.monotonic()
+queue.enqueue_many([Queue.prepare_data(noop.noop, [text], result_ttl=0) for _ in range(int(os.environ["JOBS"]))])
+print("push", time.monotonic() - start)
+`;
+/** RQ's fastest worker, which doesn't fork for each job, and performs one job at a time. */
+const RQ_WORK = `import os, time
+from redis import Redis
+from rq import Queue, SimpleWorker
+connection = Redis.from_url(os.environ["REDIS_URL"])
+start = time.monotonic()
+SimpleWorker([Queue(connection=connection)], connection=connection).work(burst=True, logging_level="ERROR")
+print("drain", time.monotonic() - start)
+`;
+
+/**
+ * Writes the programs into a folder, and installs the packages of npm there.
+ *
+ * @returns the systems that can run here, ours first, and the reasons why others can't
+ */
+export async function installPeers(folder: string): Promise<{ peers: Peer[]; missing: Record<string, string> }> {
+  const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
+  const redis = `{ connection: { url: process.env.REDIS_URL, maxRetriesPerRequest: null } }`;
+  const embedded = `{ embedded: true, dataPath: process.env.DATA + "/queue.db" }`;
+  await write("noop.rb", SIDEKIQ);
+  await write("push.rb", SIDEKIQ_PUSH);
+  await write("bullmq.mjs", JAVASCRIPT(`import { Queue, Worker } from "bullmq";`, redis));
+  await write("bunqueue.mjs", JAVASCRIPT(`import { Queue, Worker } from "bunqueue/client";`, embedded));
+  await write("noop.py", "def noop(*args):\n    pass\n");
+  await write("push.py", RQ_PUSH);
+  await write("work.py", RQ_WORK);
+  const npm = await problemOf(
+    "npm",
+    ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...NPM],
+    folder,
+  );
+  const ours = (url: (env: Readonly<Record<string, string>>) => string): Peer["commands"] => (env) => [
+    [
+      Deno.execPath(),
+      "run",
+      "-A",
+      `--config=${env["ROOT"]}deno.json`,
+      `${env["ROOT"]}tests/bench/peers_ours.ts`,
+      url(env),
+    ],
+  ];
+  const all: readonly (Peer & { readonly problem: string | undefined })[] = [
+    {
+      name: "jobs, Redis",
+      durability: IN_MEMORY,
+      problem: undefined,
+      commands: ours((env) => env["REDIS_URL"]!),
+    },
+    {
+      name: "BullMQ",
+      durability: IN_MEMORY,
+      problem: npm ?? await problemOf("node", ["--version"], folder),
+      commands: () => [["node", "bullmq.mjs"]],
+    },
+    {
+      name: "Sidekiq",
+      durability: IN_MEMORY,
+      problem: await problemOf("sidekiq", ["--version"], folder),
+      slow: 5,
+      commands: () => [["ruby", "push.rb"], ["sidekiq", "-r", "./noop.rb", "-c", "10", "-q", "default"]],
+    },
+    {
+      name: "RQ, SimpleWorker",
+      durability: IN_MEMORY,
+      // Debian's own Python has it, whatever else is on PATH.
+      problem: await problemOf("/usr/bin/python3", ["-c", "import rq"], folder),
+      slow: 25,
+      commands: () => [["/usr/bin/python3", "push.py"], ["/usr/bin/python3", "work.py"]],
+    },
+    {
+      name: "jobs, SQLite, full",
+      durability: "disk, synced",
+      problem: undefined,
+      commands: ours((env) => `sqlite:${env["DATA"]}/jobs.db?durability=full`),
+    },
+    {
+      name: "jobs, SQLite, normal",
+      durability: "disk, not synced",
+      problem: undefined,
+      commands: ours((env) => `sqlite:${env["DATA"]}/jobs.db?durability=normal`),
+    },
+    {
+      name: "bunqueue, SQLite",
+      durability: "memory, then disk, not synced",
+      problem: npm ?? await problemOf(BUN, ["--version"], folder),
+      commands: () => [[BUN, "bunqueue.mjs"]],
+    },
+  ];
+  return {
+    peers: all.filter(({ problem }) => problem === undefined),
+    missing: Object.fromEntries(all.flatMap(({ name, problem }) => problem === undefined ? [] : [[name, problem]])),
+  };
+}
+
+/** Runs a command; returns why it failed, in one line. */
+async function problemOf(program: string, args: readonly string[], cwd: string): Promise<string | undefined> {
+  try {
+    const path = program.startsWith("node_modules/") ? `${cwd}/${program}` : program;
+    const { success, stderr } = await new Deno.Command(path, { args: [...args], cwd }).output();
+    return success ? undefined : new TextDecoder().decode(stderr).trim().split("\n").at(-1) || `${program} failed`;
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound ? `no ${program}` : (error as Error).message;
+  }
+}

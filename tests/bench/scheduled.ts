@@ -1,0 +1,29 @@
+/**
+ * How late scheduled jobs start in another process, when they are due at a steady rate. Prints one line of JSON, delays.
+ *
+ *     deno run -A tests/bench/scheduled.ts STORE-URL [COUNT] [PER-SECOND]
+ */
+import { Client } from "../../src/client/client.ts";
+import { openStore } from "../../src/store/open.ts";
+import { preciseNow, startObserved } from "./observed_worker.ts";
+
+/** The first job is due after this time, in which all are pushed. */
+const LEAD_MS = 5_000;
+
+if (import.meta.main) {
+  const [url, count = "10000", perSecond = "1000"] = Deno.args;
+  await using store = await openStore(url!);
+  const client = new Client({ store, onUnregistered: () => {} });
+  await using worker = await startObserved(store);
+  const first = Math.ceil(preciseNow()) + LEAD_MS;
+  const jobs = function* () {
+    for (let i = 0; i < Number(count); i++) {
+      const due = first + Math.round(i * 1_000 / Number(perSecond));
+      yield { class: "Stamp", args: [due], at: new Date(due) };
+    }
+  };
+  for await (const { refused } of client.pushMany(jobs())) if (refused !== undefined) throw new Error(refused);
+  if (preciseNow() > first) throw new Error(`Pushing took longer than ${LEAD_MS} ms`);
+  await new Promise((resolve) => setTimeout(resolve, first - preciseNow() + Number(count) / Number(perSecond) * 1_000));
+  console.log(JSON.stringify(await worker.report(client, Number(count))));
+}

@@ -1,0 +1,41 @@
+/**
+ * Jobs per second of several workers together on one store. Prints one line of JSON, jobs/s.
+ *
+ *     deno run -A tests/bench/workers.ts STORE-URL WORKERS [JOBS]
+ */
+import { Client } from "../../src/client/client.ts";
+import { openStore } from "../../src/store/open.ts";
+import { until } from "../support/eventually.ts";
+import { ROOT } from "./measure.ts";
+
+const [url, count, jobs = "600000"] = Deno.args;
+/** Shares of the jobs between which the rate is measured: all workers run by then, and none has run out of work. */
+const FROM = 0.1;
+const TO = 0.9;
+
+await using store = await openStore(url!);
+const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
+await Deno.writeTextFile(`${folder}/handlers.js`, "export function Noop() {}\n");
+const admin = store.admin;
+await admin.pause("default");
+const args = ["run", `${folder}/handlers.js`, "--store", url!, "--log-level", "error"];
+const workers = Array.from(
+  { length: Number(count) },
+  () => new Deno.Command(`${ROOT}jobs`, { args, stdin: "null" }).spawn(),
+);
+try {
+  const list = Array.from({ length: Number(jobs) }, (_, i) => ["bob", i]);
+  await new Client({ store, onUnregistered: () => {} }).pushBulk({ class: "Noop", args: list });
+  await until(async () => (await store.workers.list()).length === Number(count));
+  await admin.pause("default", 0);
+  const passed = async (share: number) => {
+    await until(async () => (await admin.stats()).processed >= share * Number(jobs));
+    return { at: performance.now(), processed: (await admin.stats()).processed };
+  };
+  const [first, last] = [await passed(FROM), await passed(TO)];
+  console.log(JSON.stringify(Math.round((last.processed - first.processed) / (last.at - first.at) * 1_000)));
+} finally {
+  for (const worker of workers) worker.kill("SIGTERM");
+  await Promise.all(workers.map((worker) => worker.status));
+  await Deno.remove(folder, { recursive: true });
+}
