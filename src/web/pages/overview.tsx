@@ -5,7 +5,7 @@
  */
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import type { Alert, AlertAction } from "../read/alerts.ts";
+import type { Alert, AlertAction } from "../read/alert.ts";
 import { type Chart, type Range, RANGES } from "../read/charts.ts";
 import type { Counts } from "../read/counts.ts";
 import type { Sample } from "../read/live_stats.ts";
@@ -106,7 +106,8 @@ function Alerts({ view, alerts }: { readonly view: View; readonly alerts: readon
         <li class={alert.kind}>
           <Icon name="alert" />
           <p>
-            <b>{alert.title}</b> {alert.detail !== undefined && <span class="note">{alert.detail}</span>}
+            <b>{alert.title}</b> {alert.detail !== undefined && <span class="note">{alert.detail}</span>}{" "}
+            {alert.command !== undefined && <code>{alert.command}</code>}
           </p>
           {alert.actions.map((action) => <ActionOf view={view} action={action} />)}
         </li>

@@ -4,58 +4,11 @@
  * @module
  */
 import { openSchedule } from "../../cron/schedule_spec.ts";
-import type { CrontabEntry } from "../../client/crontab.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
-import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
-import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import type { Sample } from "./live_stats.ts";
+import type { Alert, AlertAction, Situation } from "./alert.ts";
+import { queueAlerts } from "./queue_alerts.ts";
 
-/** A link to the page where the problem is solved, or a button that solves it. */
-export interface AlertAction {
-  readonly label: string;
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-  /** Whether it is a button that acts, for operators. Default: a link. */
-  readonly acts?: boolean;
-}
-
-/** One problem. */
-export interface Alert {
-  /** `bad`: jobs are failing or standing still. `warn`: they may be soon. */
-  readonly kind: "bad" | "warn";
-  readonly title: string;
-  readonly detail?: string;
-  readonly actions: readonly AlertAction[];
-}
-
-/** The state that alerts are derived from. */
-export interface Situation {
-  readonly now: number;
-  readonly stats: Stats;
-  readonly workers: readonly WorkerInfo[];
-  /** The attempts of each class in the last hour, by minute. */
-  readonly metrics: readonly ClassMetricsSeries[];
-  /** Today's totals. */
-  readonly today: { readonly processed: number; readonly failed: number };
-  /** Counts of the last minutes, the earliest first. */
-  readonly samples: readonly Sample[];
-  readonly cron: readonly CrontabEntry[];
-  /** Dead jobs that crashed their workers, the latest first. */
-  readonly crashes: readonly {
-    readonly class: string;
-    readonly jid: string;
-    readonly ref: string;
-    readonly at: number;
-  }[];
-  /** Classes of waiting jobs for which no worker of their queue has a handler, with that queue. */
-  readonly unhandled: readonly { readonly class: string; readonly queue: string }[];
-}
-
-/** A queue whose oldest job has waited longer than this is behind. */
-const SLOW_MS = 60_000;
 /** A cron entry whose run is overdue by more than this is late. */
 const LATE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -71,7 +24,7 @@ const BAD_RATE = 0.5;
 const MIN_RETRIES = 100;
 const MANY_RETRIES = 10_000;
 const GROWTH = 0.1;
-/** Alerts of each kind about single queues, classes and entries. Their pages show the rest. */
+/** Alerts of each kind about single classes and entries. Their pages show the rest. */
 const MAX_OF_A_KIND = 4;
 
 /** Returns the problems, the worst first. */
@@ -97,7 +50,8 @@ function workerAlerts({ stats, workers, now }: Situation): Alert[] {
     alerts.push({
       kind: "bad",
       title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
-      detail: "Start one: jobs run handlers.js",
+      detail: "Start one:",
+      command: "jobs run handlers.js",
       actions: [show],
     });
   } else if (online.length > 0 && online.every((worker) => worker.quiet)) {
@@ -209,54 +163,6 @@ function unhandledAlerts({ unhandled }: Situation): Alert[] {
       { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true },
     ],
   }));
-}
-
-function queueAlerts({ stats, workers }: Situation): Alert[] {
-  const online = workers.filter((worker) => worker.alive);
-  const fetched = new Set(online.filter((worker) => !worker.quiet).flatMap((worker) => worker.queues));
-  const alerts: Alert[] = [];
-  if (stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused)) {
-    alerts.push({
-      kind: "bad",
-      title: "All queues are paused",
-      actions: [{ label: "Resume all queues", path: "/queues/resume", acts: true }],
-    });
-  }
-  for (const queue of stats.queues) {
-    const alert = queue.size === 0 || queue.name === ALL_QUEUES ? undefined : queueAlert(queue, online, fetched);
-    if (alert !== undefined) alerts.push(alert);
-  }
-  return alerts.slice(0, 2 * MAX_OF_A_KIND);
-}
-
-function queueAlert(
-  { name, size, paused, latencyMs, limit }: QueueInfo,
-  online: readonly WorkerInfo[],
-  fetched: ReadonlySet<string>,
-): Alert | undefined {
-  const path = `/queues/${encodeURIComponent(name)}`;
-  const show: AlertAction = { label: "Show queue", path };
-  const waiting = `${number(size)} ${size === 1 ? "job" : "jobs"} waiting`;
-  if (paused) {
-    const resume: AlertAction = { label: `Resume queue ${name}`, path: `${path}/resume`, acts: true };
-    return { kind: "warn", title: `Queue "${name}" is paused (${waiting})`, actions: [resume, show] };
-  }
-  if (online.length > 0 && !fetched.has(name)) {
-    return {
-      kind: "bad",
-      title: `Queue "${name}" has no worker (${waiting})`,
-      detail: `Start one with jobs run -q ${name}, or move the jobs to another queue.`,
-      actions: [show],
-    };
-  }
-  if (latencyMs <= SLOW_MS) return undefined;
-  const isLimited = limit !== undefined && limit.freeInMs !== 0;
-  return {
-    kind: "warn",
-    title: `Queue "${name}" is ${formatDuration(latencyMs)} behind (${waiting})`,
-    ...(isLimited && { detail: "It is at its limit: jobs wait until running ones end." }),
-    actions: [isLimited ? { label: "Change the limit", path } : show],
-  };
 }
 
 function cronAlerts({ cron, now }: Situation): Alert[] {

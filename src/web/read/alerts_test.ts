@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import { alertsOf, type Situation } from "./alerts.ts";
+import type { Situation } from "./alert.ts";
+import { alertsOf } from "./alerts.ts";
 
 const NOW = 1_800_000_000_000;
 const STATS: Stats = {
@@ -125,6 +126,15 @@ Deno.test("reports that no worker is running, or that all are quiet", () => {
   assertEquals(alerts({ stats, workers: [] })[0]!.title, "No worker is running: 3 jobs wait");
   const [quiet] = alerts({ stats, workers: [{ ...WORKER, quiet: true }] });
   assertEquals(quiet!.actions, [{ label: "Resume all workers", path: "/workers/resume", acts: true }]);
+});
+
+Deno.test("reports many queues that are behind as one, and none while no worker is online", () => {
+  const queues = ["a", "b", "c", "d", "e"].map((name, i) => ({ ...QUEUE, name, latencyMs: 61_000 + 60_000 * i }));
+  const stats = { ...STATS, enqueued: 60, queues };
+  const [alert, ...others] = alerts({ stats, workers: [{ ...WORKER, queues: queues.map(({ name }) => name) }] });
+  assertEquals([alert!.title, others], ["5 queues are behind", []]);
+  assert(alert!.detail!.startsWith("e 5m1s, d 4m1s, c 3m1s and 2 more."), alert!.detail);
+  assertEquals(alerts({ stats, workers: [] }).map(({ title }) => title), ["No worker is running: 60 jobs wait"]);
 });
 
 Deno.test("reports a class without a handler", () => {

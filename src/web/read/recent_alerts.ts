@@ -9,7 +9,8 @@ import { blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Services } from "../services.ts";
-import { type Alert, alertsOf, CRASH_ERROR, type Situation } from "./alerts.ts";
+import type { Alert, Situation } from "./alert.ts";
+import { alertsOf, CRASH_ERROR } from "./alerts.ts";
 import { viewEntry } from "./job_view.ts";
 
 /** The queues, and jobs of each, that are checked for classes without a handler. */
