@@ -10,12 +10,19 @@ import { gzipSync } from "node:zlib";
 import icon from "./assets/icon.svg" with { type: "text" };
 import font from "./assets/inter.woff2.base64" with { type: "text" };
 import script from "./assets/live.js" with { type: "text" };
-import charts from "./assets/charts.js" with { type: "text" };
+import chartScript from "./assets/charts.js" with { type: "text" };
 import base from "./assets/style/base.css" with { type: "text" };
+import cards from "./assets/style/cards.css" with { type: "text" };
+import charts from "./assets/style/charts.css" with { type: "text" };
+import controls from "./assets/style/controls.css" with { type: "text" };
 import dark from "./assets/style/dark.css" with { type: "text" };
+import filters from "./assets/style/filters.css" with { type: "text" };
+import forms from "./assets/style/forms.css" with { type: "text" };
 import frame from "./assets/style/frame.css" with { type: "text" };
+import job from "./assets/style/job.css" with { type: "text" };
 import lists from "./assets/style/lists.css" with { type: "text" };
-import pages from "./assets/style/pages.css" with { type: "text" };
+import overview from "./assets/style/overview.css" with { type: "text" };
+import states from "./assets/style/states.css" with { type: "text" };
 import tokens from "./assets/style/tokens.css" with { type: "text" };
 import uplotStyle from "uplot/style" with { type: "text" };
 import uplot from "uplot/script" with { type: "text" };
@@ -47,7 +54,24 @@ function asset(type: string, content: string | Uint8Array<ArrayBuffer>): Asset {
 const inter = asset("font/woff2", new Uint8Array(Buffer.from(font, "base64")));
 const darkRules = `@media (prefers-color-scheme: dark) {${dark.replace(":root", ':root:not([data-theme="light"])')}}
 ${dark.replace(":root", ':root[data-theme="dark"]')}`;
-const style = [tokens, darkRules, uplotStyle, base, frame, lists, pages].join("\n").replace(
+/** The order matters: narrow screens (`cards`) come after the lists that they change. */
+const sheets = [
+  tokens,
+  darkRules,
+  uplotStyle,
+  base,
+  controls,
+  states,
+  frame,
+  lists,
+  cards,
+  filters,
+  overview,
+  forms,
+  job,
+  charts,
+];
+const style = sheets.join("\n").replace(
   "inter.woff2",
   `inter.woff2?v=${inter.stamp}`,
 );
@@ -56,7 +80,7 @@ const style = [tokens, darkRules, uplotStyle, base, frame, lists, pages].join("\
 export const ASSETS: Readonly<Record<string, Asset>> = {
   "style.css": asset("text/css; charset=utf-8", style),
   "live.js": asset("text/javascript; charset=utf-8", script),
-  "charts.js": asset("text/javascript; charset=utf-8", charts),
+  "charts.js": asset("text/javascript; charset=utf-8", chartScript),
   "uplot.js": asset("text/javascript; charset=utf-8", uplot),
   "icon.svg": asset("image/svg+xml", icon),
   "inter.woff2": inter,

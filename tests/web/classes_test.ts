@@ -1,5 +1,5 @@
 /** The pages of the job classes, which show the counts that workers recorded. */
-import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { onBothStores } from "./site.ts";
 
@@ -38,6 +38,9 @@ onBothStores("each class is shown with runs, failures and percentiles, sorted by
   for (const shown of ["≤ 150ms", "100.0 %", "Runs per 10 minutes", "/retrying?class=Thumb%3A%3ANail"]) {
     assertStringIncludes(one, shown);
   }
+  // The heat map has a cell of the highest level for the latest step, and names its runs.
+  assertMatch(one, /<path class="level-6" d="M\d+ 0h1v1h-1z"/);
+  assertMatch(one, /<title>[-\d: ]+ UTC: 1,200 runs, most ≤ 150ms<\/title>/);
   assert(!(await someone.visit(`/classes/${encodeURIComponent(hostile)}`)).text.includes(hostile));
   const { measured } = (await someone.api("GET", "/classes?over=8h")).value;
   assertEquals([measured.window, measured.more, measured.boundsMs.length], ["8h", 0, 25]);

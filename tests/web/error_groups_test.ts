@@ -1,5 +1,5 @@
 /** Failed jobs grouped by error, and the action on a group. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, fail, onBothStores, placeOf } from "./site.ts";
 
 onBothStores("failed jobs are grouped by class and error, and a group is retried at once", async (site) => {
@@ -31,4 +31,15 @@ onBothStores("failed jobs are grouped by class and error, and a group is retried
   assert(!retrying.html.includes("abcdefghijklmnop"), "secrets are masked");
   assertStringIncludes(retrying.html, "Timeout: ");
   assertStringIncludes((await visitor().open("/dead?group=error&class=Nothing")).html, "No failed jobs.");
+});
+
+onBothStores("an invalid age keeps the groups' page, with the error at its field and what was typed", async (site) => {
+  await bury(site.store, "a");
+  const { status, text } = await site.visitor().visit("/dead?group=error&older=soon&class=Hard");
+  assertEquals(status, 422);
+  assertMatch(text, /<details class="popover" open[^>]*>.*name="older"/s);
+  assertMatch(text, /value="soon"[^>]*aria-invalid="true"/);
+  assertStringIncludes(text, "Invalid filter &quot;older&quot;: &quot;soon&quot;; expected a duration");
+  assertMatch(text, /value="Hard"/);
+  assertMatch(text, /name="group" value="error"/);
 });

@@ -9,7 +9,7 @@ import { isoTime } from "../../text/times.ts";
 import type { AuditList } from "../read/audit.ts";
 import { AUDIT_FILTERS } from "../read/record_filter.ts";
 import { FilterForm } from "./filters.tsx";
-import { Empty, link, Time, type View } from "./view.tsx";
+import { Empty, link, None, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
 import { num, TableHead } from "./table.tsx";
 
@@ -73,9 +73,11 @@ function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly
             </td>
             <td class="short" data-label="Action">{action}</td>
             <td data-label="Target">
-              <span class="mono">{target}</span> {details !== undefined && <span class="note">{details}</span>}
+              <div>
+                <span class="mono">{target}</span> {details !== undefined && <span class="note">{details}</span>}
+              </div>
             </td>
-            <td class="num" data-label="Jobs">{count === undefined ? "–" : number(count)}</td>
+            <td class="num" data-label="Jobs">{count === undefined ? <None /> : number(count)}</td>
             <td data-label="Outcome">{outcome ?? <span class="note">done</span>}</td>
           </tr>
         ))}

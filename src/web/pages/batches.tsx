@@ -18,7 +18,7 @@ import { Layout } from "./layout.tsx";
 import { Progress } from "./progress.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { num, TableHead } from "./table.tsx";
-import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
 
 /** Batches of a page. */
 const PAGE = 50;
@@ -26,6 +26,16 @@ const PAGE = 50;
 const MAX_NODES = 200;
 
 const TITLES = { batch: "Batches", flow: "Flows" } as const;
+/** The colors of states. */
+const BADGES: Readonly<Record<Batch["state"], string>> = {
+  open: "queued",
+  running: "running",
+  stuck: "bad",
+  succeeded: "ok",
+  failed: "bad",
+  cancelled: "",
+  abandoned: "warn",
+};
 const PATHS = { batch: "/batches", flow: "/flows" } as const;
 
 /** Adds the pages and their forms. */
@@ -67,6 +77,7 @@ function ListPage({ view, kind, batches, next }: {
     <Layout view={view} title={TITLES[kind]}>
       <div class="heading">
         <h1>{TITLES[kind]}</h1>
+        <span class="note">latest first</span>
       </div>
       {batches.length === 0
         ? (
@@ -90,20 +101,22 @@ function ListPage({ view, kind, batches, next }: {
             <tbody>
               {batches.map((batch) => (
                 <tr>
-                  <td>
-                    <a href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
+                  <td class="name" data-label="Name">
+                    <a class="class" href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
                   </td>
-                  <td>
-                    <span class={`badge ${batch.state}`}>{batch.state}</span>
+                  <td data-label="State">
+                    <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
                   </td>
-                  <td>
+                  <td class="short" data-label="Progress">
                     <Progress text={batchProgress(batch)} />
                   </td>
-                  <td class="num">{number(batch.dead)}</td>
-                  <td>
+                  <td class={`num ${batch.dead > 0 ? "bad" : ""}`} data-label="Dead">{number(batch.dead)}</td>
+                  <td class="when" data-label="Created">
                     <Time at={batch.createdAt} now={view.now} />
                   </td>
-                  <td>{batch.tags.join(", ")}</td>
+                  <td data-label="Tags">
+                    {batch.tags.length === 0 ? <None /> : batch.tags.map((tag) => <span class="tag">{tag}</span>)}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -130,31 +143,26 @@ function OnePage({ view, kind, batch, nodes, states }: {
   return (
     <Layout view={view} title={batch.name ?? batch.id}>
       <div class="heading">
+        <a class="crumb" href={link(view, PATHS[kind])}>{TITLES[kind]}</a>
         <h1>{batch.name ?? batch.id}</h1>
-        <span class={`badge ${batch.state}`}>{batch.state}</span>
+        <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
         <span class="note mono">{batch.id}</span>
         <span class="grow"></span>
         {batch.dead > 0 && <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />}
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
       <p>
-        <Progress text={batchProgress(batch)} /> <span class="note">{batchStateText(batch)}</span>
+        <Progress text={`${batchProgress(batch)} ended`} /> <span class="note">· {batchStateText(batch)}</span>
       </p>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
-      <section>
-        <h2>{kind === "flow" ? "Nodes by state" : "Members by state"}</h2>
-        <table class="list">
-          <TableHead columns={["State", num("Jobs")]} />
-          <tbody>
-            {[...batch.flow ? ["waiting" as const] : [], ...MEMBER_STATES].map((state) => (
-              <tr>
-                <td>{state}</td>
-                <td class="num">{number(batch[state] ?? 0)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <dl class="tiles" aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
+        {[...batch.flow ? ["waiting" as const] : [], ...MEMBER_STATES].map((state) => (
+          <div class={(state === "dead" || state === "failed") && batch[state] > 0 ? "bad" : ""}>
+            <dt>{state}</dt>
+            <dd>{number(batch[state] ?? 0)}</dd>
+          </div>
+        ))}
+      </dl>
       {batch.callbacks.length > 0 && <Callbacks view={view} batch={batch} />}
       {nodes.length > 0 && <Nodes view={view} nodes={nodes} states={states} total={batch.total} />}
       {batch.parent !== undefined && (
@@ -175,10 +183,10 @@ function Callbacks({ view, batch }: { readonly view: View; readonly batch: Batch
         <tbody>
           {batch.callbacks.map(({ event, class: name, jid, pushedAt }) => (
             <tr>
-              <td>{event}</td>
-              <td>{name}</td>
-              <td>{pushedAt === undefined ? "not yet" : <Time at={pushedAt} now={view.now} />}</td>
-              <td class="mono">
+              <td data-label="Event">{event}</td>
+              <td data-label="Class">{name}</td>
+              <td data-label="Pushed">{pushedAt === undefined ? "not yet" : <Time at={pushedAt} now={view.now} />}</td>
+              <td class="mono" data-label="Job">
                 {pushedAt === undefined ? jid : <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>}
               </td>
             </tr>
@@ -203,18 +211,18 @@ function Nodes({ view, nodes, states, total }: {
         <tbody>
           {nodes.map((node) => (
             <tr>
-              <td>
+              <td class="name" data-label="Node" title={node.name}>
                 {node.state === "waiting"
-                  ? node.name
-                  : <a href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>}
+                  ? <span class="class">{node.name}</span>
+                  : <a class="class" href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>}
               </td>
-              <td>
+              <td data-label="State">
                 <span class={`badge ${states.get(node.name)}`}>{states.get(node.name)}</span>
               </td>
-              <td>{node.class}</td>
-              <td>{node.after.length > 5 ? `${node.after.slice(0, 5).join(", ")} …` : node.after.join(", ")}</td>
-              <td>{waitText(node) ?? ""}</td>
-              <td>
+              <td class="name" data-label="Class" title={node.class}>{node.class}</td>
+              <td data-label="After">{afterText(node)}</td>
+              <td data-label="Waits for">{waitText(node) ?? <None />}</td>
+              <td class="when" data-label="Since">
                 <Time at={node.changedAt} now={view.now} />
               </td>
             </tr>
@@ -224,4 +232,10 @@ function Nodes({ view, nodes, states, total }: {
       {total > nodes.length && <p class="note">The first {number(nodes.length)} of {number(total)} nodes.</p>}
     </section>
   );
+}
+
+/** The first nodes that a node runs after. */
+function afterText({ after }: FlowNode) {
+  if (after.length === 0) return <None />;
+  return after.length > 5 ? `${after.slice(0, 5).join(", ")} …` : after.join(", ");
 }

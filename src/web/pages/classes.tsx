@@ -9,8 +9,10 @@ import { number } from "../../text/format.ts";
 import type { Chart } from "../read/charts.ts";
 import type { ClassMeasures, MeasuredClasses } from "../read/class_metrics.ts";
 import type { ClassStats } from "../read/class_stats.ts";
+import type { HeatMap } from "../read/heat_map.ts";
 import { Bars } from "./bars.tsx";
 import { CHART_SCRIPTS, ChartFigure } from "./charts.tsx";
+import { bucketText, HeatMapFigure } from "./heat_map.tsx";
 import { Layout } from "./layout.tsx";
 import { Empty, link, type View } from "./view.tsx";
 
@@ -163,7 +165,7 @@ function OverTime({ one, stepMs }: { readonly one: ClassMeasures; readonly stepM
 }
 
 /** One class. */
-export function ClassPage({ view, name, window, one, recent, charts }: {
+export function ClassPage({ view, name, window, one, recent, charts, heat }: {
   readonly view: View;
   readonly name: string;
   readonly window: MetricsWindow;
@@ -172,6 +174,8 @@ export function ClassPage({ view, name, window, one, recent, charts }: {
   /** From the records of its jobs that have ended; undefined when there are none. */
   readonly recent: ClassStats | undefined;
   readonly charts: readonly Chart[];
+  /** The durations of successful runs; undefined when there were none. */
+  readonly heat: HeatMap | undefined;
 }) {
   const path = `/classes/${encodeURIComponent(name)}`;
   return (
@@ -200,6 +204,7 @@ export function ClassPage({ view, name, window, one, recent, charts }: {
             <Tile label="Total time" value={formatDuration(one.workedMs)} />
           </dl>
           <div class="charts">{charts.map((chart) => <ChartFigure chart={chart} />)}</div>
+          {heat !== undefined && <HeatMapFigure map={heat} now={view.now} />}
           <Histogram one={one} />
         </>
       )}
@@ -254,11 +259,6 @@ function Histogram({ one: { histogram } }: { readonly one: ClassMeasures }) {
       </table>
     </section>
   );
-}
-
-function bucketText(i: number): string {
-  const bound = RUN_BOUNDS_MS[i];
-  return bound === undefined ? `> ${formatDuration(RUN_BOUNDS_MS.at(-1)!)}` : `≤ ${formatDuration(bound)}`;
 }
 
 /** Jobs per minute. */

@@ -6,16 +6,18 @@
 import type { Context, Hono } from "hono";
 import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
-import { describeSchedule } from "../../cron/schedule_spec.ts";
+import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
+import { formatDuration } from "../../job/duration.ts";
+import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { inZone, outcomeOf } from "../../text/cron.ts";
+import { inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
 import { changeCron, type CronVerb } from "../actions/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { document } from "../read/job_view.ts";
-import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Layout } from "./layout.tsx";
+import { RunTimes } from "./run_times.tsx";
 import { num, TableHead } from "./table.tsx";
 
 const NEXT_TIMES = 5;
@@ -91,16 +93,16 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
               <State entry={entry} />
             </td>
             <td data-label="Schedule">{entry.definition && describeSchedule(entry.definition.schedule)}</td>
-            <td data-label="Next run">
+            <td class="when" data-label="Next run">
               <Time at={entry.next} now={view.now} />
             </td>
-            <td data-label="Last run">
+            <td class="when" data-label="Last run">
               <Last view={view} record={entry.last} />
+              {entry.live !== undefined && (
+                <a class="badge running" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
+              )}
             </td>
             <td class="name" data-label="Job" title={entry.definition?.class}>
-              {entry.live !== undefined && (
-                <a class="tag" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
-              )}
               {entry.definition?.class}
             </td>
             {view.canAct && (
@@ -158,6 +160,9 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
   );
 }
 
+/** Fields that the heading of the page shows. */
+const IN_HEADING = new Set(["name", "schedule"]);
+
 function CronEntryPage({ view, entry, shown, times, records }: {
   readonly view: View;
   readonly entry: CrontabEntry;
@@ -167,6 +172,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
   readonly records: readonly CronRecord[];
 }) {
   const { name, definition } = entry;
+  const path = `/cron/${encodeURIComponent(name)}`;
   return (
     <Layout view={view} title={`Cron ${name}`}>
       <div class="heading">
@@ -174,27 +180,27 @@ function CronEntryPage({ view, entry, shown, times, records }: {
         <h1>{name}</h1>
         <State entry={entry} />
         <span class="note">{definition && describeSchedule(definition.schedule)}</span>
-        <span class="grow"></span>
-        {view.canAct && <CronActions view={view} entry={entry} />}
-        {view.canAct && definition?.source === "runtime" && (
-          <a class="button" href={link(view, `/cron/${encodeURIComponent(name)}/edit`)}>Change</a>
-        )}
-        {definition?.source === "runtime" && (
-          <ActionButton view={view} path={`/cron/${encodeURIComponent(name)}/remove`} label="Remove" kind="danger" />
+        {view.canAct && (
+          <div class="buttons">
+            <CronActions view={view} entry={entry} />
+            {definition?.source === "runtime" && (
+              <>
+                <a class="button" href={link(view, `${path}/edit`)}>Change</a>
+                <ActionButton view={view} path={`${path}/remove`} label="Remove" kind="danger" />
+              </>
+            )}
+          </div>
         )}
       </div>
       {definition && (
         <section>
           <h2>Next runs</h2>
           {times.length === 0 ? <Empty title="No further runs." /> : (
-            <ol class="times">
-              {times.map((at) => (
-                <li>
-                  <span class="mono">{inZone(at, definition.schedule).replace("T", " ")}</span>{" "}
-                  <Time at={at} now={view.now} />
-                </li>
-              ))}
-            </ol>
+            <RunTimes
+              view={view}
+              times={times}
+              text={(at) => runTimeText(at, definition.schedule)}
+            />
           )}
         </section>
       )}
@@ -209,9 +215,14 @@ function CronEntryPage({ view, entry, shown, times, records }: {
                   <td data-label="Scheduled">
                     <Time at={record.scheduledAt} now={view.now} />
                   </td>
-                  <td data-label="Outcome">{outcomeOf(record)}</td>
+                  <td data-label="Outcome">
+                    <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>{" "}
+                    {outcomeOf(record) !== record.outcome && (
+                      <span class="note">{record.reason ?? outcomeOf(record)}</span>
+                    )}
+                  </td>
                   <td class="num" data-label="Late">
-                    {record.outcome === "enqueued" ? `${record.decidedAt - record.scheduledAt} ms` : "–"}
+                    {record.outcome === "enqueued" ? formatDuration(record.decidedAt - record.scheduledAt) : <None />}
                   </td>
                   <td class="mono" data-label="Job">
                     {record.jid && <a href={link(view, `/jobs/${encodeURIComponent(record.jid)}`)}>{record.jid}</a>}
@@ -225,9 +236,27 @@ function CronEntryPage({ view, entry, shown, times, records }: {
       {definition && (
         <section>
           <h2>Configuration</h2>
-          <pre class="document" tabindex={0} aria-label="The entry">{document(shown)}</pre>
+          <table class="fields">
+            <tbody>
+              {Object.entries(shown as Record<string, unknown>).filter(([name]) => !IN_HEADING.has(name)).map((
+                [name, value],
+              ) => (
+                <tr>
+                  <th scope="row">{name}</th>
+                  <td>
+                    <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </section>
       )}
     </Layout>
   );
+}
+
+/** A time in the zone of the entry: `2026-11-22 06:00:00 Europe/Zurich`. */
+function runTimeText(at: number, schedule: ScheduleSpec): string {
+  return `${inZone(at, schedule).slice(0, 19).replace("T", " ")} ${zoneOf(schedule) ?? "UTC"}`;
 }

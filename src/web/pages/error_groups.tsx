@@ -6,59 +6,58 @@
 import type { SetName } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import type { ErrorGroup, GroupedErrors } from "../read/error_groups.ts";
-import { describeFilter, type Filter, isEmpty } from "../read/filter.ts";
+import type { Filter } from "../read/filter.ts";
+import type { FieldErrors } from "./field.tsx";
+import { Filters } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
+import { QueueNames } from "./job_table.tsx";
 import { Bars } from "./bars.tsx";
 import { Layout } from "./layout.tsx";
 import { SET_TITLES } from "./set.tsx";
-import { ActionButton, Empty, jobs, link, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, jobs, link, None, Time, type View } from "./view.tsx";
 import { num, TableHead } from "./table.tsx";
 
 /** The bars of a group's trend. */
 const TREND_BARS = 20;
 
 /** The groups of a set. */
-export function ErrorGroupsPage({ view, set, path, filter, grouped }: {
+export function ErrorGroupsPage({ view, set, path, filter, errors, grouped }: {
   readonly view: View;
   readonly set: SetName;
   readonly path: string;
   readonly filter: Filter;
-  readonly grouped: GroupedErrors;
+  readonly errors: FieldErrors | undefined;
+  /** Undefined if the filter is invalid. */
+  readonly grouped: GroupedErrors | undefined;
 }) {
-  const { groups, more, looked, whole } = grouped;
   const title = SET_TITLES[set];
   return (
     <Layout view={view} title={`${title} by error`}>
       <div class="heading">
         <h1>{title}</h1>
-        <span class="note">
-          {whole ? `${jobs(looked)} in ` : `the first ${jobs(looked)} of ${number(view.stats[set])}: `}
-          {number(groups.length + more)} {groups.length + more === 1 ? "group" : "groups"}
-        </span>
-        <span class="grow"></span>
-        <nav class="choice" aria-label="View">
-          <a href={link(view, path, filter)}>Jobs</a>
-          <a href={link(view, path, { ...filter, group: "error" })} aria-current="true">Group by error</a>
-        </nav>
+        {grouped !== undefined && <span class="note" id="about" data-live>{aboutGroups(grouped, view.stats[set])}
+        </span>}
       </div>
-      {!isEmpty(filter) && (
-        <div class="filters">
-          <span class="chip">
-            <span>{describeFilter(filter)}</span>
-            <a href={link(view, path, { group: "error" })} aria-label="Remove the filter">
-              <Icon name="x" />
-            </a>
-          </span>
-        </div>
-      )}
+      <QueueNames view={view} />
+      <Filters view={view} list={{ place: { in: set }, path, filter, reverse: undefined, errors }} />
       <div id="rows" data-live>
-        {groups.length === 0
+        {grouped === undefined
+          ? <Empty title="Invalid filter." />
+          : grouped.groups.length === 0
           ? <Empty title="No failed jobs.">Errors appear here, grouped by class and message.</Empty>
-          : <GroupTable view={view} set={set} path={path} filter={filter} groups={groups} />}
+          : <GroupTable view={view} set={set} path={path} filter={filter} groups={grouped.groups} />}
       </div>
-      {more > 0 && <p class="note">{number(more)} more groups have fewer jobs.</p>}
+      {grouped !== undefined && grouped.more > 0 && (
+        <p class="note">{number(grouped.more)} more groups have fewer jobs.</p>
+      )}
     </Layout>
   );
+}
+
+function aboutGroups({ groups, more, looked, whole }: GroupedErrors, size: number): string {
+  const count = groups.length + more;
+  const read = whole ? `${jobs(looked)} in` : `the first ${jobs(looked)} of ${number(size)}:`;
+  return `${read} ${number(count)} ${count === 1 ? "group" : "groups"}`;
 }
 
 function GroupTable({ view, set, path, filter, groups }: {
@@ -82,7 +81,7 @@ function GroupTable({ view, set, path, filter, groups }: {
               <td class="name" data-label="Class" title={group.class}>
                 <a class="class" href={link(view, path, only)}>{group.class}</a>
               </td>
-              <td class="error" data-label="Error" title={group.error}>
+              <td class="error tall" data-label="Error">
                 {group.error === "" ? <span class="note">no error</span> : (
                   <>
                     <Icon name="failed" />
@@ -126,7 +125,7 @@ function GroupTable({ view, set, path, filter, groups }: {
 
 /** The failures of a group over time, from the first to the last. */
 function Trend({ group: { times, firstAt, lastAt } }: { readonly group: ErrorGroup }) {
-  if (firstAt === undefined || lastAt === undefined) return <span class="note">–</span>;
+  if (firstAt === undefined || lastAt === undefined) return <None />;
   const counts = new Array<number>(TREND_BARS).fill(0);
   const step = Math.max(1, (lastAt - firstAt) / TREND_BARS);
   for (const at of times) counts[Math.min(TREND_BARS - 1, Math.floor((at - firstAt) / step))]!++;

@@ -71,24 +71,30 @@ export function FilterForm({ view, path, search, fields, values, keep = {}, erro
         </details>
         {Object.entries(keep).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       </form>
-      {set.map(([name, value]) => (
-        <span class="chip">
-          <span>{labels[name]}: {value}</span>
-          <a href={without(name)} aria-label={`Remove filter ${labels[name]}`}>
-            <Icon name="x" />
-          </a>
-        </span>
-      ))}
-      {set.length > 0 && <a href={link(view, path, keep)}>Clear</a>}
+      <div class="chips">
+        {set.map(([name, value]) => (
+          <span class="chip">
+            <span>{labels[name]}: {value}</span>
+            <a href={without(name)} aria-label={`Remove filter ${labels[name]}`}>
+              <Icon name="x" />
+            </a>
+          </span>
+        ))}
+        {set.length > 0 && <a href={link(view, path, keep)}>Clear</a>}
+      </div>
     </>
   );
 }
 
-/** The filters of a list of jobs, its grouping and its order. */
+/** The filters of a list of jobs, its grouping by error and its order. */
 export function Filters({ view, list: { place, path, filter, reverse, errors } }: {
   readonly view: View;
-  readonly list: JobList;
+  readonly list: Pick<JobList, "place" | "path" | "filter" | "errors"> & {
+    /** Undefined for groups: they have the most frequent first. */
+    readonly reverse: boolean | undefined;
+  };
 }) {
+  const keep = reverse === undefined ? { group: "error" } : { order: reverse ? "reverse" : "forward" };
   const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
     name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
   );
@@ -101,17 +107,21 @@ export function Filters({ view, list: { place, path, filter, reverse, errors } }
         search="Search…"
         fields={fields}
         values={filter}
-        keep={{ order: reverse ? "reverse" : "forward" }}
+        keep={keep}
         errors={errors}
       />
-      <span class="grow"></span>
       {hasErrors(place) && (
         <nav class="choice" aria-label="View">
-          <a href={link(view, path, { ...filter })} aria-current="true">Jobs</a>
-          <a href={link(view, path, { ...filter, group: "error" })}>Group by error</a>
+          <a href={link(view, path, { ...filter })} aria-current={reverse === undefined ? undefined : "true"}>Jobs</a>
+          <a
+            href={link(view, path, { ...filter, group: "error" })}
+            aria-current={reverse === undefined ? "true" : undefined}
+          >
+            Group by error
+          </a>
         </nav>
       )}
-      <Order view={view} list={{ place, path, filter, reverse }} />
+      {reverse !== undefined && <Order view={view} list={{ place, path, filter, reverse }} />}
     </div>
   );
 }

@@ -15,9 +15,10 @@ import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
-import { BatchLink, Empty, link, Time, TraceLink, type View } from "./view.tsx";
+import { BatchLink, Empty, link, None, Time, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
+import { Payload } from "./payload.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 import { num, TableHead } from "./table.tsx";
@@ -50,7 +51,6 @@ export function FinishedPage({ view, list }: { readonly view: View; readonly lis
           fields={FIELDS}
           values={{ q: text || undefined, ...filter }}
         />
-        <span class="grow"></span>
         <nav class="choice" aria-label="Status">
           {["", ...STATES].map((state) => (
             <a
@@ -123,6 +123,8 @@ function FinishedTable({ view, rows }: { readonly view: View; readonly rows: rea
                     {`${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 300)}
                   </>
                 )
+                : job.result === null
+                ? <None />
                 : <code>{resultOf(job).slice(0, 200)}</code>}
             </td>
             <td class="short" data-label="Queue">{text(job.queue)}</td>
@@ -214,9 +216,10 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
           <h1>{text(job.class)}</h1>
           <State job={job} />
           <span class="note mono">{job.jid}</span>
-          <span class="grow"></span>
-          <BatchLink view={view} payload={job.payload} />
-          <TraceLink view={view} payload={job.payload} />
+          <div class="buttons">
+            <BatchLink view={view} payload={job.payload} />
+            <TraceLink view={view} payload={job.payload} />
+          </div>
         </div>
 
         {job.error && (
@@ -254,12 +257,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
             </tbody>
           </table>
         </section>
-        {job.payload !== undefined && (
-          <section>
-            <h2>Payload</h2>
-            <Tree value={job.payload} label="Payload" />
-          </section>
-        )}
+        {job.payload !== undefined && <Payload payload={job.payload} />}
       </article>
     </Layout>
   );

@@ -4,22 +4,20 @@
  * @module
  */
 import { readCauses } from "../../job/failure.ts";
-import { readWireTime } from "../../job/raw.ts";
 import type { Step as DurableStep } from "../../job/step.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
-import { isoTime } from "../../text/times.ts";
 import { FAR, type JobDetail } from "../read/job.ts";
-import { actionsIn } from "../read/job_sets.ts";
-import { cut, document, type JobView, text } from "../read/job_view.ts";
+import { actionsIn, type JobAction } from "../read/job_sets.ts";
+import { type JobView, text } from "../read/job_view.ts";
 import { ActionButton, BatchLink, Empty, Hidden, link, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
-import { actionLabel, QueueNames } from "./job_table.tsx";
+import { actionLabel, isRemoval, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { Payload } from "./payload.tsx";
 import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
-import { Tree } from "./tree.tsx";
 import { Progress } from "./progress.tsx";
 
 /** The page. */
@@ -58,10 +56,11 @@ function Detail({ view, detail, durable }: {
         <h1>{job.class}</h1>
         <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
         <span class="note mono">{job.jid}</span>
-        <span class="grow"></span>
-        <BatchLink view={view} payload={job.payload} />
-        <TraceLink view={view} payload={job.payload} />
-        <JobActions view={view} detail={detail} />
+        <div class="buttons">
+          <JobActions view={view} detail={detail} />
+          <BatchLink view={view} payload={job.payload} />
+          <TraceLink view={view} payload={job.payload} />
+        </div>
       </div>
       {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
@@ -84,13 +83,14 @@ function Detail({ view, detail, durable }: {
       <Steps view={view} jid={job.jid} steps={durable} />
       <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "leased"} />
-      <section>
-        <h2>Arguments</h2>
-        {job.payload === undefined
-          ? <pre class="document" tabindex={0} aria-label="Stored payload">{job.args}</pre>
-          : <Tree value={job.payload.args} label="Arguments" />}
-      </section>
-      {job.payload !== undefined && <Fields job={job} />}
+      {job.payload === undefined
+        ? (
+          <section>
+            <h2>Payload</h2>
+            <pre class="document" tabindex={0} aria-label="Stored payload">{job.args}</pre>
+          </section>
+        )
+        : <Payload payload={job.payload} />}
     </article>
   );
 }
@@ -110,40 +110,30 @@ function stateName({ place }: Entry): string {
 
 function JobActions({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
   if (!view.canAct) return null;
-  const actions = actionsIn(entry.place).filter((action) => action !== "move");
+  const actions = actionsIn(entry.place);
+  const fields = { in: placeName(entry.place), ref: entry.ref };
+  const button = (action: JobAction) => (
+    <ActionButton
+      view={view}
+      path="/jobs/act"
+      fields={{ ...fields, do: action }}
+      label={actionLabel(action, entry.place)}
+      kind={action === "retry" ? "primary" : isRemoval(action) ? "danger" : ""}
+    />
+  );
   return (
     <>
-      {actions.map((action) => (
-        <ActionButton
-          view={view}
-          path="/jobs/act"
-          fields={{ in: placeName(entry.place), ref: entry.ref, do: action }}
-          label={actionLabel(action, entry.place)}
-          kind={action === "delete" || action === "cancel" ? "danger" : action === "retry" ? "primary" : ""}
-        />
-      ))}
-      {entry.worker !== undefined && (
-        <ActionButton
-          view={view}
-          path="/jobs/cancel"
-          fields={{ jid: job.jid, process: entry.worker }}
-          label="Cancel"
-          kind="danger"
-        />
-      )}
+      {actions.includes("retry") && button("retry")}
       {entry.place.in !== "leased" && job.payload !== undefined && (
         <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
           Edit & re-enqueue
         </a>
       )}
-      {actionsIn(entry.place).includes("move") && (
+      {actions.includes("move") && (
         <details class="popover end">
           <summary class="button">Move…</summary>
           <form method="post" action={link(view, "/jobs/act")} class="panel">
-            <Hidden
-              view={view}
-              fields={{ in: placeName(entry.place), ref: entry.ref, do: "move", back: view.here }}
-            />
+            <Hidden view={view} fields={{ ...fields, do: "move", back: view.here }} />
             <input
               name="queue_to"
               list="queue-names"
@@ -156,6 +146,16 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
             <QueueNames view={view} />
           </form>
         </details>
+      )}
+      {actions.filter((action) => action !== "retry" && action !== "move").map(button)}
+      {entry.worker !== undefined && (
+        <ActionButton
+          view={view}
+          path="/jobs/cancel"
+          fields={{ jid: job.jid, process: entry.worker }}
+          label="Cancel"
+          kind="danger"
+        />
       )}
     </>
   );
@@ -207,38 +207,4 @@ function nextAttempt(job: JobView): number {
 function positionText(before: number): string {
   if (before === 0) return "next in line";
   return before < FAR ? `${number(before)} before it` : `more than ${number(FAR)} before it`;
-}
-
-const MAX_FIELD_NAME_CHARS = 40;
-const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
-/** Fields shown elsewhere on the page. */
-const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_causes", "error_backtrace", "errors"]);
-
-function Fields({ job }: { readonly job: JobView }) {
-  const rows = Object.entries(job.payload ?? {}).filter(([name]) => !ELSEWHERE.has(name)).slice(0, 200);
-  return (
-    <section>
-      <h2>Payload</h2>
-      <table class="fields">
-        <tbody>
-          {rows.map(([name, value]) => (
-            <tr>
-              <th scope="row">{cut(name, MAX_FIELD_NAME_CHARS)}</th>
-              <td>
-                <FieldValue name={name} value={value} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function FieldValue({ name, value }: { readonly name: string; readonly value: unknown }) {
-  const iso = TIMES.has(name) ? isoTime(readWireTime(value)) : undefined;
-  if (iso !== undefined) {
-    return <time datetime={iso} data-exact>{iso.replace("T", " ").replace("Z", " UTC")}</time>;
-  }
-  return <code>{typeof value === "string" ? value : document(value)}</code>;
 }

@@ -58,10 +58,12 @@ export function ErrorPage({ prefix, status, message, view }: {
         <h1>{title}</h1>
         <span class="badge">{String(status)}</span>
       </div>
-      <p role="alert">{message}</p>
-      <p>
-        <a href={`${prefix}/`}>Go to the overview</a>
-      </p>
+      <div class="empty">
+        <b role="alert">{message}</b>
+        <p>
+          <a href={`${prefix}/`}>Go to the overview</a>
+        </p>
+      </div>
     </>
   );
   return view

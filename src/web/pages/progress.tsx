@@ -4,9 +4,11 @@
  * @module
  */
 
+import { None } from "./view.tsx";
+
 /** A job's progress, with a bar if its text begins with a percentage or a fraction: `40 %`, `3/10`. */
 export function Progress({ text }: { readonly text: string | undefined }) {
-  if (text === undefined) return <span class="note">–</span>;
+  if (text === undefined) return <None />;
   const share = shareOf(text);
   return (
     <>

@@ -10,7 +10,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { Bars } from "./bars.tsx";
-import { ActionButton, Empty, jobs, link, type View } from "./view.tsx";
+import { ActionButton, Empty, jobs, link, None, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
 import { num, TableHead } from "./table.tsx";
 
@@ -99,7 +99,7 @@ export function QueueTable({ view, queues, series }: {
                 <rect width={(queue.size / largest * 72).toFixed(1)} height="6" />
               </svg>
             </td>
-            <td class="num" data-label="Latency">{queue.size === 0 ? "–" : formatDuration(queue.latencyMs)}</td>
+            <td class="num" data-label="Latency">{queue.size === 0 ? <None /> : formatDuration(queue.latencyMs)}</td>
             {series && (
               <td data-label="Last hour">
                 <LatencyBars series={series.find((one) => one.queue === queue.name)} />
@@ -118,7 +118,7 @@ export function QueueTable({ view, queues, series }: {
 }
 
 function LatencyBars({ series }: { readonly series: QueueSeries | undefined }) {
-  if (series === undefined) return <span class="note">–</span>;
+  if (series === undefined) return <None />;
   const values = series.latenciesMs.map((value) => value ?? 0);
   return <Bars counts={values} width={3} label={`max ${formatDuration(Math.max(...values))} in the last hour`} />;
 }

@@ -71,15 +71,18 @@ function NothingRunning({ view, online }: { readonly view: View; readonly online
 function RunningJobRow({ view, row: { process, task, job } }: { readonly view: View; readonly row: RunningRow }) {
   return (
     <tr data-running={process.alive ? "" : undefined}>
-      <td class="job tall" data-label="Job">
-        <JobName view={view} job={job} />
-        {job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
-        {job.log !== undefined && job.log.length > 1 && (
-          <details id={`log-${process.identity}-${task}`} class="log">
-            <summary>Log</summary>
-            <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
-          </details>
-        )}
+      <td class="job" data-label="Job">
+        <div class="one-line">
+          <JobName view={view} job={job} />
+        </div>
+        {job.log !== undefined && job.log.length > 1
+          ? (
+            <details id={`log-${process.identity}-${task}`} class="log">
+              <summary>{job.lastLine ?? "Log"}</summary>
+              <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
+            </details>
+          )
+          : job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
       </td>
       <td class="short" data-label="Progress">
         <Progress text={job.progress} />
@@ -87,9 +90,7 @@ function RunningJobRow({ view, row: { process, task, job } }: { readonly view: V
       <td class="short" data-label="Queue">
         <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
       </td>
-      <td class="short" data-label="Worker">
-        {workerName(process)} <span class="note">{task}</span>
-      </td>
+      <td class="short" data-label="Worker" title={`${workerName(process)} ${task}`}>{workerName(process)}</td>
       <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
       {view.canAct && (
         <td class="acts">

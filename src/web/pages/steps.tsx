@@ -14,6 +14,14 @@ import { back } from "./responses.tsx";
 import { ActionButton, Time, type View } from "./view.tsx";
 import { TableHead } from "./table.tsx";
 
+/** The colors of states. */
+const KINDS: Readonly<Record<string, string>> = {
+  done: "ok",
+  failed: "bad",
+  waiting: "scheduled",
+  sleeping: "scheduled",
+};
+
 /** The section; nothing if there are no steps. */
 export function Steps({ view, jid, steps }: {
   readonly view: View;
@@ -31,15 +39,19 @@ export function Steps({ view, jid, steps }: {
         <tbody>
           {steps.map((step) => (
             <tr>
-              <td>{step.name}</td>
-              <td>{stepState(step)}</td>
-              <td>
+              <td class="name" data-label="Step" title={step.name}>
+                <span class="class">{step.name}</span>
+              </td>
+              <td data-label="State">
+                <span class={`badge ${KINDS[step.state] ?? ""}`}>{stepState(step)}</span>
+              </td>
+              <td class="when" data-label="Since">
                 <Time at={step.since} now={now} />
               </td>
-              <td>{stepDetails(step, now)}</td>
-              <td class="mono">{stepValue(step)}</td>
+              <td data-label="Details">{stepDetails(step, now)}</td>
+              <td class="mono" data-label="Value">{stepValue(step)}</td>
               {view.canAct && (
-                <td>
+                <td class="acts">
                   <StepAction view={view} jid={jid} step={step} />
                 </td>
               )}

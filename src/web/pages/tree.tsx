@@ -49,14 +49,15 @@ function Members({ value, depth }: { readonly value: object; readonly depth: num
             ? (
               <details open={depth < OPEN_DEPTH + 1}>
                 <summary>
-                  <code>{name}</code> <span class="note">{sizeText(one)}</span>
+                  <code>{name}</code> {sizeText(one)}
                 </summary>
                 <Members value={one} depth={depth + 1} />
               </details>
             )
             : (
               <>
-                <code class="note">{name}</code> <code>{document(one)}</code>
+                <code class="note key">{name}</code>
+                <code>{document(one)}</code>
               </>
             )}
         </li>

@@ -54,10 +54,15 @@ export function jobs(count: number): string {
   return `${number(count)} ${count === 1 ? "job" : "jobs"}`;
 }
 
+/** The mark of a missing value. Cards leave the whole cell out. */
+export function None() {
+  return <span class="none">–</span>;
+}
+
 /** A time relative to now, with the exact one on hover. */
 export function Time({ at, now }: { readonly at: number | undefined; readonly now: number }) {
   const iso = isoTime(at);
-  if (iso === undefined) return <span>–</span>;
+  if (iso === undefined) return <None />;
   return <time datetime={iso} title={iso}>{relative(at, now)}</time>;
 }
 

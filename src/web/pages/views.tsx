@@ -6,11 +6,13 @@
 import type { Hono } from "hono";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { classChart, durationChart, rangeOf, readCharts } from "../read/charts.ts";
 import { groupErrors } from "../read/error_groups.ts";
-import { parseFilter } from "../read/filter.ts";
+import { readFilter } from "../read/filter.ts";
+import { heatMap } from "../read/heat_map.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -88,9 +90,13 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
       if (set !== "scheduled" && c.req.query("group") === "error") {
-        const filter = parseFilter(new URL(c.req.url).searchParams);
-        const [view, grouped] = await Promise.all([viewOf(services, c), groupErrors(services, { in: set }, filter)]);
-        return html(services, c, <ErrorGroupsPage {...{ view, set, path, filter, grouped }} />);
+        const { filter, errors } = readFilter(new URL(c.req.url).searchParams);
+        const [view, grouped] = await Promise.all([
+          viewOf(services, c),
+          errors === undefined ? groupErrors(services, { in: set }, filter) : undefined,
+        ]);
+        const status = errors === undefined ? 200 : 422;
+        return html(services, c, <ErrorGroupsPage {...{ view, set, path, filter, errors, grouped }} />, status);
       }
       const [view, list] = await Promise.all([viewOf(services, c), listOf(services, c, { in: set })]);
       return html(services, c, <SetPage view={view} set={set} list={list} />, list.errors === undefined ? 200 : 422);
@@ -136,7 +142,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const recent = classStats(rows.filter((row) => row.class === name))[0];
     const now = services.clock.now();
     const charts = one === undefined ? [] : [classChart(one, window, now), durationChart(histograms, window, now)];
-    return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts }} />);
+    const heat = one && heatMap(histograms, WINDOWS[window].stepMs);
+    return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts, heat }} />);
   });
 
   app.get("/audit", async (c) => {

@@ -41,13 +41,12 @@ export function WorkersPage({ view, workers, running }: {
         <span class="note">
           {number(online.length)} online{offline > 0 && `, ${number(offline)} offline`}
         </span>
-        <span class="grow"></span>
         {online.length > 1 && (
-          <>
+          <div class="buttons">
             <ActionButton view={view} path="/workers/quiet" label="Quiet all" />
             <ActionButton view={view} path="/workers/resume" label="Resume all" />
             <ActionButton view={view} path="/workers/stop" label="Stop all" kind="danger" />
-          </>
+          </div>
         )}
       </div>
       <div id="workers" data-live>
@@ -94,7 +93,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
       <tbody>
         {workers.map((worker) => (
           <tr>
-            <td data-label="Worker">
+            <td class="nowrap" data-label="Worker">
               <span class="class">{workerName(worker)}</span> <WorkerState worker={worker} />
               {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>

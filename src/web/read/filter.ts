@@ -71,8 +71,20 @@ export function parseFilter(params: URLSearchParams): Filter {
   return filter;
 }
 
+/** Returns the filters in a URL; with an invalid one, the texts that were typed, and its error by field. */
+export function readFilter(
+  params: URLSearchParams,
+): { readonly filter: Filter; readonly errors?: Readonly<Record<string, string>> } {
+  try {
+    return { filter: parseFilter(params) };
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.field === undefined) throw error;
+    return { filter: filterTexts(params), errors: { [error.field]: error.message } };
+  }
+}
+
 /** Returns the texts of the filters in a URL or a form, valid or not. */
-export function filterTexts(params: URLSearchParams): Filter {
+function filterTexts(params: URLSearchParams): Filter {
   return Object.fromEntries(
     NAMES.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)])
       .filter(([, value]) => value !== ""),

@@ -7,8 +7,7 @@ import { readSize } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Place } from "../../store/admin/admin.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { HttpError } from "../http/body.ts";
-import { type Filter, filterTexts, parseFilter } from "./filter.ts";
+import { type Filter, parseFilter, readFilter } from "./filter.ts";
 import { placePath } from "./job_sets.ts";
 import { payloadLength, type Scan, scan } from "./scan.ts";
 import { type JobView, viewEntry } from "./job_view.ts";
@@ -18,25 +17,12 @@ const BUDGET_MS = 600;
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 
-/** The page of a list that a request names. */
-interface ListRequest {
-  readonly filter: Filter;
-  readonly cursor: string | undefined;
-  readonly reverse: boolean;
-  readonly limit: number;
-}
-
 /** Returns the limit and the cursor of a request. An empty cursor counts as absent. */
 export function pageOf(c: Context<WebEnv>): { readonly limit: number; readonly cursor?: string } {
   const { searchParams } = new URL(c.req.url);
   const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(Number(searchParams.get("limit")) || DEFAULT_LIMIT)));
   const cursor = searchParams.get("cursor") || undefined;
   return { limit, ...(cursor !== undefined && { cursor }) };
-}
-
-function listRequestOf(c: Context<WebEnv>, place: Place): ListRequest {
-  const params = new URL(c.req.url).searchParams;
-  return { filter: parseFilter(params), cursor: undefined, ...orderOf(params, place), ...pageOf(c) };
 }
 
 /** Dead jobs are listed latest first; other places begin with the job that comes next. */
@@ -47,7 +33,9 @@ function orderOf(params: URLSearchParams, place: Place): { readonly reverse: boo
 
 /** Returns the entries that a request names. */
 export async function scanOf(services: Services, c: Context<WebEnv>, place: Place): Promise<Scan> {
-  return await scan(services, { place, ...listRequestOf(c, place), budgetMs: BUDGET_MS });
+  const params = new URL(c.req.url).searchParams;
+  const request = { place, filter: parseFilter(params), ...orderOf(params, place), cursor: undefined, ...pageOf(c) };
+  return await scan(services, { ...request, budgetMs: BUDGET_MS });
 }
 
 /** One page of a list. */
@@ -64,7 +52,7 @@ export interface JobList {
   /** How many jobs were searched for these rows. */
   readonly looked: number;
   /** Present if a filter is invalid: then nothing was searched. */
-  readonly errors?: Readonly<Record<string, string>>;
+  readonly errors?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Returns the page of a list that a request names; with an invalid filter, an empty list with its error. */
@@ -75,15 +63,11 @@ export async function listOf(
   path: string = placePath(place),
 ): Promise<JobList> {
   const params = new URL(c.req.url).searchParams;
-  let request: ListRequest;
-  try {
-    request = listRequestOf(c, place);
-  } catch (error) {
-    if (!(error instanceof HttpError) || error.field === undefined) throw error;
-    const errors = { [error.field]: error.message };
-    const shown = { place, path, filter: filterTexts(params), ...orderOf(params, place), errors };
+  const { filter, errors } = readFilter(params);
+  const request = { filter, ...orderOf(params, place), cursor: undefined, ...pageOf(c) };
+  if (errors !== undefined) {
     const size = await readSize(services.store.admin, place);
-    return { ...shown, rows: [], size, cursor: undefined, next: undefined, looked: 0 };
+    return { ...request, place, path, errors, rows: [], size, next: undefined, looked: 0 };
   }
   const [found, size] = await Promise.all([
     scan(services, { place, ...request, budgetMs: BUDGET_MS }),
