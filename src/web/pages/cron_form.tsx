@@ -14,11 +14,12 @@ import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { document, text } from "../read/job_view.ts";
-import { ARGS_HELP, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
 import { Hidden, link, Time, type View } from "./view.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { RunTimes } from "./run_times.tsx";
 
 /** The texts in the form. */
 export interface CronFields {
@@ -163,23 +164,7 @@ function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: 
           errors={errors}
           attributes={{ placeholder: "5m" }}
         />
-        <Field
-          label="Class"
-          name="class"
-          value={fields.class}
-          errors={errors}
-          attributes={{ required: true, list: "class-names" }}
-        />
-        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
-        <Field
-          label="Arguments"
-          name="args"
-          value={fields.args}
-          help={ARGS_HELP}
-          errors={errors}
-          rows={4}
-          attributes={{ class: "mono" }}
-        />
+        <ClassFields texts={fields} errors={errors} classes={classes} />
         <Field
           label="Queue"
           name="queue"
@@ -201,14 +186,11 @@ function Preview({ view, preview: { words, times } }: { readonly view: View; rea
   return (
     <section>
       <h2>Runs {words}</h2>
-      <ol class="times">
-        {times.map((at) => (
-          <li>
-            <span class="mono">{new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC</span>{" "}
-            <Time at={at} now={view.now} />
-          </li>
-        ))}
-      </ol>
+      <RunTimes
+        view={view}
+        times={times}
+        text={(at) => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`}
+      />
     </section>
   );
 }

@@ -3,13 +3,11 @@
  *
  * @module
  */
+import { MAX_RUNNING } from "../../store/port/limits.ts";
 import { HttpError } from "../http/body.ts";
 
 /** Errors by field name; under the empty name, one of the whole form. */
 export type FieldErrors = Readonly<Record<string, string>>;
-
-/** The help of a field for arguments. */
-export const ARGS_HELP = 'A JSON array, such as ["bob", 42].';
 
 /** A labelled field. Its help and its error describe it for screen readers. */
 export function Field({ label, name, value, help, errors = {}, rows, attributes = {} }: {
@@ -45,6 +43,63 @@ export function Field({ label, name, value, help, errors = {}, rows, attributes 
       {error !== undefined && <span class="problem" id={`${name}-error`}>{error}</span>}
       {help !== undefined && <span class="help" id={`${name}-help`}>{help}</span>}
     </div>
+  );
+}
+
+/** What a form's fields share: the texts that were typed, and the errors. */
+interface FormState<Name extends string> {
+  readonly texts: Readonly<Record<Name, string>>;
+  readonly errors?: FieldErrors | undefined;
+}
+
+/** The fields that name a class, with the known classes to choose from, and its arguments. */
+export function ClassFields({ texts, errors, classes }: FormState<"class" | "args"> & {
+  readonly classes: readonly string[];
+}) {
+  return (
+    <>
+      <Field
+        label="Class"
+        name="class"
+        value={texts.class}
+        errors={errors}
+        attributes={{ required: true, list: "class-names" }}
+      />
+      <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
+      <Field
+        label="Arguments"
+        name="args"
+        value={texts.args}
+        help='A JSON array, such as ["bob", 42].'
+        errors={errors}
+        rows={4}
+        attributes={{ class: "mono" }}
+      />
+    </>
+  );
+}
+
+/** The fields of a limit. */
+export function LimitFields({ texts, errors }: FormState<"running" | "starts">) {
+  return (
+    <>
+      <Field
+        label="Max concurrent"
+        name="running"
+        value={texts.running}
+        help="Running at the same time, across all workers. Empty for no limit."
+        errors={errors}
+        attributes={{ type: "number", min: "1", max: String(MAX_RUNNING), placeholder: "no limit" }}
+      />
+      <Field
+        label="Rate limit"
+        name="starts"
+        value={texts.starts}
+        help="Starts per period, such as 100/1m. Empty for no limit."
+        errors={errors}
+        attributes={{ placeholder: "no limit" }}
+      />
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
-import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
+import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
 import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
@@ -15,7 +15,7 @@ import { formOf } from "../http/forms.ts";
 import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { Field, type FieldErrors, fieldErrors, FormProblem, LimitFields } from "./field.tsx";
 import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { back, html, viewOf } from "./responses.tsx";
@@ -141,22 +141,7 @@ function LimitForm({ view, queue, group, refused }: {
       <FormProblem errors={errors} />
       <form method="post" action={link(view, `${queuePath(queue, group.name)}/limit`)}>
         <Hidden view={view} />
-        <Field
-          label="Max concurrent"
-          name="running"
-          value={texts.running}
-          help="Running at the same time, across all workers."
-          errors={errors}
-          attributes={{ type: "number", min: "1", max: String(MAX_RUNNING), placeholder: "no limit" }}
-        />
-        <Field
-          label="Rate limit"
-          name="starts"
-          value={texts.starts}
-          help="Starts per period, such as 100/1m."
-          errors={errors}
-          attributes={{ placeholder: "no limit" }}
-        />
+        <LimitFields texts={texts} errors={errors} />
         <Field
           label="Weight"
           name="weight"

@@ -14,7 +14,7 @@ import { knownClasses } from "../read/job.ts";
 import { placePath } from "../read/job_sets.ts";
 import { editableArgs, viewEntry } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ARGS_HELP, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
@@ -144,24 +144,14 @@ function PushPage({ view, texts, classes, original, errors }: {
       <FormProblem errors={errors} />
       <form method="post" action={link(view, path)} class="sheet">
         <Hidden view={view} fields={{ ref: original?.ref }} />
+        <ClassFields texts={texts} errors={errors} classes={classes} />
         <Field
-          label="Class"
-          name="class"
-          value={texts.class}
+          label="Queue"
+          name="queue"
+          value={texts.queue}
           errors={errors}
-          attributes={{ required: true, list: "class-names" }}
+          attributes={{ list: "queue-names", placeholder: "of the class" }}
         />
-        <datalist id="class-names">{classes.map((name) => <option value={name}></option>)}</datalist>
-        <Field
-          label="Arguments"
-          name="args"
-          value={texts.args}
-          help={ARGS_HELP}
-          errors={errors}
-          rows={5}
-          attributes={{ class: "mono" }}
-        />
-        <Field label="Queue" name="queue" value={texts.queue} errors={errors} attributes={{ list: "queue-names" }} />
         <QueueNames view={view} />
         {!original && (
           <>
@@ -179,7 +169,7 @@ function PushPage({ view, texts, classes, original, errors }: {
               value={texts.retry}
               help="A number, true for the default, or false for none."
               errors={errors}
-              attributes={{ placeholder: "true" }}
+              attributes={{ placeholder: "default" }}
             />
           </>
         )}

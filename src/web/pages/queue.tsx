@@ -6,7 +6,7 @@
 import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
-import { formatStarts, MAX_RUNNING } from "../../store/port/limits.ts";
+import { formatStarts } from "../../store/port/limits.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { GroupPage } from "../../store/port/groups.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
@@ -17,7 +17,7 @@ import { formOf } from "../http/forms.ts";
 import { checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { type FieldErrors, fieldErrors, FormProblem, LimitFields } from "./field.tsx";
 import { Groups } from "./groups.tsx";
 import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -94,8 +94,11 @@ function QueuePage({ view, queue, groups, fetching, list, texts }: {
           {jobs(queue.size)}
           {queue.size > 0 && `, latency ${formatDuration(queue.latencyMs)}`}, {workers}
         </span>
-        <span class="grow"></span>
-        {view.canAct && <QueueActions view={view} queue={queue} />}
+        {view.canAct && (
+          <div class="buttons">
+            <QueueActions view={view} queue={queue} />
+          </div>
+        )}
       </div>
       {view.canAct && <LimitForm view={view} queue={queue} texts={texts} />}
       <Groups view={view} queue={queue.name} page={groups} />
@@ -112,28 +115,17 @@ function LimitForm({ view, queue: { name, limit }, texts }: {
 }) {
   const { running, starts } = limit ?? {};
   const errors = texts?.errors ?? {};
+  const shown = texts ?? {
+    running: running === undefined ? "" : String(running),
+    starts: starts === undefined ? "" : formatStarts(starts),
+  };
   return (
     <details class="limit" open={texts !== undefined}>
       <summary>{limit ? `Limit: ${limitText(limit)}` : "Set a limit"}</summary>
       <FormProblem errors={errors} />
       <form method="post" action={link(view, `${queuePath(name)}/limit`)}>
         <Hidden view={view} />
-        <Field
-          label="Max concurrent"
-          name="running"
-          value={texts?.running ?? (running === undefined ? "" : String(running))}
-          help="Running at the same time, across all workers. Empty for no limit."
-          errors={errors}
-          attributes={{ type: "number", min: "1", max: String(MAX_RUNNING), placeholder: "no limit" }}
-        />
-        <Field
-          label="Rate limit"
-          name="starts"
-          value={texts?.starts ?? (starts === undefined ? "" : formatStarts(starts))}
-          help="Starts per period, such as 100/1m. Empty for no limit."
-          errors={errors}
-          attributes={{ placeholder: "no limit" }}
-        />
+        <LimitFields texts={shown} errors={errors} />
         <button type="submit">Save limit</button>
       </form>
     </details>
