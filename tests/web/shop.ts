@@ -16,6 +16,7 @@ import type { Outcome } from "../../src/store/port/jobs.ts";
 import { processRecord } from "./site.ts";
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 interface ShopClass {
@@ -116,11 +117,11 @@ export async function fillShop(store: Store, url?: string): Promise<void> {
   if (url !== undefined) await past(url);
   const client = new Client({ store });
   await heartbeats(store);
-  await failures(store, client);
+  await failures(store, client, url);
   await finished(store);
   await waiting(store, client);
   await schedules(store, client);
-  await people(store);
+  await people(store, url);
   await runSome(store);
 }
 
@@ -140,21 +141,29 @@ async function past(url: string): Promise<void> {
   for (let ago = 24 * 60; ago >= 0; ago -= ago > 120 ? 10 : 1) await pastStep(url, ago, ago > 120 ? 10 : 1);
 }
 
-async function pastStep(url: string, ago: number, minutes: number): Promise<void> {
-  const now = Date.now() - ago * MINUTE_MS;
+/** Opens the store with a clock in the past. */
+async function openAt(url: string, agoMs: number): Promise<Store> {
+  const now = Date.now() - agoMs;
   const clock: Clock = { ...systemClock, now: () => now };
-  await using store = await openStore(url, { clock });
+  return await openStore(url, { clock });
+}
+
+async function pastStep(url: string, ago: number, minutes: number): Promise<void> {
+  await using store = await openAt(url, ago * MINUTE_MS);
+  const now = Date.now() - ago * MINUTE_MS;
   const load = 1 + 0.5 * Math.sin((now / DAY_MS) * 2 * Math.PI - 2) + 0.12 * Math.sin(ago / 7);
   await store.metrics.record(SHOP.map((one, i) => {
     const isIncident = one.name === "Webhooks::Deliver" && ago < 75;
     const processed = Math.max(0, Math.round(one.perMinute * minutes * load * (1 + 0.1 * Math.sin(ago + i))));
     const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
-    const histogram = RUN_BOUNDS_MS.map((bound) => {
-      const distance = Math.log(bound / one.runMs) / 0.8;
+    // Runs are slower under load, and during the incident.
+    const runMs = one.runMs * load * (isIncident ? 2.6 : 1);
+    const histogram = RUN_BOUNDS_MS.map((bound, bucket) => {
+      const distance = Math.log(bound / runMs) / (0.62 + 0.18 * Math.sin(ago / 3 + bucket));
       return Math.round((processed - failed) * 0.35 * Math.exp(-distance * distance));
     });
     const timed = processed - failed;
-    return { class: one.name, processed, failed, workedMs: timed * one.runMs, histogram: [...histogram, 0] };
+    return { class: one.name, processed, failed, workedMs: timed * runMs, histogram: [...histogram, 0] };
   }));
   await store.queueSamples.record(SHOP.map(({ queue }, i) => {
     const size = Math.max(0, Math.round((i === 1 ? 160 : 12) * load * (1 + 0.4 * Math.sin(ago / 5 + i))));
@@ -186,7 +195,7 @@ function record(identity: string, more: Parameters<typeof processRecord>[1]) {
 }
 
 /** Failed jobs: most wait for a retry, some are dead. */
-async function failures(store: Store, client: Client): Promise<void> {
+async function failures(store: Store, client: Client, url: string | undefined): Promise<void> {
   const worker = WORKERS[0].identity;
   const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
   for (const [which, retrying, dead] of failing) {
@@ -198,9 +207,9 @@ async function failures(store: Store, client: Client): Promise<void> {
       const [error_class, error_message] = one.error(i);
       const isDead = i >= retrying;
       const count = isDead ? 5 : 1 + i % 4;
-      const lastAgo = isDead ? 3_600 * (1 + i % 7) : 20 + 37 * i;
+      const lastAgo = isDead ? deadAgoMs(i) / 1_000 : 20 + 37 * i;
       const errors = Array.from({ length: count }, (_, n) => ({
-        at: Math.round(now / 1_000) - lastAgo - (count - 1 - n) ** 4 - 15 * (count - 1 - n),
+        at: Math.round(now / 1_000 - lastAgo) - (count - 1 - n) ** 4 - 15 * (count - 1 - n),
         error_class,
         error_message,
         worker: `jobs-${1 + n % 2}.shop:${n % 2 === 0 ? 4711 : 4702}`,
@@ -228,8 +237,18 @@ async function failures(store: Store, client: Client): Promise<void> {
         ? { token, kind: "bury", payload: failed }
         : { token, kind: "retry", delayMs: 15_000 + 23_000 * i, payload: failed };
     });
-    await store.jobs.settle(worker, outcomes);
+    await store.jobs.settle(worker, outcomes.filter(({ kind }) => kind === "retry"));
+    const buried = outcomes.filter(({ kind }) => kind === "bury");
+    for (const [i, outcome] of buried.entries()) {
+      await using then = url === undefined ? undefined : await openAt(url, deadAgoMs(retrying + i));
+      await (then ?? store).jobs.settle(worker, [outcome]);
+    }
   }
+}
+
+/** How long ago a dead job failed for the last time. */
+function deadAgoMs(i: number): number {
+  return HOUR_MS * (0.3 + (i * 1.7) % 31);
 }
 
 /** Records of ended jobs. */
@@ -304,9 +323,14 @@ async function schedules(store: Store, client: Client): Promise<void> {
   await crontab.run("sync stock");
 }
 
-async function people(store: Store): Promise<void> {
+async function people(store: Store, url: string | undefined): Promise<void> {
+  const ago = [190, 171, 66, 64, 37, 21, 4];
+  const record = async (event: Parameters<Store["audit"]["record"]>[0]) => {
+    await using then = url === undefined ? undefined : await openAt(url, ago.shift()! * MINUTE_MS);
+    await (then ?? store).audit.record(event);
+  };
   const mara = { user: "mara", by: "cookie", from: "10.0.3.17" };
-  await store.audit.record({
+  await record({
     user: "deploy",
     by: "token",
     from: "10.0.0.4",
@@ -314,7 +338,7 @@ async function people(store: Store): Promise<void> {
     target: "all workers",
     count: 3,
   });
-  await store.audit.record({
+  await record({
     user: "deploy",
     by: "token",
     from: "10.0.0.4",
@@ -322,23 +346,23 @@ async function people(store: Store): Promise<void> {
     target: "all workers",
     count: 3,
   });
-  await store.audit.record({ ...mara, action: "pause", target: "queue:webhooks", details: "for 10m" });
-  await store.audit.record({ ...mara, action: "limit", target: "queue:webhooks", details: "8 at once" });
-  await store.audit.record({
+  await record({ ...mara, action: "pause", target: "queue:webhooks", details: "for 10m" });
+  await record({ ...mara, action: "limit", target: "queue:webhooks", details: "8 at once" });
+  await record({
     ...mara,
     action: "retry",
     target: "all in dead",
     details: 'with class "Invoices::Create" and error "TaxRateMissing: *"',
     count: 212,
   });
-  await store.audit.record({
+  await record({
     ...mara,
     action: "cancel",
     target: "1a200560633749ddc0f007ba",
     details: "at jobs-1",
     count: 1,
   });
-  await store.audit.record({
+  await record({
     user: "jonas",
     by: "command line",
     from: "ops-1",
