@@ -13,6 +13,7 @@ import { actOnJobs } from "../actions/jobs.ts";
 import { setLimit, setPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
+import { readTokens } from "../read/tokens.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { recentEnded } from "../read/results.ts";
@@ -252,9 +253,8 @@ export const stateRoutes: readonly ApiRoute[] = [
       "Lists the API tokens by name: role, scope, and when this process last served each; web.users adds and revokes them",
     answer: { type: "object", properties: { tokens: OBJECTS } },
     run: (_c, services) => {
-      const tokens = services.gate.tokenUsers.map(({ name, role, scope }) => {
-        const lastUsed = services.tokens.lastUsed(name);
-        return { name, role, ...scope, lastUsed: lastUsed === undefined ? null : isoTime(lastUsed) };
+      const tokens = readTokens(services).map(({ name, role, scope, lastUsedAt }) => {
+        return { name, role, ...scope, lastUsed: lastUsedAt === undefined ? null : isoTime(lastUsedAt) };
       });
       return Promise.resolve({ value: { tokens } });
     },

@@ -1,17 +1,14 @@
 /**
- * The small pages: signing in, errors, search results and settings.
+ * The small pages: signing in, errors and search results.
  *
  * @module
  */
-import type { SettingRow } from "../services.ts";
-import type { Mask } from "../read/mask.ts";
 import { placePath } from "../read/job_sets.ts";
 import type { Found } from "../read/search.ts";
 import { number } from "../../text/format.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
-import { TableHead } from "./table.tsx";
 
 /** `/login`. */
 export function LoginPage({ prefix, theme, next, name = "", problem }: {
@@ -123,39 +120,6 @@ export function SearchPage({ view, text, found, looked }: {
           )}
         </section>
       ))}
-    </Layout>
-  );
-}
-
-/** `/settings`. */
-export function SettingsPage({ view, settings, mask }: {
-  readonly view: View;
-  readonly settings: readonly SettingRow[];
-  readonly mask: Mask;
-}) {
-  return (
-    <Layout view={view} title="Settings">
-      <div class="heading">
-        <h1>Settings</h1>
-        <span class="note">
-          effective settings of this process · signed in as {view.visitor.name} ({view.visitor.role})
-        </span>
-      </div>
-      <table class="list">
-        <TableHead columns={["Setting", "Value", "From", "Meaning"]} />
-        <tbody>
-          {settings.map(({ key, value, origin, about }) => (
-            <tr>
-              <td data-label="Setting" class="mono">{key}</td>
-              <td data-label="Value">
-                <code>{value === undefined ? "–" : JSON.stringify(mask.value(value))}</code>
-              </td>
-              <td data-label="From">{origin === "default" ? <span class="note">default</span> : origin}</td>
-              <td data-label="Meaning" class="note">{about}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </Layout>
   );
 }

@@ -22,6 +22,7 @@ import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
 import { viewRunning } from "../read/job_view.ts";
+import { readTokens } from "../read/tokens.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
 import { stepsOf } from "../read/steps.ts";
@@ -30,8 +31,9 @@ import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
 import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
-import { SearchPage, SettingsPage } from "./misc.tsx";
+import { SearchPage } from "./misc.tsx";
 import { RunningPage } from "./running.tsx";
+import { SettingsPage } from "./settings.tsx";
 import { type RunningRow, WorkersPage } from "./workers.tsx";
 import { QueuesPage } from "./queues.tsx";
 import { QueuedPage, SetPage } from "./set.tsx";
@@ -156,11 +158,10 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     return html(services, c, <WorkersPage {...{ view, workers, running: await runningRows(services, workers) }} />);
   });
 
-  app.get(
-    "/settings",
-    async (c) =>
-      html(services, c, <SettingsPage view={await viewOf(services, c)} settings={services.settings} mask={mask} />),
-  );
+  app.get("/settings", async (c) => {
+    const [view, tokens] = [await viewOf(services, c), readTokens(services)];
+    return html(services, c, <SettingsPage {...{ view, settings: services.settings, tokens, mask }} />);
+  });
 
   app.get("/search", async (c) => {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
