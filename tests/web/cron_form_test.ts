@@ -38,7 +38,7 @@ onBothStores(
     const looked = await someone.submit("/cron-new", { ...fields, do: "check" }, "/cron-new");
     assertEquals(looked.status, 200);
     assertStringIncludes(looked.text, "Runs at 03:30 every day");
-    assertEquals(looked.text.match(/<li><span class="mono">\d{4}-\d\d-\d\d 0[23]:30:00 UTC/g)?.length, 5);
+    assertEquals(looked.text.match(/<td class="when">\d{4}-\d\d-\d\d 0[23]:30:00 UTC/g)?.length, 5);
     assertStringIncludes(looked.text, 'value="nightly"');
     assertEquals(await crontab.list(), []);
 

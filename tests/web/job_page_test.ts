@@ -124,7 +124,7 @@ onBothStores("a running job shows progress and log on its page and in the runnin
   assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
   assertEquals([shown!["progress"], shown!["why"], shown!["position"]], ["3 of 9", [], undefined]);
   const busy = (await someone.visit("/running")).text;
-  assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>Log<\/summary>/);
+  assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>At row 3<\/summary>/);
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
 });
 

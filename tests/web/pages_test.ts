@@ -199,7 +199,7 @@ onBothStores("a finished job shows its outcome and its result, masked", async ({
   assertEquals((await someone.visit("/finished?q=k-123")).text.match(/jobs\/e\d"/g), null);
   const one = (await someone.visit("/jobs/e1")).text;
   assertStringIncludes(one, "••••••");
-  assertStringIncludes(one, '<code class="note">rows</code> <code>7</code>');
+  assertStringIncludes(one, '<code class="note key">rows</code> <code>7</code>');
   const api = (await someone.api("GET", "/jobs/e2")).value;
   assertEquals([api.jobs, api.finished.state], [[], "failed"]);
   assertEquals((await someone.api("GET", "/classes")).value.classes[0].run.p50, 1_234);

@@ -15,7 +15,7 @@ import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { document, text } from "../read/job_view.ts";
 import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
-import { Hidden, link, Time, type View } from "./view.tsx";
+import { Hidden, link, type View } from "./view.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";

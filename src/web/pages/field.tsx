@@ -46,7 +46,7 @@ export function Field({ label, name, value, help, errors = {}, rows, attributes 
   );
 }
 
-/** What a form's fields share: the texts that were typed, and the errors. */
+/** The state that the fields of a form share: the texts that were typed, and the errors. */
 interface FormState<Name extends string> {
   readonly texts: Readonly<Record<Name, string>>;
   readonly errors?: FieldErrors | undefined;

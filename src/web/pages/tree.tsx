@@ -56,8 +56,7 @@ function Members({ value, depth }: { readonly value: object; readonly depth: num
             )
             : (
               <>
-                <code class="note key">{name}</code>
-                <code>{document(one)}</code>
+                <code class="note key">{name}</code> <code>{document(one)}</code>
               </>
             )}
         </li>

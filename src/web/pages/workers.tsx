@@ -93,8 +93,9 @@ export function WorkerTable({ view, workers, isShort = false }: {
       <tbody>
         {workers.map((worker) => (
           <tr>
-            <td class="nowrap" data-label="Worker">
-              <span class="class">{workerName(worker)}</span> <WorkerState worker={worker} />
+            <td data-label="Worker">
+              <WorkerState worker={worker} />
+              <span class="class">{workerName(worker)}</span>
               {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
               ))}
@@ -145,7 +146,12 @@ export function Usage({ used, of: total }: { readonly used: number; readonly of:
 
 function WorkerState({ worker }: { readonly worker: WorkerInfo }) {
   if (!worker.alive) return <span class="badge bad">offline</span>;
-  return worker.quiet ? <span class="badge warn">quiet</span> : <span class="badge ok">online</span>;
+  if (worker.quiet) return <span class="badge warn">quiet</span>;
+  return (
+    <span class="badge ok" title="online">
+      <span class="visually-hidden">online</span>
+    </span>
+  );
 }
 
 function queueNames({ queues, weights }: WorkerInfo): string {

@@ -32,7 +32,7 @@ browserTest("a form adds a cron entry once it is valid, and changes it", async (
   await fill({ "Cron expression": "30 3 * * *", "Time zone": "Europe/London" });
   await press("Check");
   await page.getByRole("heading", { name: "Runs at 03:30 every day" }).waitFor();
-  assertEquals(await page.locator("ol.times li").count(), 5);
+  assertEquals(await page.locator("table.narrow tbody tr").count(), 5);
   assertEquals(await crontab.list(), [], "a check adds nothing");
   await press("Add");
   await says("Cron entry nightly report runs at 03:30 every day");
