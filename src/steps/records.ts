@@ -3,7 +3,10 @@
  *
  *  1. The records are read once, when the first step begins. A job that never had a step isn't read.
  *  2. A write needs the job's lease. Without the lease nothing is written, and the job aborts.
- *  3. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
+ *  3. A result is stored before the next step begins. The result of a quick step is stored in the next turn of the event loop: a
+ *     job that ends successfully before writes nothing, because its end would delete the steps. Any other step, such as one
+ *     in which the worker was frozen, ends when its result is stored.
+ *  4. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
  *     run a step again whose function has already ended.
  *
  * @module
@@ -28,6 +31,9 @@ import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
 /** The pause before a call to an unreachable store is repeated, with a jitter of 50 %. */
 const RETRY_MS = 500;
 
+/** A step of at most this time is quick: its write would take a considerable part of it. */
+const QUICK_MS = 100;
+
 /** The fields of a record, in addition to its state, its kind and the time of the write. Times are epoch milliseconds. */
 export interface RecordFields {
   readonly since: number;
@@ -44,13 +50,16 @@ export class StepRecords {
   #characters = 0;
   readonly #charactersOf = new Map<string, number>();
   #hasWritten = false;
+  /** The records of ended steps that are not stored yet, by name. */
+  readonly #unstored = new Map<string, string>();
+  #storing: Promise<void> | undefined;
 
   constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock">) {
     this.#job = job;
     this.#services = services;
   }
 
-  /** Whether this attempt has written a record. */
+  /** Whether this attempt has written a record, or is about to. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
@@ -59,9 +68,9 @@ export class StepRecords {
   get relay(): LeaseSteps {
     const { steps } = this.#services;
     const checked = async <Reply>(call: () => Promise<Reply | undefined>) => {
+      this.#hasWritten = true;
       const reply = await this.#untilReply(call);
       if (reply === undefined) this.#job.abort(new LeaseLost());
-      else this.#hasWritten = true;
       return reply;
     };
     return {
@@ -91,36 +100,55 @@ export class StepRecords {
   }
 
   /**
-   * Writes a step.
+   * Writes a step that has not ended for good.
    *
-   * @param value JSON text: the result of a step, the cursor of an iteration; empty for none
-   * @returns the step in the store. A step that is done is never overwritten, and its stored value is returned
+   * @param value JSON text: the cursor of an iteration; empty for none
    */
   async write(
     name: string,
     kind: StepKind,
-    state: "done" | "failed" | "running",
-    { since, ...fields }: RecordFields,
+    state: "failed" | "running",
+    fields: RecordFields,
+    value = "",
+  ): Promise<void> {
+    const { step, record } = await this.#add(name, kind, state, fields, value);
+    await this.#remember(step.name, record);
+  }
+
+  /**
+   * Writes a step that has ended.
+   *
+   * @param fields `tookMs` is the time since it began
+   * @param value JSON text: the result of a step, the cursor of an iteration; empty for none
+   * @returns the step as later attempts read it
+   */
+  async end(
+    name: string,
+    { kind, tookMs, ...fields }: RecordFields & { readonly kind: StepKind; readonly tookMs: number },
     value = "",
   ): Promise<Step> {
-    const members = JSON.stringify({ state, since, ended: this.now(), kind, ...fields });
-    // Spliced in unparsed, so that large numbers keep their digits.
-    const record = value === ""
-      ? members
-      : `${members.slice(0, -1)},"${kind === "each" ? "cursor" : "value"}":${value}}`;
-    const steps = await this.#load();
-    const isNew = !steps.has(name);
-    this.#setCharacters(name, record.length);
-    if (this.#characters > MAX_STEPS_CHARACTERS) {
-      throw new StepError(
-        `The steps of this job have more than ${MAX_STEPS_CHARACTERS} characters with step "${name}"; keep large values elsewhere, and return where`,
-      );
-    }
-    const stored = this.#leased(await this.#untilReply(() => this.#services.steps.remember({ name, record })));
-    if (isNew) this.#count++;
-    const step = readStep(name, stored);
-    steps.set(name, step);
+    const { step, record } = await this.#add(name, kind, "done", fields, value);
+    this.#unstored.set(name, record);
+    if (tookMs > QUICK_MS) await this.store();
+    // A failure is that of the next call.
+    else void this.#services.clock.turn().then(() => this.store()).catch(() => {});
     return step;
+  }
+
+  /**
+   * Stores the ended steps.
+   *
+   * @throws {LeaseLost} if the worker has lost the lease
+   */
+  async store(): Promise<void> {
+    while (this.#unstored.size > 0) {
+      await (this.#storing ??= this.#storeAll().finally(() => this.#storing = undefined));
+    }
+  }
+
+  /** Forgets the ended steps that are not stored: the job has succeeded. */
+  discard(): void {
+    this.#unstored.clear();
   }
 
   /**
@@ -130,6 +158,8 @@ export class StepRecords {
    */
   async wait(wait: NewWait, present: Step | undefined): Promise<{ readonly step: Step; readonly leftMs: number }> {
     this.checkCount(wait.name, present);
+    await this.store();
+    this.#hasWritten = true;
     const { record, leftMs } = this.#leased(await this.#untilReply(() => this.#services.steps.wait(wait)));
     if (present === undefined) this.#count++;
     return { step: readStep(wait.name, record), leftMs };
@@ -153,6 +183,42 @@ export class StepRecords {
     this.#charactersOf.set(name, characters);
   }
 
+  /** Adds a record to those of this attempt. */
+  async #add(
+    name: string,
+    kind: StepKind,
+    state: "done" | "failed" | "running",
+    { since, ...fields }: RecordFields,
+    value: string,
+  ): Promise<{ readonly step: Step; readonly record: string }> {
+    const members = JSON.stringify({ state, since, ended: this.now(), kind, ...fields });
+    // Spliced in unparsed, so that large numbers keep their digits.
+    const record = value === ""
+      ? members
+      : `${members.slice(0, -1)},"${kind === "each" ? "cursor" : "value"}":${value}}`;
+    const steps = await this.#load();
+    this.#setCharacters(name, record.length);
+    if (this.#characters > MAX_STEPS_CHARACTERS) {
+      throw new StepError(
+        `The steps of this job have more than ${MAX_STEPS_CHARACTERS} characters with step "${name}"; keep large values elsewhere, and return where`,
+      );
+    }
+    if (!steps.has(name)) this.#count++;
+    const step = readStep(name, record);
+    steps.set(name, step);
+    return { step, record };
+  }
+
+  async #storeAll(): Promise<void> {
+    await Promise.all(Array.from(this.#unstored, ([name, record]) => this.#remember(name, record)));
+  }
+
+  async #remember(name: string, record: string): Promise<void> {
+    this.#hasWritten = true;
+    this.#leased(await this.#untilReply(() => this.#services.steps.remember({ name, record })));
+    this.#unstored.delete(name);
+  }
+
   /** Returns the reply to a write. Aborts the job if the worker has lost the lease. */
   #leased<Reply>(reply: Reply | undefined): Reply {
     if (reply === undefined) {
@@ -160,7 +226,6 @@ export class StepRecords {
       this.#job.abort(error);
       throw error;
     }
-    this.#hasWritten = true;
     return reply;
   }
 

@@ -2,7 +2,7 @@
  * Runs the durable steps of one attempt. A step that is done returns its stored value. Any other step runs, and its
  * result is stored when it ends.
  *
- * If the process dies after a step's function ended and before its record is written, that one step runs again.
+ * If the process dies after a step's function ended and before its record is stored, that one step runs again.
  * `records.ts` reads and writes the records; `active_steps.ts` decides when the attempt ends.
  *
  * @module
@@ -67,6 +67,20 @@ export class StepRunner {
     return this.#records.hasWritten;
   }
 
+  /**
+   * Stores the steps that have ended. For an attempt that ends without success.
+   *
+   * @throws {LeaseLost} if the worker has lost the lease
+   */
+  store(): Promise<void> {
+    return this.#records.store();
+  }
+
+  /** Forgets the ended steps that are not stored. For a job that has succeeded: its end deletes the steps. */
+  discard(): void {
+    this.#records.discard();
+  }
+
   /** See `JobContext.step`. */
   async step<Value>(
     name: string,
@@ -83,8 +97,9 @@ export class StepRunner {
       if (present?.state === "done") return present.value as Awaited<Value>;
       const failures = present?.attempts ?? 0;
       if (present?.final) throw new StepFailed(full, present.error!, failures);
-      this.#beforeRun(full, present);
+      await this.#beforeRun(full, present);
       const since = this.#records.now();
+      const begun = this.#services.clock.monotonic();
       const attempt = failures + 1;
       let value: unknown;
       try {
@@ -108,8 +123,9 @@ export class StepRunner {
         const reason = `step "${full}" failed, attempt ${attempt} of ${retries + 1}`;
         return this.#active.pause(pauseMs(attempt), reason);
       }
-      const end = { since, attempts: attempt };
-      return (await this.#records.write(full, "step", "done", end, resultText(full, value))).value as Awaited<Value>;
+      const tookMs = this.#services.clock.monotonic() - begun;
+      const end = { kind: "step", tookMs, since, attempts: attempt } as const;
+      return (await this.#records.end(full, end, resultText(full, value))).value as Awaited<Value>;
     });
   }
 
@@ -174,14 +190,14 @@ export class StepRunner {
     const full = stepName(name);
     return await this.#use(full, "each", async (present) => {
       if (present?.state === "done") return present.count ?? 0;
-      this.#beforeRun(full, present);
+      await this.#beforeRun(full, present);
       const since = present?.since ?? this.#records.now();
       let { count = 0, cursor } = present ?? {};
       let storedCount = count;
-      let storedAt = this.#services.clock.monotonic();
-      const store = async (state: "running" | "done") => {
-        const text = resultText(full, cursor, "cursor");
-        await this.#records.write(full, "each", state, { since, count }, text);
+      const begun = this.#services.clock.monotonic();
+      let storedAt = begun;
+      const store = async () => {
+        await this.#records.write(full, "each", "running", { since, count }, resultText(full, cursor, "cursor"));
         storedCount = count;
         storedAt = this.#services.clock.monotonic();
       };
@@ -193,17 +209,18 @@ export class StepRunner {
             cursor = options.cursor === undefined ? count : options.cursor(item);
             if (this.#job.stopping.aborted) return this.#active.release();
             if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
-            if (this.#services.clock.monotonic() - storedAt >= CURSOR_INTERVAL_MS) await store("running");
+            if (this.#services.clock.monotonic() - storedAt >= CURSOR_INTERVAL_MS) await store();
           }
         };
         await this.#active.inside(full, iterate);
       } catch (error) {
         // Items that are done stay done, however the attempt ends.
-        if (count > storedCount && !(error instanceof LeaseLost)) await store("running");
+        if (count > storedCount && !(error instanceof LeaseLost)) await store();
         nameStep(error, full);
         throw error;
       }
-      await store("done");
+      const tookMs = this.#services.clock.monotonic() - begun;
+      await this.#records.end(full, { kind: "each", tookMs, since, count }, resultText(full, cursor, "cursor"));
       return count;
     });
   }
@@ -225,9 +242,11 @@ export class StepRunner {
     });
   }
 
-  #beforeRun(name: string, present: Step | undefined): void {
+  /** Stores the steps before this one, so that a crash in this one repeats no other. */
+  async #beforeRun(name: string, present: Step | undefined): Promise<void> {
     if (this.#job.stopping.aborted) this.#active.release();
     this.#records.checkCount(name, present);
+    await this.#records.store();
   }
 
   /** Begins or continues a wait. Returns the step if the wait has ended. */

@@ -191,8 +191,10 @@ export class TestJob {
       const perform = this.#handler as unknown as TestedHandler<readonly unknown[]>;
       this.result = await perform(running.context, ...running.job.args);
       running.steps?.throwIfEnding();
+      await running.steps?.store();
       return this.state = "succeeded";
     } catch (error) {
+      await running.steps?.store();
       return this.#ended(running.steps?.ending ?? error);
     }
   }

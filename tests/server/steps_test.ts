@@ -84,6 +84,34 @@ Deno.test("a worker that stops releases an iteration after an item, and the next
   assertEquals(items, ["item 0", "item 1", "item 2", "item 3", "item 4"]);
 });
 
+for (const isolate of [false, true]) {
+  Deno.test(`a step after which the job ends at once leaves nothing in the store, ${isolate ? "isolated" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "OneStep"] : []);
+    const jid = await bench.push("OneStep", [bench.notes]);
+    assertEquals(await resultOf(bench, jid), 1);
+    assertEquals(await bench.store.steps.read(jid), []);
+  });
+
+  Deno.test(`a step after which the attempt fails at once is stored, ${isolate ? "isolated" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "StepThenFails"] : []);
+    const jid = await bench.push("StepThenFails", [bench.notes]);
+    await bench.until(async () => (await bench.store.admin.stats()).dead === 1, "it is dead");
+    assertEquals((await bench.store.steps.read(jid)).map(({ name }) => name), ["one"]);
+  });
+
+  Deno.test(`a step is stored while the code after it waits, ${isolate ? "isolated" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "StepThenWaits"] : []);
+    const jid = await bench.push("StepThenWaits", [bench.notes]);
+    await bench.until(async () => (await bench.store.steps.read(jid)).length === 1, "the step is stored");
+    await bench.go();
+    assertEquals(await resultOf(bench, jid), 1);
+    assertEquals(await bench.store.steps.read(jid), []);
+  });
+}
+
 Deno.test("jobs steps rerun repeats a dead job from a step: completed ones before it do not run", async () => {
   await using bench = await Bench.open();
   await using _worker = await worker(bench);

@@ -48,6 +48,23 @@ export async function Every(ctx, file) {
   return { said, child, count };
 }
 
+export async function OneStep(ctx) {
+  return await ctx.step("one", () => 1);
+}
+
+export async function StepThenFails(ctx) {
+  await ctx.step("one", () => 1);
+  throw new Error("after the step");
+}
+StepThenFails.options = { retry: 0 };
+
+/** Ends when the file `go` exists. */
+export async function StepThenWaits(ctx, file) {
+  const one = await ctx.step("one", () => 1);
+  await go(file);
+  return one;
+}
+
 /** Three steps, of which the last fails permanently. */
 export async function Fails(ctx, file) {
   for (const name of ["a", "b"]) await ctx.step(name, () => note(file, name));

@@ -158,9 +158,12 @@ class HorseMain implements AsyncDisposable {
       const call = () => handler.perform(context, ...job.args);
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       running.steps?.throwIfEnding();
+      running.steps?.discard();
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
     } catch (error) {
+      // If the store rejects a step, the parent aborts the job; if it fails, the step runs again.
+      await this.#job?.steps?.store().catch(() => {});
       this.#parent.send({ kind: "failed", error: errorFrame(this.#job?.steps?.ending ?? error) });
     } finally {
       this.#job = undefined;

@@ -161,6 +161,7 @@ export class Processor implements Component {
       const result = await this.#perform(running);
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
+      running.steps?.discard();
       const record = this.#services.results.succeeded(running, result, attempt.since);
       const ack = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
       outcome = withBatch(
@@ -177,8 +178,10 @@ export class Processor implements Component {
 
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
-    if (attempt.disposition !== "ours") return undefined;
     const { job } = attempt;
+    // If the store rejects a step, the job is aborted; if it fails, the step runs again.
+    if (attempt.disposition === "ours") await job.steps?.store().catch(() => {});
+    if (attempt.disposition !== "ours") return undefined;
     const isInterrupted = isShutDown(job);
     const reason = (isInterrupted ? undefined : job.abortedBy) ?? job.steps?.ending ?? error;
     if (reason instanceof LeaseLost) {
