@@ -32,7 +32,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const lines: string[] = [];
   const log: StoreOptions["log"] = (level, message) => lines.push(`${level}: ${message}`);
-  const store = await openStore(redis.url, { clock, log, waitMs: 5_000, ...options });
+  const store = await openStore(redis.url, { clock, log, waitMs: 60_000, ...options });
   const other = await openStore(redis.url, { clock });
   await store.workers.heartbeat(processRecord(WORKER), TTL_MS);
   const stop = new AbortController();
