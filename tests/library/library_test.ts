@@ -16,7 +16,6 @@ const Welcome = defineJob("Welcome", (ctx, name: string, times: number) => {
   return name.repeat(times);
 }, { queue: "mail", result_ttl: 60 });
 
-Deno.unrefTimer(setTimeout(() => Deno.exit(3), 30_000)); // no heartbeat
 const beats = [0, 0, 0].map(() => Promise.withResolvers<void>());
 let beat = 0;
 const hooks = { heartbeat: () => beats[beat++]?.resolve() };

@@ -55,7 +55,7 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
       await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
     }
     const limit = await limitOf(store.admin, queue, group);
-    if (flags.json) printJson({ queue, group: group ?? null, ...limit });
+    if (flags.json) printJson({ queue, ...(group === undefined ? { eachGroup: true } : { group }), ...limit });
     else print(groupLine(queue, group, groupLimitText(limit)));
     return 0;
   }, { make: changes ? "always" : "never" });

@@ -41,11 +41,11 @@ export async function readLimits(
   return listed;
 }
 
-/** Returns the limits as JSON. Rows of groups have a `group`, which is null for the limit of each group. */
+/** Returns the limits as JSON. Rows of groups have a `group`, the limit of each group has `eachGroup`. */
 export function limitsJson(listed: readonly ListedLimits[]): unknown[] {
   return listed.flatMap(({ queue: { name, limit }, each, groups }) => [
     ...(limit ? [{ queue: name, ...limit }] : []),
-    ...(each ? [{ queue: name, group: null, ...each }] : []),
+    ...(each ? [{ queue: name, eachGroup: true, ...each }] : []),
     ...groups.map((info) => ({ queue: name, group: info.name, ...separateLimit(info), ...info.limit })),
   ]);
 }

@@ -55,7 +55,8 @@ export const CHANGE_SHAPES: readonly Shape[] = [
     prints: "a list of objects",
     fields: {
       "queue": ["text", "a queue with a limit"],
-      "group?": ["text", "the group that the limit belongs to, null for each group; absent for the limit of the queue"],
+      "group?": ["text", "the group that the limit belongs to; absent for the limit of the queue or of each group"],
+      "eachGroup?": ["boolean", "true for the limit of each group"],
       ...optional(LIMIT),
       "weight?": ["number", "the share of the group; absent for 1"],
       "forMs?": ["number", "time until the limit of the group ends; absent if it doesn't"],
