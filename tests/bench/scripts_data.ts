@@ -94,12 +94,16 @@ export async function register({ store }: Pick<Redis, "store">, identity: string
   return identity;
 }
 
-/** Takes this many jobs from the front of the deep queue, as a worker that has just registered. */
-export async function take(redis: Redis, count: number): Promise<{ worker: string; leases: Lease[] }> {
+/** Takes this many jobs from the front of a queue, as a worker that has just registered. */
+export async function take(
+  redis: Redis,
+  count: number,
+  queue = DEEP,
+): Promise<{ worker: string; leases: Lease[] }> {
   const worker = await register(redis, `host:1:${crypto.randomUUID().slice(0, 12)}`);
   const leases: Lease[] = [];
   while (leases.length < count) {
-    leases.push(...await redis.store.jobs.take({ queues: [DEEP], limit: count - leases.length, worker }));
+    leases.push(...await redis.store.jobs.take({ queues: [queue], limit: count - leases.length, worker }));
   }
   return { worker, leases };
 }

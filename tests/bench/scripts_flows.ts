@@ -1,0 +1,211 @@
+/**
+ * The worst cases of the scripts for batches, flows, steps and groups, for `scripts.ts`.
+ *
+ * @module
+ */
+import { nodeJid } from "../../src/job/flow.ts";
+import type { NewBatch } from "../../src/store/port/batches.ts";
+import type { NewNode } from "../../src/store/port/flows.ts";
+import { MAX_KEPT_SIGNALS, type NewWait, type StepLease } from "../../src/store/port/steps.ts";
+import { SWEEP_LIMIT } from "../../src/store/port/batches.ts";
+import { SPREAD_LIMIT } from "../../src/store/port/flows.ts";
+import { HOUR_MS } from "../store_contract/jobs.ts";
+import { type Case, newJobs, queues, type Redis, take } from "./scripts_data.ts";
+
+/** Nodes of a flow that the client stores in one call. */
+const NODES = 1_000;
+/** Steps of one job. */
+const STEPS = 1_000;
+
+let id = "";
+let lease: StepLease;
+let graph: readonly NewNode[];
+
+export const FLOW_CASES: readonly Case[] = [
+  { script: "batchCreate", what: "a batch", run: openBatch },
+  {
+    script: "batchAdmit",
+    what: "a job of 200 bytes",
+    prepare: async (redis) => {
+      await openBatch(redis);
+      await takeOne(redis);
+    },
+    run: ({ store }) => store.batches.admit(lease, id),
+  },
+  {
+    script: "batchCorrect",
+    what: "a batch",
+    prepare: openBatch,
+    run: async ({ store }) => {
+      const { version } = (await store.batches.get(id))!;
+      await store.batches.correct(id, { pending: 1, dead: 0, version });
+    },
+  },
+  { script: "batchEnd", what: "a batch", prepare: openBatch, run: ({ store }) => store.batches.close(id, "closed") },
+  {
+    script: "batchPage",
+    what: "a page of 1,000 batches",
+    prepare: (redis) => openBatches(redis, 1_000, HOUR_MS),
+    run: ({ store }) => store.batches.page({ limit: 1_000 }),
+  },
+  {
+    script: "batchSweep",
+    what: `${SWEEP_LIMIT} batches that were not closed in time`,
+    prepare: (redis) => openBatches(redis, SWEEP_LIMIT, 1),
+    run: ({ store }) => store.batches.sweep(SWEEP_LIMIT),
+  },
+  { script: "flowAdd", what: `${NODES} nodes, all but one after the first`, prepare: openFan, run: addNodes },
+  {
+    script: "flowSpread",
+    what: `${SPREAD_LIMIT} of ${NODES} nodes after one that has ended`,
+    prepare: async (redis) => {
+      await openFan(redis);
+      await addNodes(redis);
+      await redis.store.batches.close(id, "closed");
+      await takeOne(redis, "fan");
+      await redis.store.jobs.settle(lease.worker, [{
+        kind: "ack",
+        token: lease.token,
+        batch: { id, from: "pending", to: "succeeded", node: "n0" },
+      }]);
+    },
+    run: ({ store }) => store.flows.spread(SPREAD_LIMIT),
+  },
+  {
+    script: "flowImport",
+    what: "a page of nodes of another store",
+    prepare: async (redis) => {
+      await openFan(redis);
+      await addNodes(redis);
+    },
+    run: async ({ store }) => {
+      const { text } = (await store.flows.exportNodes(id))!;
+      await store.flows.importNodes(newId(), text);
+    },
+  },
+  { script: "importSteps", what: `${STEPS} steps of a job`, run: ({ store }) => importSteps({ store }, newId()) },
+  {
+    script: "stepRemember",
+    what: `a step of a job with ${STEPS}`,
+    prepare: takeWithSteps,
+    run: ({ store }) => store.steps.remember(lease, { name: "charge", record: DONE }),
+  },
+  {
+    script: "stepWait",
+    what: `a wait of a job with ${STEPS} steps`,
+    prepare: takeWithSteps,
+    run: ({ store }) => store.steps.wait(lease, waitFor("approval")),
+  },
+  {
+    script: "stepWake",
+    what: `a job with ${STEPS} waits`,
+    prepare: async ({ store }) => {
+      const record = `{"state":"waiting","until":${Date.now() + HOUR_MS},"since":1,"kind":"sleep"}`;
+      await importSteps({ store }, id = newId(), record);
+    },
+    run: ({ store }) => store.steps.wake(id),
+  },
+  {
+    script: "signal",
+    what: `a key that keeps ${MAX_KEPT_SIGNALS} signals`,
+    prepare: async ({ store }) => {
+      const signal = { key: "kept", data: "{}", ttlMs: HOUR_MS };
+      await Promise.allSettled(Array.from({ length: MAX_KEPT_SIGNALS }, () => store.steps.signal(signal)));
+    },
+    run: ({ store }) => store.steps.signal({ key: "kept", data: "{}", ttlMs: HOUR_MS }).catch(() => {}),
+  },
+  {
+    script: "limitGroup",
+    what: "a group of 1,000",
+    prepare: fillGroups,
+    run: ({ store }) => store.admin.limitGroup("many-groups", "g7", { running: 10 }),
+  },
+  {
+    script: "wakeGroups",
+    what: "the groups of a queue with 1,000",
+    prepare: fillGroups,
+    run: ({ store }) => store.admin.limitGroup("many-groups", undefined, { running: 10 }),
+  },
+  {
+    script: "pauseGroup",
+    what: "a group of 1,000",
+    prepare: fillGroups,
+    run: ({ store }) => store.admin.pauseGroup("many-groups", "g7", HOUR_MS),
+  },
+  {
+    script: "groupRows",
+    what: "a page of 1,000 groups",
+    prepare: fillGroups,
+    run: ({ store }) => store.admin.groups("many-groups", { limit: 1_000 }),
+  },
+  {
+    script: "sampleQueues",
+    what: "10,000 queues",
+    run: ({ store }) =>
+      store.queueSamples.record(queues(10_000).map((queue) => ({ queue, size: 1_000, latencyMs: 1_000 }))),
+  },
+];
+
+const DONE = `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":1}`;
+
+function newId(): string {
+  return crypto.randomUUID().replaceAll("-", "").slice(8);
+}
+
+function waitFor(key: string): NewWait {
+  return { name: "approval", about: `"kind":"wait","key":"${key}"`, forMs: HOUR_MS, key };
+}
+
+function batch(change: Partial<NewBatch> = {}): NewBatch {
+  return { id, callbacks: {}, closeWithinMs: HOUR_MS, keepMs: HOUR_MS, ...change };
+}
+
+async function openBatch({ store }: Pick<Redis, "store">): Promise<void> {
+  id = newId();
+  await store.batches.create(batch());
+}
+
+async function openBatches({ store }: Redis, count: number, closeWithinMs: number): Promise<void> {
+  const ids = Array.from({ length: count }, newId);
+  await Promise.all(ids.map((id) => store.batches.create(batch({ id, closeWithinMs }))));
+}
+
+/** Opens a flow in which all nodes follow the first one. */
+async function openFan({ server, store }: Redis): Promise<void> {
+  id = newId();
+  const names = Array.from({ length: NODES }, (_, i) => `n${i}`);
+  graph = names.map((name, i) => ({
+    ...{ name, position: i, jid: nodeJid(id, i + 1), class: "HardJob", queue: "fan", onDead: "stop" },
+    ...{ after: i === 0 ? [] : ["n0"], followers: i === 0 ? names.slice(1) : [] },
+    payload: `{"class":"HardJob","args":[${i}],"queue":"fan","jid":"${nodeJid(id, i + 1)}","batch":"${id}",` +
+      `"batch_counted":"pending","flow_node":"${name}"}`,
+  }));
+  await server.cli("DEL", "queue:fan");
+  await store.batches.create(batch({ flow: true }));
+}
+
+async function addNodes({ store }: Redis): Promise<void> {
+  await store.flows.add(id, graph);
+}
+
+/** Takes one job, as a worker that has just registered. */
+async function takeOne(redis: Redis, queue?: string): Promise<void> {
+  const { worker, leases: [taken] } = await take(redis, 1, queue);
+  lease = { worker, token: taken!.token, jid: newId() };
+}
+
+async function takeWithSteps(redis: Redis): Promise<void> {
+  await takeOne(redis);
+  await importSteps(redis, lease.jid);
+}
+
+async function importSteps({ store }: Pick<Redis, "store">, jid: string, record = DONE): Promise<void> {
+  await store.migration.importSteps(jid, Array.from({ length: STEPS }, (_, i) => ({ name: `step-${i}`, record })));
+}
+
+/** A queue with 1,000 groups of one job each, all of which have limits. */
+async function fillGroups({ server, store }: Redis): Promise<void> {
+  if (await server.cli("EXISTS", "queue:many-groups|g1") === "1") return;
+  await store.jobs.enqueue(newJobs(1_000, (n) => ({ queue: "many-groups", group: `g${n}` })));
+  await store.admin.limitGroup("many-groups", undefined, { running: 5 });
+}
