@@ -11,7 +11,7 @@ import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
 import { type JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
-import { freezePastTimeout, SAGA_HANDLERS, Sagas } from "./sagas.ts";
+import { SAGA_HANDLERS, Sagas } from "./sagas.ts";
 
 const setting = (name: string, usual: number) => Number(Deno.env.get(name) ?? usual);
 const JOBS = setting("JOBS", 500);
@@ -20,6 +20,10 @@ const EVERY_MS = setting("EVERY_MS", 200);
 const WORKERS = setting("WORKERS", 4);
 const CONCURRENCY = 4;
 const REDIS_RESTARTS = 2;
+/** A worker is left alone for this long after it is ready: else no job would get on where starting takes longer than living. */
+const MIN_LIFE_MS = setting("MIN_LIFE_MS", 1_000);
+/** Past the heartbeat timeout of 3 s, and past the time in which the others notice it. */
+const FREEZE_MS = 6_000;
 
 await using redis = Deno.args[0] === "redis" ? await startRedis({ aof: "always" }) : undefined;
 await using bench = await Bench.open(redis?.url);
@@ -29,13 +33,18 @@ await using stack = new AsyncDisposableStack();
 interface One {
   readonly process: JobsProcess;
   state: "starting" | "ready" | "frozen" | "stopping";
+  /** When it was ready. */
+  readyAt: number;
 }
 
 async function start(): Promise<One> {
   const env = { ...MORTAL, JOBS_MAX_RESCUES: "1000" };
   const process = stack.use(await bench.server([SAGA_HANDLERS, "-c", `${CONCURRENCY}`], env, false));
-  const one: One = { process, state: "starting" };
-  process.logged("Ready").then(() => one.state = "ready", () => {});
+  const one: One = { process, state: "starting", readyAt: 0 };
+  process.logged("Ready").then(() => {
+    one.state = "ready";
+    one.readyAt = systemClock.monotonic();
+  }, () => {});
   return one;
 }
 
@@ -45,17 +54,25 @@ const counts = { killed: 0, frozen: 0, restarted: 0, redis: 0 };
 const pending: Promise<void>[] = [];
 let turn = 0;
 
+async function freeze(one: One): Promise<void> {
+  one.state = "frozen";
+  await bench.freeze(one.process);
+  await systemClock.sleep(FREEZE_MS);
+  one.process.kill("SIGCONT");
+  one.state = "ready";
+}
+
 /** Disturbs one of the workers that are ready. */
 async function disturb(): Promise<void> {
-  const ready = workers.filter(({ state }) => state === "ready");
+  const since = systemClock.monotonic() - MIN_LIFE_MS;
+  const ready = workers.filter(({ state, readyAt }) => state === "ready" && readyAt <= since);
   const one = ready[turn++ % Math.max(1, ready.length)];
   if (one === undefined) return;
   const at = workers.indexOf(one);
   const kind = turn % 4;
   if (kind === 0 && !workers.some(({ state }) => state === "frozen")) {
     counts.frozen++;
-    one.state = "frozen";
-    pending.push(freezePastTimeout(bench, one.process).then(() => void (one.state = "ready")));
+    pending.push(freeze(one));
   } else if (kind === 1) {
     counts.restarted++;
     one.state = "stopping";
