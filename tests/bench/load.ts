@@ -14,7 +14,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 import { openStore } from "../../src/store/open.ts";
 
 /** The feature that the jobs use. Plain jobs have a class and arguments. */
-export type Feature = "plain" | "groups" | "batch" | "steps" | "limit" | "unique" | "result";
+export type Feature = "plain" | "groups" | "priorities" | "batch" | "steps" | "limit" | "unique" | "result";
 
 /** A load. */
 export interface Load {
@@ -34,6 +34,10 @@ export interface Load {
   readonly scheduled?: number;
   /** Default: plain. */
   readonly feature?: Feature;
+  /** With the feature `groups`: their number. Default 100. */
+  readonly groups?: number;
+  /** Jobs that are queued already in a group that stays at its limit. Default 0. */
+  readonly full?: number;
   /** Default: warn, so that nothing is logged. */
   readonly logLevel?: LogLevel;
   readonly logFile?: string;
@@ -50,26 +54,36 @@ export interface LoadResult {
   readonly wrong: number;
 }
 
-const GROUPS = 100;
+const PRIORITIES = ["high", "normal", "low"] as const;
+/** The group that stays at its limit. */
+const FULL = "full";
 const FULL_SPEED = 10_000;
 const DAY_MS = 86_400_000;
 
 /** Pushes the jobs. Returns the milliseconds that took. */
 async function push(store: Store, load: Load): Promise<number> {
-  const { jobs, bytes, queues = 1, queued = 0, scheduled = 0, feature } = load;
+  const { jobs, bytes, queues = 1, queued = 0, scheduled = 0, feature, groups = 100, full = 0 } = load;
   const client = new Client({ store, onUnregistered: () => {} });
   const text = "x".repeat(bytes ?? 0);
   const args = (count: number) => Array.from({ length: count }, (_, i) => bytes === undefined ? ["bob", i] : [text]);
   if (feature === "limit") await store.admin.limit("default", { running: FULL_SPEED });
   if (queued > 0) await client.pushBulk({ class: "Noop", args: args(queued) });
   if (scheduled > 0) await client.pushBulk({ class: "Noop", args: args(scheduled), in: DAY_MS / 1_000 });
+  if (full > 0) {
+    await store.admin.limitGroup("default", FULL, { running: 1 });
+    await client.pushBulk({ class: "Noop", args: args(full), group: FULL });
+  }
   const start = performance.now();
   if (feature === "batch") {
     await client.batch({ name: "bench", success: { class: "Noop", args: [] } }, async (add) => {
       for (let i = 0; i < jobs; i++) await add("Noop", ["bob", i]);
     });
-  } else if (feature === "groups" || feature === "unique") {
-    const option = (i: number) => feature === "groups" ? { group: `g${i % GROUPS}` } : { unique: "1h" };
+  } else if (feature === "groups" || feature === "priorities" || feature === "unique") {
+    const option = {
+      groups: (i: number) => ({ group: `g${i % groups}` }),
+      priorities: (i: number) => ({ priority: PRIORITIES[i % PRIORITIES.length]! }),
+      unique: () => ({ unique_for: "1h" }),
+    }[feature];
     const each = function* () {
       for (let i = 0; i < jobs; i++) yield { class: "Noop", args: ["bob", i], ...option(i) };
     };
@@ -102,6 +116,8 @@ async function drain(url: string, load: Load): Promise<{ ms: number; cpuMs: numb
     ? (context: JobContext) => context.step("only", () => 1).then(count)
     : feature === "result"
     ? () => (count(), 1)
+    : load.full
+    ? ({ payload }: JobContext) => payload["group"] === FULL ? done.promise : count()
     : count;
   const registry = new Registry().add("Noop", handler);
   const names = queues > 1

@@ -55,6 +55,35 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
         cpu(results),
       ],
     },
+    groups: {
+      title: "Groups and priorities, no-op jobs, concurrency 10",
+      head: "jobs",
+      rows: {
+        "without a group": { jobs: jobs(100_000) },
+        "10,000 groups": { jobs: jobs(100_000), feature: "groups", groups: 10_000 },
+        "3 priorities": { jobs: jobs(100_000), feature: "priorities" },
+      },
+      columns: ["push/s", "drain/s", "of no group"],
+      cells: (results, _, first) => [
+        formatSpread(rate(results, "pushPerSecond")),
+        formatSpread(rate(results, "drainPerSecond")),
+        share(results, first, "drainPerSecond"),
+      ],
+    },
+    full: {
+      title: "100 groups next to one at its limit, no-op jobs, concurrency 10",
+      head: "jobs of the full group",
+      rows: rowsOf([0, 1_000_000], (full) => ({
+        jobs: jobs(100_000),
+        feature: "groups",
+        full: Math.round(full * Math.min(1, scale)),
+      })),
+      columns: ["drain/s", "of none"],
+      cells: (results, _, first) => [
+        formatSpread(rate(results, "drainPerSecond")),
+        share(results, first, "drainPerSecond"),
+      ],
+    },
     payloads: {
       title: "Payload sizes, no-op jobs, concurrency 10",
       head: "bytes",

@@ -4,7 +4,7 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, scheduled, startup, cores, idle, workers, and those of `loads.ts`. Default: all.
+ * Parts: drain, latency, turns, scheduled, startup, cores, idle, workers, and those of `loads.ts`. Default: all.
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { startRedis } from "../support/redis.ts";
@@ -23,6 +23,7 @@ import {
   spreadOf,
 } from "./measure.ts";
 import type { Delays } from "./observed_worker.ts";
+import type { TurnsResult } from "./turns.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
   readonly rounds?: string;
@@ -37,6 +38,7 @@ const tables = loadTables(scale);
 const parts: Readonly<Record<string, () => Promise<void>>> = {
   drain,
   latency,
+  turns,
   scheduled,
   startup,
   cores,
@@ -109,6 +111,31 @@ async function latency(): Promise<void> {
       formatSpread(spreadOf(each.map(({ start }) => start.p99))),
       formatSpread(spreadOf(each.map(({ push }) => push.p50))),
       formatSpread(spreadOf(each.map(({ push }) => push.p99))),
+    ]),
+  );
+}
+
+/** From a push to the start of a job whose turn is before a backlog. */
+async function turns(): Promise<void> {
+  await using redis = await startRedis();
+  const backlog = String(Math.max(10_000, Math.round(1_000_000 * scale)));
+  let files = 0;
+  const results = await inTurn({
+    "SQLite": () => runScript<TurnsResult>("turns.ts", `sqlite:${folder}/turns-${++files}.db`, backlog),
+    "Redis": async () => {
+      await redis.cli("FLUSHALL");
+      return await runScript<TurnsResult>("turns.ts", redis.url, backlog);
+    },
+  }, rounds);
+  console.log(`### From push to start behind ${Number(backlog).toLocaleString("en")} jobs of one group, ms\n`);
+  printTable(
+    ["store", "job of another group p50", "p99", "high priority p50", "p99"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map(({ group }) => group.p50))),
+      formatSpread(spreadOf(each.map(({ group }) => group.p99))),
+      formatSpread(spreadOf(each.map(({ priority }) => priority.p50))),
+      formatSpread(spreadOf(each.map(({ priority }) => priority.p99))),
     ]),
   );
 }
