@@ -113,6 +113,45 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
+  Deno.test(`migrate ${name}: the next push of a debounced job replaces it at the target, killed at any step`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const push = async (store: Store, version: string, options = {}) =>
+        await new Client({ store, onUnregistered: () => {} }).push("Reindex", [7, version], {
+          debounce: "30m",
+          debounce_key: "args[0]",
+          ...options,
+        });
+      const first = await push(from, "draft");
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      if (!done) await migrateStore(from, to);
+      assertEquals(await push(to, "final", { debounce_max: "1h" }), first, `killed at step ${n}`);
+      const waiting = await entries(to, { in: "scheduled" });
+      assertEquals(waiting.map(({ payload }) => getField(payload, "args")), [[7, "final"]], `killed at step ${n}`);
+      if (done) return;
+    }
+  });
+
+  Deno.test(`migrate ${name}: a debounced job doesn't displace the one that waits at the target`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    const push = async (store: Store, version: number) =>
+      await new Client({ store, onUnregistered: () => {} }).push("Reindex", [version], {
+        debounce: "30m",
+        debounce_key: "one",
+      });
+    await push(from, 1);
+    const kept = await push(to, 2);
+    await migrateStore(from, to);
+    assertEquals(await push(to, 3), kept);
+    const waiting = await entries(to, { in: "scheduled" });
+    assertEquals(waiting.map(({ payload }) => getField(payload, "args")).toSorted(), [[1], [3]]);
+  });
+
   Deno.test(`migrate ${name}: limits and pauses of groups are copied, then end at the source, killed at any step`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();

@@ -22,7 +22,7 @@
 import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
-import { getField } from "../job/raw.ts";
+import { getField, readWireTime } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
 import type { Entry } from "./admin/admin.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
@@ -192,7 +192,23 @@ function countFitting(entries: readonly Entry[]): number {
 
 function toImport({ place, payload, at }: Entry): ImportedJob {
   const unique = place.in === "dead" ? undefined : lockOf(payload);
-  return { place: place as JobPlace, payload, ...(at !== undefined && { at }), ...(unique && { unique }) };
+  const debounce = place.in === "scheduled" ? debounceOf(payload) : undefined;
+  return {
+    place: place as JobPlace,
+    payload,
+    ...(at !== undefined && { at }),
+    ...(unique && { unique }),
+    ...(debounce && { debounce }),
+  };
+}
+
+/** Returns the debounce of a payload. The time of its last push stands for that of the first, which is unknown. */
+function debounceOf(payload: string): ImportedJob["debounce"] {
+  const key = getField(payload, "debounce_key");
+  const firstAt = readWireTime(getField(payload, "created_at"));
+  const jid = getField(payload, "jid");
+  if (typeof key !== "string" || firstAt === undefined || typeof jid !== "string") return undefined;
+  return { key, firstAt, jid };
 }
 
 /** Returns the unique lock in a payload, with its full TTL: the remaining time is unknown. */

@@ -21,6 +21,8 @@ export interface ImportedJob {
   readonly at?: number;
   /** Its unique lock. It is taken if it is free; the job is imported in any case. */
   readonly unique?: UniqueLock & { readonly jid: string };
+  /** In `scheduled`: the key whose next push replaces it, unless another job waits for that key; and when its wait began. */
+  readonly debounce?: { readonly key: string; readonly firstAt: number; readonly jid: string };
 }
 
 /** A batch of entries that migrates to another store. */

@@ -20,9 +20,10 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
     async importJobs(batch, jobs) {
       if (jobs.length === 0) return 0;
       const args = [offset(), `${KEYS_KEPT_MS}`];
-      for (const { place, payload, at, unique } of jobs) {
+      for (const { place, payload, at, unique, debounce } of jobs) {
         args.push(place.in === "queue" ? listKey(place) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
         args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
+        args.push(debounce?.key ?? "", `${Math.round(debounce?.firstAt ?? 0)}`, debounce?.jid ?? "");
       }
       return await client.run(SCRIPTS.importJobs, [importedKey(batch)], args) as number;
     },

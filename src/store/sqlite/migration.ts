@@ -96,7 +96,7 @@ function announced(context: Context): MigrationBatch | undefined {
   return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
 }
 
-function importJob(context: Context, { place, payload, at, unique }: ImportedJob, now: number): void {
+function importJob(context: Context, { place, payload, at, unique, debounce }: ImportedJob, now: number): void {
   const jid = getField(payload, "jid");
   const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
   if (place.in === "queue") queues.append(context, queues.idOf(context, nameOf(place.queue, place.group)), id, id);
@@ -105,6 +105,10 @@ function importJob(context: Context, { place, payload, at, unique }: ImportedJob
     sets.add(context, place.in, isAwake ? now : at ?? now, id);
   }
   if (unique) locks.take(context, unique, unique.jid, now);
+  if (debounce) {
+    const first = Math.min(Math.round(debounce.firstAt), now);
+    context.sql("INSERT OR IGNORE INTO debounce (key, job, first) VALUES (?, ?, ?)").run(debounce.key, id, first);
+  }
 }
 
 /** Returns the key of the lock that remembers `key`. No digest of a class and its arguments begins like this. */

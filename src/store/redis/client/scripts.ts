@@ -144,7 +144,7 @@ export const SCRIPTS = {
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
-  importJobs: script(importJobs, add + groups + stepAsleep),
+  importJobs: script(importJobs, add + groups + debounce + stepAsleep),
   importSteps: script(importSteps, steps),
   leased: script(leased),
   limit: script(limit, groups),

@@ -3,6 +3,12 @@
 -- exist counts for nothing. move.lua deletes it with its member; otherwise it expires.
 local DEBOUNCE_KEPT_MS = 30 * 86400000
 
+-- Notes that a member of `schedule`, due in `wait` ms, waits for a key.
+local function keepDebounce(key, first, jid, member, wait)
+  local text = string.format('%d', first) .. ' ' .. jid .. ' ' .. member
+  redis.call('SET', 'jobs:debounce:' .. key, text, 'PX', string.format('%d', wait + DEBOUNCE_KEPT_MS))
+end
+
 -- Puts a job off, in place of the one that waits for the same key. That job's jid stays, so that each push of a burst returns
 -- the jid of the job that runs. Returns it; nil if none waited.
 local function debounce(push, before, after, schedule)
@@ -17,6 +23,6 @@ local function debounce(push, before, after, schedule)
   if tonumber(push.most) > 0 then due = math.min(due, first + push.most) end
   due = math.max(due, push.now)
   member = schedule(due, before .. jid .. after)
-  call('SET', record, string.format('%d', first) .. ' ' .. jid .. ' ' .. member, 'PX', due - push.now + DEBOUNCE_KEPT_MS)
+  keepDebounce(push.key, first, jid, member, due - push.now)
   return isWaiting and jid or nil
 end

@@ -4,7 +4,8 @@
 -- KEYS[1]  jobs:imported:BATCH
 -- ARGV     offset of the clock in ms, ms to keep that key,
 --          then per job: its place (queue:NAME or a set), its time in ms in a set, payload,
---            key of its unique lock ("" for none), jid, TTL of the lock in ms
+--            key of its unique lock ("" for none), jid, TTL of the lock in ms,
+--            key of its debounce ("" for none), ms at which its wait began, jid
 -- Result   how many were imported: all, or none if the batch was imported before
 -- O(log M) per job into a set of M members
 
@@ -13,14 +14,14 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
 -- Fail on a key of the wrong type before anything is written.
-for i = 3, #ARGV, 6 do
+for i = 3, #ARGV, 9 do
   if string.sub(ARGV[i], 1, 6) == 'queue:' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
 end
 
 if not call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[2]) then return 0 end
 local due = false
-for i = 3, #ARGV, 6 do
-  local to, at, payload, lock, jid, ttl = unpack(ARGV, i, i + 5)
+for i = 3, #ARGV, 9 do
+  local to, at, payload, lock, jid, ttl, debounced, first, waiting = unpack(ARGV, i, i + 8)
   if string.sub(to, 1, 6) == 'queue:' then
     call('LPUSH', to, payload)
     pushed(string.sub(to, 7), 1)
@@ -30,7 +31,11 @@ for i = 3, #ARGV, 6 do
       local ok, job = pcall(cjson.decode, payload)
       if ok and type(job.jid) == 'string' then at = asleep(now, job.jid, tonumber(at)) end
     end
-    add(to, at, payload)
+    local member = add(to, at, payload)
+    local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')
+    if debounced ~= '' and not (other and call('ZSCORE', to, other)) then
+      keepDebounce(debounced, math.min(tonumber(first), now), waiting, member, math.max(0, at - now))
+    end
   end
   if lock ~= '' then
     local till = string.match(call('GET', 'jobs:unique:' .. lock) or '', '^(%d+) ')
@@ -43,4 +48,4 @@ for i = 3, #ARGV, 6 do
 end
 -- The user may lack the permission to publish: pollers then see the job a second later.
 if due then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
-return (#ARGV - 2) / 6
+return (#ARGV - 2) / 9
