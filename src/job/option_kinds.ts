@@ -128,6 +128,16 @@ export const priorityName: OptionKind<Priority> = {
   },
 };
 
+/** Not stored if it is `end`. */
+export const lockEnd: OptionKind<"start" | "end"> = {
+  expected: "start or end",
+  placeholder: "start|end",
+  write: (field, value) => {
+    if (value !== "start" && value !== "end") throw new InvalidPayload(field, value, "start or end");
+    return value === "end" ? undefined : JSON.stringify(value);
+  },
+};
+
 export const retries = kind<boolean | number>(
   "true, false, or a whole number from 0",
   (value) => typeof value === "boolean" || isCount(value),

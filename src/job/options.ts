@@ -16,6 +16,7 @@ import {
   lines,
   localKind,
   lock,
+  lockEnd,
   logLevel,
   type OptionKind,
   priorityName,
@@ -150,6 +151,13 @@ export const JOB_OPTIONS = {
     on: KEYED,
     default: "the arguments",
     about: "what `unique_for` compares instead of all arguments: a text, or a path such as `args[0]`",
+  }),
+  unique_until: option({
+    kind: lockEnd,
+    on: KEYED,
+    default: "`end`",
+    about:
+      "`start`: the lock of `unique_for` ends when a worker fetches the job, so that one more may wait while it runs",
   }),
   debounce: option({
     kind: wait,

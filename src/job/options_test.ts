@@ -19,6 +19,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   expires_in: ["30s", -1],
   unique_for: ["10m", "soon"],
   unique_key: ["args[0]", ""],
+  unique_until: ["start", "success"],
   debounce: ["30s", "soon"],
   debounce_key: [7, false],
   debounce_max: ["5m", "soon"],
@@ -44,6 +45,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
 const WITH: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   within: { id: "a" },
   unique_key: { unique_for: "1h" },
+  unique_until: { unique_for: "1h" },
   debounce_key: { debounce: "1s" },
   debounce_max: { debounce: "1s" },
   throttle_key: { throttle: "1/s" },
@@ -69,7 +71,16 @@ Deno.test("exec and cron entries accept the options of a class, except those tha
   const ofClass = optionNames("class");
   const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
   assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
-  const keyed = ["unique_for", "unique_key", "debounce", "debounce_key", "debounce_max", "throttle", "throttle_key"];
+  const keyed = [
+    "unique_for",
+    "unique_key",
+    "unique_until",
+    "debounce",
+    "debounce_key",
+    "debounce_max",
+    "throttle",
+    "throttle_key",
+  ];
   assertEquals(missing("cron"), [...keyed, "wrapped", "isolate", "retryIn"]);
 });
 

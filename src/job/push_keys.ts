@@ -64,6 +64,7 @@ export function pushKeys(fields: Readonly<Record<string, unknown>>): PushKeys | 
 
 const BELONGS_TO = {
   unique_key: "unique_for",
+  unique_until: "unique_for",
   debounce_key: "debounce",
   debounce_max: "debounce",
   throttle_key: "throttle",

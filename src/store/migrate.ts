@@ -191,7 +191,7 @@ function countFitting(entries: readonly Entry[]): number {
 }
 
 function toImport({ place, payload, at }: Entry): ImportedJob {
-  const unique = place.in === "dead" ? undefined : lockOf(payload);
+  const unique = place.in === "dead" ? undefined : lockOf(payload, place);
   const debounce = place.in === "scheduled" ? debounceOf(payload) : undefined;
   return {
     place: place as JobPlace,
@@ -211,8 +211,12 @@ function debounceOf(payload: string): ImportedJob["debounce"] {
   return { key, firstAt, jid };
 }
 
-/** Returns the unique lock in a payload, with its full TTL: the remaining time is unknown. */
-function lockOf(payload: string): ImportedJob["unique"] {
+/**
+ * Returns the unique lock in a payload, with its full TTL: the remaining time is unknown. A retrying job whose lock ended at its
+ * start has none.
+ */
+function lockOf(payload: string, { in: place }: Entry["place"]): ImportedJob["unique"] {
+  if (place === "retry" && getField(payload, "unique_until") === "start") return undefined;
   const key = getField(payload, "unique_key");
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");

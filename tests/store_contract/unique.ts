@@ -51,6 +51,32 @@ export const unique: Cases = {
     assertEquals(await held(t), true);
   },
 
+  "a lock until the start ends when the job is taken, however that job ends, and not that of the next one": async (
+    open,
+  ) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const untilStart = (n: number, fields = '"unique_until":"start"') => {
+      const one = locked(n);
+      return { ...one, payload: one.payload.replace(/}$/, `,"unique_key":"${KEY}",${fields}}`) };
+    };
+    await t.store.jobs.enqueue([untilStart(1)]);
+    assertEquals((await t.store.jobs.enqueue([untilStart(2)])).map(({ stored }) => stored), [false]);
+    const [first] = await takeUpTo(t.store, worker);
+    assertEquals(await t.store.jobs.enqueue([untilStart(3)]), [{ stored: true }], "the first one runs");
+    assertEquals(await t.store.jobs.enqueue([untilStart(4)]), [{ stored: false, holder: jid(3) }]);
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token, unlock: KEY, jid: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([untilStart(5)]), [{ stored: false, holder: jid(3) }]);
+    const [third] = await takeUpTo(t.store, worker);
+    await t.store.jobs.settle(worker, [{ kind: "release", token: third!.token }]);
+    assertEquals(await t.store.jobs.enqueue([untilStart(6)]), [{ stored: true }]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [3, 6]);
+    await takeUpTo(t.store, worker);
+    await t.store.jobs.enqueue([untilStart(7, '"unique_for":60,"tags":["\\"unique_until\\":\\"start\\""]')]);
+    await takeUpTo(t.store, worker);
+    assertEquals((await t.store.jobs.enqueue([untilStart(8)])).map(({ stored }) => stored), [false]);
+  },
+
   "a job keeps the lock while it retries, snoozes or is released": async (open) => {
     await using t = await open();
     for (const kind of ["release", "retry", "snooze"] as const) {

@@ -13,6 +13,7 @@ import { advance, countReady, heal, highPriority, hold, limitOf, nextGroup, wake
 import { hasPauses, pausedFor } from "./group_pauses.ts";
 import * as limits from "./limits.ts";
 import { areAllPaused, grow, openQueue } from "./queues.ts";
+import * as locks from "./unique_locks.ts";
 
 /** The state of one take. */
 interface Take {
@@ -76,7 +77,10 @@ function takeFrom(
   ).run(worker, name, now(), from.group === undefined ? 0 : 1, id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
   grow(context, id, -rows.length);
-  for (const [job, payload] of rows) leases.push({ token: `${job}.${name}`, ...from, payload });
+  for (const [job, payload] of rows) {
+    leases.push({ token: `${job}.${name}`, ...from, payload });
+    locks.releaseStarted(context, payload);
+  }
   return rows.length;
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { getField } from "../../job/raw.ts";
 import type { OnceKey, UniqueLock } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
@@ -59,6 +60,13 @@ export function isTaken(context: Context, key: string, now: number): boolean {
 /** Releases a lock if the job `jid` has it; without a jid in any case. */
 export function release(context: Context, key: string, jid: string | undefined): void {
   context.sql("DELETE FROM unique_lock WHERE key = ?1 AND (?2 IS NULL OR jid = ?2)").run(key, jid ?? null);
+}
+
+/** Releases the lock of a job that has it until it starts. */
+export function releaseStarted(context: Context, payload: string): void {
+  if (!payload.includes('"unique_until":"start"') || getField(payload, "unique_until") !== "start") return;
+  const [key, jid] = [getField(payload, "unique_key"), getField(payload, "jid")];
+  if (typeof key === "string" && typeof jid === "string") release(context, key, jid);
 }
 
 /** Releases a job's lock, and its place as the live job of a cron entry. */

@@ -84,6 +84,8 @@ const SCHEMAS = {
       class: { type: "string" },
       args: { type: "array", items: {}, default: [] },
       queue: { type: "string", default: "default" },
+      group: { type: ["number", "string"], description: "a name, or a path such as args[0]" },
+      priority: { type: "string", enum: ["high", "normal", "low"], default: "normal" },
       in: { type: ["number", "string"], description: "seconds from now, or 30s, 5m, 2h, 1d" },
       at: { type: ["number", "string"], description: "epoch seconds or ISO 8601" },
       retry: { type: ["boolean", "integer"] },

@@ -179,7 +179,7 @@ export const SCRIPTS = {
   stats: script(stats, paused + limits + queueRows),
   stillLeased: script(stillLeased),
   suspects: script(suspects),
-  take: script(take, paused + limits + groups + turns),
+  take: script(take, paused + limits + groups + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
   window: script(window),
 };

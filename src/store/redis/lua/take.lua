@@ -115,6 +115,7 @@ local function takeFrom(name, most, note)
       bytes = bytes - #jobs[fits]
       leases[2 * fits - 1] = prefix .. place .. suffix
       leases[2 * fits] = jobs[fits]
+      unlockStarted(jobs[fits])
       taken[#taken + 1] = jobs[fits]
       place = place + 1
     end
