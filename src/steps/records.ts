@@ -3,9 +3,9 @@
  *
  *  1. The records are read once, when the first step begins. A job that never had a step isn't read.
  *  2. A write needs the job's lease. Without the lease nothing is written, and the job aborts.
- *  3. A result is stored before the next step begins. The result of a quick step is stored in the next turn of the event loop: a
- *     job that ends successfully before writes nothing, because its end would delete the steps. Any other step, such as one
- *     in which the worker was frozen, ends when its result is stored.
+ *  3. A step ends when its result is stored: code after it must not act on a value that a crash would change. A quick step
+ *     without a result is stored in the next turn of the event loop, and before the next step or wait. A job that ends
+ *     successfully before writes nothing, because its end would delete the steps.
  *  4. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
  *     run a step again whose function has already ended.
  *
@@ -31,7 +31,7 @@ import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
 /** The pause before a call to an unreachable store is repeated, with a jitter of 50 %. */
 const RETRY_MS = 500;
 
-/** A step of at most this time is quick: its write would take a considerable part of it. */
+/** A step of at most this time is quick: no worker was frozen in it for long enough to lose its lease. */
 const QUICK_MS = 100;
 
 /** The fields of a record, in addition to its state, its kind and the time of the write. Times are epoch milliseconds. */
@@ -129,7 +129,7 @@ export class StepRecords {
   ): Promise<Step> {
     const { step, record } = await this.#add(name, kind, "done", fields, value);
     this.#unstored.set(name, record);
-    if (tookMs > QUICK_MS) await this.store();
+    if (value !== "" || tookMs > QUICK_MS) await this.store();
     // A failure is that of the next call.
     else void this.#services.clock.turn().then(() => this.store()).catch(() => {});
     return step;

@@ -25,6 +25,26 @@ Deno.test("a step that is done does not run again, and returns the same value in
   assertEquals(values[0], values[1]);
 });
 
+Deno.test("the result of a step is stored before the code after it runs", async () => {
+  const stored: unknown[] = [];
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.step("random", () => crypto.randomUUID());
+    stored.push(...test.steps.map(({ name, state }) => [name, state]));
+  }, []);
+  await test.run();
+  assertEquals(stored, [["random", "done"]]);
+});
+
+Deno.test("a step without a result is stored before the next one runs", async () => {
+  const stored: unknown[] = [];
+  const test = testJob(async (ctx: JobContext) => {
+    await ctx.step("mail", () => {});
+    await ctx.step("next", () => void stored.push(...test.steps.map(({ name, state }) => [name, state])));
+  }, []);
+  await test.run();
+  assertEquals(stored, [["mail", "done"]]);
+});
+
 Deno.test("a step returns its stored value: undefined for no value, JSON for everything else", async () => {
   const test = testJob(async (ctx: JobContext) => [
     await ctx.step("nothing", () => {}),

@@ -1,5 +1,5 @@
 /**
- * Drains jobs of one durable step, and no-op jobs, in turns, with one worker in this process. Prints one line of JSON.
+ * Drains jobs of one durable step, with and without a result, and no-op jobs, in turns, with one worker in this process. Prints one line of JSON.
  *
  *     deno run -A tests/bench/steps.ts STORE-URL [N] [ROUNDS] [CONCURRENCY]
  */
@@ -22,8 +22,12 @@ const end = () => {
 };
 const registry = new Registry()
   .add("Noop", end)
-  .add("OneStep", async (ctx: JobContext) => {
+  .add("Result", async (ctx: JobContext) => {
     await ctx.step("one", () => 1);
+    end();
+  })
+  .add("NoResult", async (ctx: JobContext) => {
+    await ctx.step("one", () => {});
     end();
   });
 
@@ -43,16 +47,17 @@ async function drain(name: string): Promise<number> {
   return total / (performance.now() - start) * 1_000;
 }
 
-const noop: number[] = [];
-const oneStep: number[] = [];
+const rates: Record<string, number[]> = { Noop: [], Result: [], NoResult: [] };
 for (let round = 0; round < Number(rounds); round++) {
-  noop.push(await drain("Noop"));
-  oneStep.push(await drain("OneStep"));
+  for (const [name, those] of Object.entries(rates)) those.push(await drain(name));
 }
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+const perSecond = (name: string) => Math.round(median(rates[name]!));
+/** Compared in pairs: the machine may become slower between two rounds. */
+const ratio = (name: string) => Number(median(rates[name]!.map((rate, i) => rate / rates.Noop![i]!)).toFixed(2));
 console.log(JSON.stringify({
   total,
-  noopPerSecond: Math.round(median(noop)),
-  oneStepPerSecond: Math.round(median(oneStep)),
-  ratio: Number(median(oneStep.map((rate, i) => rate / noop[i]!)).toFixed(2)),
+  noopPerSecond: perSecond("Noop"),
+  oneStep: { perSecond: perSecond("Result"), ratio: ratio("Result") },
+  oneStepWithoutResult: { perSecond: perSecond("NoResult"), ratio: ratio("NoResult") },
 }));
