@@ -150,13 +150,16 @@ Deno.test("a job that was taken ahead and waits for a processor is cancelled wit
   // Many short jobs let the worker take ahead. Then one blocks, and the taken jobs wait behind it.
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 3_000 }, () => []) });
   await bench.push("Listen", [bench.notes]);
-  const waiting = await bench.push("Note", [bench.notes, "cancelled"]);
+  const { id: batch } = await bench.client.batches.open({});
+  const waiting = await bench.push("Note", [bench.notes, "cancelled"], { batch });
   await bench.until(async () => (await bench.readNotes()).length === 1);
   await jobs(["cancel", waiting, "--store", bench.url]);
   await gone(bench, waiting);
   await bench.go();
   await bench.until(async () => (await bench.store.admin.stats()).leased === 0);
   assertEquals((await bench.readNotes()).length, 2);
+  const { pending, cancelled } = (await bench.store.batches.get(batch))!;
+  assertEquals([pending, cancelled], [0, 1]);
   server.kill("SIGTERM");
   await server.status();
 });

@@ -338,6 +338,8 @@ export const batches: Cases = {
     const [second] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["abandoned"]);
+    const { callbacks } = (await t.store.batches.get(one.id))!;
+    assertEquals(callbacks.filter(({ pushedAt }) => pushedAt !== undefined).map(({ event }) => event), ["abandoned"]);
     assertEquals(await t.store.batches.close(one.id, "closed"), { done: false, closedAs: "abandoned" });
   },
 

@@ -17,6 +17,7 @@ import { withSteps } from "../../steps/outcome.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import { OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
+import { withBatch } from "./batch_member.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Settler } from "./settler.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
@@ -121,7 +122,7 @@ export class Manager {
       const running = new RunningJob(job, lease.queue, this.#services);
       const outcome = retrier.cancelled(lease.token, running);
       const ended = { ...outcome, ...results.unstarted(job, lease.queue, "cancelled") };
-      this.#settler.add(withSteps(ended, running, { error: new Cancelled() }));
+      this.#settler.add(withBatch(withSteps(ended, running, { error: new Cancelled() }), job, "cancelled"));
       classCounters.addUnstarted(job.class, "cancelled");
     }
     const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);

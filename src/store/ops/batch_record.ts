@@ -46,8 +46,10 @@ export function batchOf(row: BatchRow): Batch {
     ...(row.flow !== null && { waiting: row.waiting ?? 0 }),
     callbacks: BATCH_EVENTS.flatMap((event) => {
       const callback = callbacks[event];
-      const pushedAt = row[`${event}_at`];
       if (callback === undefined) return [];
+      // An abandoned batch notes when its members had ended, and pushes nothing for that.
+      const isPushed = event !== "complete" || row.closed_as !== "abandoned";
+      const pushedAt = isPushed ? row[`${event}_at`] : null;
       return [{ event, jid: callback.jid, class: callback.class, ...(pushedAt !== null && { pushedAt }) }];
     }),
     ...(row.due !== null && { dueAt: row.due }),
