@@ -10,6 +10,8 @@ SEED =
 # Of the benchmarks: how often each case is measured, and a factor for the numbers of jobs.
 ROUNDS = 3
 SCALE = 1
+# Of the random program of batches and flows that follows a soak.
+STEPS = 500
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
 
@@ -45,8 +47,9 @@ bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", RO
 bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ and bunqueue, in turns (ROUNDS=3, JSON=file)
 	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(JSON),--json "$(JSON)")
 
-soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=...)
+soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... STEPS=500)
 	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")
+	@STEPS="$(STEPS)" SEED="$(SEED)" && export STEPS SEED && $(DENO) run -A tests/chaos/batches_soak.ts $(filter-out both,$(STORE))
 
 fmt: ## Format the code
 	@$(DENO) fmt
