@@ -6,7 +6,12 @@
 import type { ShownState } from "../store/ops/flows.ts";
 import type { Batch } from "../store/port/batches.ts";
 import type { FlowNode } from "../store/port/flows.ts";
+import type { WaitingNode } from "../store/ops/waiting_nodes.ts";
 import { batchJson } from "./batches.ts";
+import { payloadTime, readablePayload } from "./job_json.ts";
+
+/** A sentence names at most this many nodes. */
+const MAX_NAMED = 5;
 
 /** Returns the number of nodes that a node waits for, in words; undefined if it waits for none. */
 export function waitText({ state, waitsFor, after }: FlowNode): string | undefined {
@@ -34,4 +39,29 @@ export function nodeJson(node: FlowNode, state: ShownState): Record<string, unkn
     waitsFor,
     changedAt: new Date(changedAt).toISOString(),
   };
+}
+
+/** Returns a waiting node as `--json` and the HTTP API have a job. */
+export function waitingJson({ flow, node }: WaitingNode): Record<string, unknown> {
+  const { name, jid, class: className, queue, after, waitsFor, payload = "" } = node;
+  const job = readablePayload({ payload });
+  return {
+    jid,
+    class: className,
+    state: "waiting",
+    queue,
+    createdAt: payloadTime(job?.created_at),
+    flow,
+    node: name,
+    after,
+    waitsFor,
+    payload: job ?? payload,
+  };
+}
+
+/** Returns why a waiting node doesn't run, in a sentence. */
+export function whyWaiting(node: FlowNode): string {
+  return `It waits for ${waitText(node)}: ${node.after.slice(0, MAX_NAMED).join(", ")}${
+    node.after.length > MAX_NAMED ? " …" : ""
+  }.`;
 }

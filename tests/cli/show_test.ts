@@ -163,4 +163,32 @@ Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow
     new RegExp(`\nstate +waiting for all of 1 before it\nflow +${id}, node load\nafter +extract\n`),
   );
   assertMatch((await jobs(["show", jids["extract"]!], { env })).stdout, new RegExp(`\nflow +${id}, node extract\n`));
+  const shown = JSON.parse((await jobs(["show", jids["load"]!, "--json"], { env })).stdout);
+  const { payload, createdAt: _, ...rest } = shown;
+  const load = { jid: jids["load"], class: "Load", state: "waiting", queue: "default", flow: id, node: "load" };
+  const waits = { after: ["extract"], waitsFor: 1 };
+  assertEquals(rest, { ...load, ...waits, why: ["It waits for all of 1 before it: extract."] });
+  assertEquals(payload.class, "Load");
+});
+
+Deno.test("nodes that wait in flows are listed by class, and found by text", async () => {
+  await using bench = await Bench.open();
+  const client = new Client({ store: bench.store, onUnregistered: () => {} });
+  const { jids } = await client.flow("nightly", {
+    extract: { job: ["Extract", ["ann"]] },
+    load: { job: ["Load", ["bob"]], after: "extract" },
+    report: { job: ["Report", ["bob"]], after: "load" },
+  });
+  const on = (...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url } });
+  const found = async (...args: string[]) =>
+    JSON.parse((await on(...args, "--json")).stdout).jobs.map(({ jid }: { jid: string }) => jid);
+  assertEquals(await found("list", "waiting"), [jids["load"], jids["report"]]);
+  assertEquals(await found("list", "waiting", "-n", "1"), [jids["load"]]);
+  assertEquals(await found("list", "waiting", "--class", "Report"), [jids["report"]]);
+  assertMatch((await on("list", "waiting")).stdout, /Load\("bob"\) +all of 1 before it/);
+  assertEquals((await on("list", "waiting", "-q", "low")).stdout, 'No waiting nodes in queue "low"\n');
+  assertMatch((await on("list", "waiting", "-r")).stderr, /^jobs: --reverse doesn't apply to waiting nodes/);
+  assertEquals(await found("find", "bob"), [jids["load"], jids["report"]]);
+  assertEquals(await found("find", "bob", "--class", "Load"), [jids["load"]]);
+  assertEquals((await on("find", "carol")).code, 1);
 });

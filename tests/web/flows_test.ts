@@ -94,3 +94,16 @@ onBothStores("The API opens a batch, adds to it and closes it, and refuses what 
   assertEquals([state, total], ["running", 1]);
   assertEquals((await api("/batches/x/close")).status, 404);
 });
+
+onBothStores("The page, the API and the search find a node that waits", async ({ store, visitor }) => {
+  const id = await stuckFlow(store);
+  const waiting = (await store.flows.nodes(id)).nodes.find(({ state }) => state === "waiting")!;
+  const someone = visitor();
+  const { status, headers } = await someone.visit(`/jobs/${waiting.jid}`);
+  assertEquals([status, headers.get("location")], [302, `/flows/${id}`]);
+  const { value } = await someone.api("GET", `/jobs/${waiting.jid}`);
+  const { flow, name, state } = value["waiting"] as Record<string, unknown>;
+  assertEquals([flow, name, state], [id, waiting.name, "waiting"]);
+  const { text } = await someone.visit(`/search?q=${waiting.jid}`);
+  for (const shown of ["Waiting in flows", waiting.jid, `/flows/${id}"`]) assertStringIncludes(text, shown);
+});

@@ -14,6 +14,9 @@ import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter 
 import { stateOf } from "../shared/job_rows.ts";
 import { placesOf, STATES } from "../shared/states.ts";
 import { glance } from "../top/job_summary.ts";
+import { type WaitingNode, waitingNodes } from "../../store/ops/waiting_nodes.ts";
+import { waitingJson } from "../../text/flows.ts";
+import { waitingCall } from "./list_waiting.ts";
 import { finishedCall, finishedPages, resultText } from "./list_finished.ts";
 import { faint, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
@@ -23,7 +26,7 @@ import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 export const help = `
 Usage: jobs find [TEXT] [FILTER …] [-n 25]
 
-Finds jobs in every state, finished ones included. TEXT is part of a jid, a
+Finds jobs in every state, finished ones and waiting nodes of flows included. TEXT is part of a jid, a
 class, a queue, an argument, a tag or an error, in upper or lower case. Stack
 traces aren't searched. Reads the whole store: with millions of jobs this takes
 seconds. Exit 1 if nothing is found.
@@ -31,7 +34,7 @@ seconds. Exit 1 if nothing is found.
 ${FILTER_HELP}
 
   -n, --limit N          show at most this many jobs, and this many
-                         finished ones (25)
+                         waiting and finished ones (25)
 
 Examples
   jobs find 'no such account'
@@ -53,18 +56,25 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError('Invalid --limit "all": expected a number; jobs list STATE --limit all lists without limit');
   }
   const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { text }) };
-  const found = await withStore(
-    flags,
-    (store) => hasFilter(flags) ? searchFiltered(store, filter, limit) : searchText(store, text, limit),
-  );
+  const found = await withStore(flags, async (store) => {
+    const jobs = hasFilter(flags) ? await searchFiltered(store, filter, limit) : await searchText(store, text, limit);
+    const waiting: WaitingNode[] = [];
+    for await (const some of waitingNodes(store, filter)) {
+      waiting.push(...some);
+      if (waiting.length > limit) break;
+    }
+    return { ...jobs, waiting: waiting.slice(0, limit), more: jobs.more || waiting.length > limit };
+  });
   const shown = [text === "" ? "" : `with "${text}"`, describeFilterFlags(flags)].filter(Boolean).join(" ");
-  const isEmpty = found.entries.length + found.finished.length === 0;
+  const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;
   if (flags.json && !isEmpty) {
-    printJson({ jobs: found.entries.map(jobJson), finished: found.finished.map(finishedJson), more: found.more });
+    const jobs = [...found.entries.map(jobJson), ...found.waiting.map(waitingJson)];
+    printJson({ jobs, finished: found.finished.map(finishedJson), more: found.more });
   } else if (!isEmpty) {
     const now = systemClock.now();
     printTable(COLUMNS, [
       ...found.entries.map((entry) => entryRow(entry, now)),
+      ...found.waiting.map((one) => waitingRow(one, now)),
       ...found.finished.map((job) => finishedRow(job, now)),
     ], "");
     if (found.more) print(faint("more: raise -n"));
@@ -127,6 +137,10 @@ function entryRow(entry: Entry, now: number): unknown[] {
   const { jid = "", queue = "", call, failure } = glance(entry);
   const named = entry.place.in === "queue" ? entry.place.queue : queue;
   return [jid, stateOf(entry), localTime(entry.at, now), named, call, failure];
+}
+
+function waitingRow({ node }: WaitingNode, now: number): unknown[] {
+  return [node.jid, "waiting", localTime(node.changedAt, now), node.queue, waitingCall(node), ""];
 }
 
 function finishedRow(job: EndedJob, now: number): unknown[] {

@@ -23,6 +23,7 @@ import { parseState, placesOf, type State, STATES } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
 import { listGroups } from "./list_groups.ts";
+import { listWaiting } from "./list_waiting.ts";
 import { printError } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 
@@ -31,10 +32,11 @@ export const help = `
 Usage: jobs list STATE [FILTER …] [OPTION …]
        jobs list groups QUEUE [-n N] [--cursor CURSOR]
 
-Lists the jobs in a state: queued, scheduled, retrying, dead, running or
-finished. Queued jobs are in the order in which workers fetch them, others
+Lists the jobs in a state: queued, scheduled, retrying, dead, running, waiting
+or finished. Queued jobs are in the order in which workers fetch them, others
 earliest first, finished ones latest first. Finished jobs are known for as
-long as the settings retention.* say.
+long as the settings retention.* say. Waiting jobs are nodes of flows that wait
+for others; --cursor and --reverse don't apply to them.
 
 "groups" lists the groups of a queue that have jobs or a separate limit,
 with the number of running jobs of each, and why it is held.
@@ -50,7 +52,7 @@ Examples
   jobs list queued -q mail -n 100
   jobs list retrying --error 'Timeout*' --limit all --json`;
 
-const LISTS = [...STATES, "finished"] as const;
+const LISTS = [...STATES, "waiting", "finished"] as const;
 
 /** Reads at most this many jobs at once, whatever `--limit` is. */
 const PAGE_SIZE = 500;
@@ -72,7 +74,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   const state = parseState("state", list!, LISTS);
   const limit = parseLimit(flags.limit);
   if (state === "finished" && flags.reverse) throw new UsageError("--reverse doesn't apply to finished jobs");
+  if (state === "waiting" && (flags.reverse || flags.cursor !== undefined)) {
+    throw new UsageError(`--${flags.reverse ? "reverse" : "cursor"} doesn't apply to waiting nodes; raise -n`);
+  }
   return await withStore(flags, async (store) => {
+    if (state === "waiting") return await listWaiting(store, { ...flags, limit, flags });
     if (state === "finished") return await listFinished(store, { ...flags, limit, flags });
     return await listState(store, state, { ...flags, limit, flags });
   });

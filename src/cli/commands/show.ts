@@ -13,11 +13,12 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
 import { finishedJson, finishedState, jobJson, payloadTime, readablePayload, shownClass } from "../../text/job_json.ts";
+import { type WaitingNode, waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { waitingJson, waitText, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";
 import { errorText } from "../shared/job_text.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
-import { waitingNode, waitingRows } from "../shared/waiting_node.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
 import { readSteps, stepLine } from "../shared/steps.ts";
@@ -59,7 +60,9 @@ async function jobJsonOf(store: Store, jid: string): Promise<{ json: unknown } |
   const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
     const record = await store.results.get(jid);
-    return record === undefined ? undefined : { json: finishedJson(readEnded(record)) };
+    if (record !== undefined) return { json: finishedJson(readEnded(record)) };
+    const waiting = await waitingNode(store, jid);
+    return waiting && { json: { ...waitingJson(waiting), why: [whyWaiting(waiting.node)] } };
   }
   const reported = await reportOf(store, jid, entries);
   const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
@@ -110,6 +113,18 @@ async function reportOf(store: Store, jid: string, entries: readonly Entry[]): P
     ...(log !== undefined && { log }),
     ...(abortReason !== undefined && { abortReason }),
   };
+}
+
+/** Returns the rows that describe a waiting node. */
+function waitingRows({ flow, node }: WaitingNode): (readonly [string, string])[] {
+  return [
+    ["jid", node.jid],
+    ["class", node.class],
+    ["state", `waiting for ${waitText(node)}`],
+    ["flow", `${flow}, node ${node.name}`],
+    ["after", node.after.join(", ")],
+    ["queue", node.queue],
+  ];
 }
 
 /** Returns the batch of a job, or its flow and its node. */

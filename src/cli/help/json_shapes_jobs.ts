@@ -9,7 +9,7 @@ import { type Fields, QUEUE, type Shape, under } from "./json_shape.ts";
 const JOB: Fields = {
   "jid?": ["text", "the job's ID; absent if the payload is unreadable"],
   "class?": ["text", "its class"],
-  "state": ["text", "`queued`, `scheduled`, `retrying`, `dead` or `running`"],
+  "state": ["text", "`queued`, `scheduled`, `retrying`, `dead`, `running` or `waiting`"],
   "queue?": ["text", "the queue that it is in or returns to"],
   "createdAt?": ["time", "when it was pushed"],
   "enqueuedAt?": ["time", "when it entered its queue"],
@@ -21,6 +21,10 @@ const JOB: Fields = {
   "error.class?": ["text", "the error's class"],
   "error.message?": ["text", "its message"],
   "error.backtrace?": ["list of texts", "its stack trace, if the job keeps it (`backtrace`)"],
+  "flow?": ["text", "waiting: its flow"],
+  "node?": ["text", "waiting: its node"],
+  "after?": ["list of texts", "waiting: the nodes before it"],
+  "waitsFor?": ["number", "waiting: nodes that it still waits for"],
   "payload": ["any", "the payload as an object; its text if it is unreadable"],
 };
 

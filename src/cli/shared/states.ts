@@ -30,7 +30,6 @@ const MEANT: Readonly<Record<string, string>> = {
   retries: "retrying",
   queue: "queued",
   enqueued: "queued",
-  waiting: "queued",
   busy: "running",
   active: "running",
   failed: "dead",

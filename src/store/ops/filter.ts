@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { parsePayload, type Payload } from "../../job/job.ts";
+import { type Job, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../admin/admin.ts";
@@ -101,14 +101,18 @@ export function factsOf(entry: Entry): JobFacts {
     const at = entry.place.in === "dead" || entry.place.in === "leased" ? entry.at : undefined;
     return { class: "", queue: named ?? "", error: "", tags: [], text: () => entry.payload, since: at };
   }
-  const { payload } = job;
+  const facts = payloadFacts(job, entry.payload);
+  return { ...facts, queue: named ?? facts.queue, since: sinceOf(entry, job.payload) };
+}
+
+/** Returns the facts that a payload has. */
+export function payloadFacts({ class: name, payload }: Job, raw: string): Omit<JobFacts, "since"> {
   return {
-    class: textOf(payload.display_class) || job.class,
-    queue: named ?? (textOf(payload.queue) || "default"),
+    class: textOf(payload.display_class) || name,
+    queue: textOf(payload.queue) || "default",
     error: errorOf(payload),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
-    text: () => searchableText(payload, entry.payload),
-    since: sinceOf(entry, payload),
+    text: () => searchableText(payload, raw),
   };
 }
 

@@ -15,6 +15,8 @@ import { FINISHED_FILTERS } from "../read/record_filter.ts";
 import { endedJob, endedOf } from "../read/results.ts";
 import { payloadLength } from "../read/scan.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { nodeJson } from "../../text/flows.ts";
 import { jobJson, spanIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
@@ -55,7 +57,14 @@ export const jobRoutes: readonly ApiRoute[] = [
     query: { ref: "the ref of the entry, which spares a search" },
     answer: {
       type: "object",
-      properties: { jobs: { type: "array", items: JOB }, finished: FINISHED },
+      properties: {
+        jobs: { type: "array", items: JOB },
+        finished: FINISHED,
+        waiting: {
+          type: "object",
+          description: "a node that waits in a flow, as GET /flows/{id}/nodes has it, and the flow",
+        },
+      },
     },
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
@@ -69,6 +78,10 @@ export const jobRoutes: readonly ApiRoute[] = [
         log,
       }));
       const finished = await endedJob(services, jid);
+      const waiting = jobs.length === 0 && finished === undefined ? await waitingNode(services.store, jid) : undefined;
+      if (waiting !== undefined) {
+        return { value: { jobs: [], waiting: { flow: waiting.flow, ...nodeJson(waiting.node, "waiting") } } };
+      }
       if (jobs.length === 0 && finished === undefined) throw new HttpError(404, `Job "${jid.slice(0, 80)}" not found`);
       return { value: { jobs, finished: finished && finishedJson(finished) } };
     },

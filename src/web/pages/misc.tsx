@@ -4,11 +4,13 @@
  * @module
  */
 import { placePath } from "../read/job_sets.ts";
+import type { WaitingNode } from "../../store/ops/waiting_nodes.ts";
 import type { Found } from "../read/search.ts";
 import { number } from "../../text/format.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
+import { TableHead } from "./table.tsx";
 
 /** `/login`. */
 export function LoginPage({ prefix, theme, next, name = "", problem }: {
@@ -82,13 +84,14 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** `/search`. */
-export function SearchPage({ view, text, found, looked }: {
+export function SearchPage({ view, text, found, waiting, looked }: {
   readonly view: View;
   readonly text: string;
   readonly found: readonly Found[];
+  readonly waiting: readonly WaitingNode[];
   readonly looked: number;
 }) {
-  const count = found.reduce((sum, one) => sum + one.rows.length, 0);
+  const count = found.reduce((sum, one) => sum + one.rows.length, waiting.length);
   return (
     <Layout view={view} title={`Search ${text}`}>
       <div class="heading">
@@ -120,6 +123,26 @@ export function SearchPage({ view, text, found, looked }: {
           )}
         </section>
       ))}
+      {waiting.length > 0 && (
+        <section>
+          <h2>Waiting in flows</h2>
+          <table class="list">
+            <TableHead columns={["Job ID", "Class", "Node", "Flow"]} />
+            <tbody>
+              {waiting.map(({ flow, node }) => (
+                <tr>
+                  <td data-label="Job ID" class="mono">{node.jid}</td>
+                  <td data-label="Class">{node.class}</td>
+                  <td data-label="Node">{node.name}</td>
+                  <td data-label="Flow" class="mono">
+                    <a href={link(view, `/flows/${encodeURIComponent(flow)}`)}>{flow}</a>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
     </Layout>
   );
 }

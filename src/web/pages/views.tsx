@@ -29,6 +29,8 @@ import { stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
+import { waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { link } from "./view.tsx";
 import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage } from "./misc.tsx";
@@ -110,6 +112,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const [view, processes] = await Promise.all([viewOf(services, c), store.workers.list()]);
     const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
     const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
+    const waiting = details.length === 0 && ended === undefined ? await waitingNode(store, jid) : undefined;
+    if (waiting !== undefined) return c.redirect(link(view, `/flows/${encodeURIComponent(waiting.flow)}`));
     return html(
       services,
       c,
@@ -165,8 +169,11 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/search", async (c) => {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-    const [view, { found, looked }] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
-    return html(services, c, <SearchPage view={view} text={text} found={found} looked={looked} />);
+    const [view, { found, waiting, looked }] = await Promise.all([
+      viewOf(services, c),
+      searchEverywhere(services, text),
+    ]);
+    return html(services, c, <SearchPage view={view} text={text} found={found} waiting={waiting} looked={looked} />);
   });
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Place } from "../../store/admin/admin.ts";
+import { type WaitingNode, waitingNodes } from "../../store/ops/waiting_nodes.ts";
 import type { Services } from "../services.ts";
 import { payloadLength, scan } from "./scan.ts";
 import { type JobView, viewEntry } from "./job_view.ts";
@@ -21,9 +22,21 @@ export interface Found {
   readonly more: boolean;
 }
 
-/** Returns matches in running jobs, the sets and the largest queues. The remaining time is shared between the places. */
-export async function searchEverywhere(services: Services, text: string): Promise<{ found: Found[]; looked: number }> {
-  if (text === "") return { found: [], looked: 0 };
+/** The results of a search everywhere. */
+export interface FoundEverywhere {
+  readonly found: readonly Found[];
+  /** Nodes of flows that wait for others. */
+  readonly waiting: readonly WaitingNode[];
+  /** Number of jobs searched. */
+  readonly looked: number;
+}
+
+/**
+ * Returns matches in running jobs, the sets, the largest queues and the flows. The remaining time is shared between the
+ * places; flows have what is left.
+ */
+export async function searchEverywhere(services: Services, text: string): Promise<FoundEverywhere> {
+  if (text === "") return { found: [], waiting: [], looked: 0 };
   const { queues } = await services.store.admin.stats();
   const places: Place[] = [
     { in: "leased" },
@@ -55,5 +68,10 @@ export async function searchEverywhere(services: Services, text: string): Promis
       more: result.next !== undefined,
     });
   }
-  return { found, looked };
+  const waiting: WaitingNode[] = [];
+  for await (const nodes of waitingNodes(services.store, { text })) {
+    waiting.push(...nodes);
+    if (waiting.length >= ROWS_PER_PLACE || services.clock.monotonic() >= until) break;
+  }
+  return { found, waiting: waiting.slice(0, ROWS_PER_PLACE), looked };
 }
