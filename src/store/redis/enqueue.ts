@@ -172,25 +172,23 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     }
     order.push(...later);
   }
-  const rows = order.flatMap((i, place) => requestsOf(jobs[i]!).flatMap((row) => [`${place + 1}`, ...row]));
-  return { args: [`${rows.length / ROW}`, ...rows, ...args], order };
+  const rows: Row[] = [];
+  for (const [place, i] of order.entries()) addRequests(rows, place + 1, jobs[i]!);
+  return { args: [rows.length === 0 ? "" : JSON.stringify(rows), ...args], order };
 }
 
-/** Texts of a row: its place, its kind, and four more. */
-const ROW = 6;
+/** A request of a push: the place of its job, the kind, and the details. */
+type Row = readonly (string | number)[];
 
-/** Returns what the push of a job requests: rows without their place. */
-function requestsOf({ jid, unique, once, batch, throttle, debounce }: NewJob): string[][] {
-  const rows: string[][] = [];
-  if (unique) rows.push(["lock", unique.key, jid, `${Math.ceil(unique.ttlMs)}`, ""]);
-  if (once) rows.push(["once", once.key, jid, `${Math.ceil(once.ttlMs)}`, ""]);
-  if (batch) rows.push(["member", batch.id, batch.by ?? "", "", ""]);
-  if (throttle) rows.push(["throttle", throttle.key, jid, `${throttle.count}`, `${Math.ceil(throttle.perMs)}`]);
+function addRequests(rows: Row[], place: number, { jid, unique, once, batch, throttle, debounce }: NewJob): void {
+  if (unique) rows.push([place, "lock", unique.key, jid, Math.ceil(unique.ttlMs)]);
+  if (once) rows.push([place, "once", once.key, jid, Math.ceil(once.ttlMs)]);
+  if (batch) rows.push([place, "member", batch.id, batch.by ?? ""]);
+  if (throttle) rows.push([place, "throttle", throttle.key, jid, throttle.count, Math.ceil(throttle.perMs)]);
   if (debounce) {
     const { key, waitMs, maxMs = 0 } = debounce;
-    rows.push(["debounce", key, jid, `${Math.ceil(waitMs)}`, `${Math.ceil(maxMs)}`]);
+    rows.push([place, "debounce", key, jid, Math.ceil(waitMs), Math.ceil(maxMs)]);
   }
-  return rows;
 }
 
 /** Returns the payload up to its jid, and after it. */

@@ -3,13 +3,13 @@
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result,
---          number of rows,
---          per row: place of its job in the batch (from 1), and what the push of the job requests:
---            "lock", key, jid, TTL in ms, ""               a unique lock
---            "once", key, jid, TTL in ms, ""               a once key
---            "member", batch, the member that adds it ("" for none), "", ""
---            "throttle", key, jid, count, ms               at most count pushes with the key in this time
---            "debounce", key, jid, ms, most ms (0 for none)
+--          rows as JSON, one text for all, because each argument costs the client more than the rest of its job:
+--            [place of its job in the batch (from 1), then what the push of the job requests:
+--             "lock", key, jid, TTL in ms]                a unique lock
+--             "once", key, jid, TTL in ms]                a once key
+--             "member", batch, the member that adds it ("" for none)]
+--             "throttle", key, jid, count, ms]            at most count pushes with the key in this time
+--             "debounce", key, jid, ms, most ms (0 for none)]
 --          then groups, the first one first:
 --            "debounced", count, per job: payload up to its jid, payload after its jid
 --            "now", queue, count, per job: payload without its closing brace
@@ -28,8 +28,7 @@ local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', 
 local refused = {}
 local result = {}
 
-local ROW = 6
-local groups = 6 + ROW * ARGV[5]
+local groups = 6
 
 -- Fail on a key of the wrong type before anything is written.
 do
@@ -74,26 +73,27 @@ do
     for i, line in ipairs(call('MGET', unpack(keys))) do lines[keys[i]] = line end
     keys = {}
   end
-  for i = 6, groups - 1, ROW do
-    local place, kind = tonumber(ARGV[i]), ARGV[i + 1]
+  for _, row in ipairs(ARGV[5] == '' and {} or cjson.decode(ARGV[5])) do
+    local place, kind, key = unpack(row)
     if not requests[place] then
       requests[place] = {}
       places[#places + 1] = place
     end
-    requests[place][kind] = i
-    if PREFIX[kind] then keys[#keys + 1] = PREFIX[kind] .. ARGV[i + 2] end
+    requests[place][kind] = row
+    if PREFIX[kind] then keys[#keys + 1] = PREFIX[kind] .. key end
     if #keys == 1000 then read() end
   end
   read()
   table.sort(places)
 end
 
-local function lineAt(i) return i and lines[PREFIX[ARGV[i + 1]] .. ARGV[i + 2]] end
-local function store(i)
-  local key, jid, ttl = PREFIX[ARGV[i + 1]] .. ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4])
+local function lineAt(row) return row and lines[PREFIX[row[2]] .. row[3]] end
+local function store(row)
+  local _, kind, name, jid, ttl = unpack(row)
+  local key = PREFIX[kind] .. name
   lines[key] = lineOf(jid, ttl)
   call('SET', key, lines[key], 'PX', ttl + 60000)
-  if ARGV[i + 1] == 'lock' then call('SET', 'jobs:unique-of:' .. jid, ARGV[i + 2], 'PX', ttl + 60000) end
+  if kind == 'lock' then call('SET', 'jobs:unique-of:' .. jid, name, 'PX', ttl + 60000) end
 end
 
 -- A job that is refused takes no lock and no place of a throttle, and uses no once key. If an earlier push with its once key
@@ -101,9 +101,9 @@ end
 for _, place in ipairs(places) do
   local request = requests[place]
   local first = holderIn(lineAt(request.once))
-  local why = not first and request.member and refusalOf(ARGV[request.member + 2], ARGV[request.member + 3])
+  local why = not first and request.member and refusalOf(request.member[3], request.member[4])
   local full = not first and not why and request.throttle
-    and fullThrottle(now, unpack(ARGV, request.throttle + 2, request.throttle + 5))
+    and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(lineAt(request.lock))
   refused[place] = true
   if first then
@@ -112,14 +112,14 @@ for _, place in ipairs(places) do
     answerWith(place, ' ' .. why)
   elseif full then
     answerWith(place, '!' .. full)
-  elseif holder and holder ~= ARGV[request.lock + 3] then
+  elseif holder and holder ~= request.lock[4] then
     answerWith(place, holder)
   else
     refused[place] = nil
     if request.once then store(request.once) end
     if request.lock then store(request.lock) end
-    if request.throttle then noteThrottled(now, unpack(ARGV, request.throttle + 2, request.throttle + 5)) end
-    if request.member then noteMember(ARGV[request.member + 2], '', 'pending') end
+    if request.throttle then noteThrottled(now, unpack(request.throttle, 3)) end
+    if request.member then noteMember(request.member[3], '', 'pending') end
   end
 end
 
@@ -138,7 +138,7 @@ if ARGV[i] == 'debounced' then
   for k = i + 2, last, 2 do
     place = place + 1
     if not refused[place] then
-      local key, jid, wait, most = unpack(ARGV, requests[place].debounce + 2, requests[place].debounce + 5)
+      local key, jid, wait, most = unpack(requests[place].debounce, 3)
       local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, most = most }, ARGV[k], ARGV[k + 1], schedule)
       if waiting then answerWith(place, '=' .. waiting) end
     end
