@@ -8,7 +8,7 @@ import type { OnceKey, UniqueLock } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 
-/** Expired locks or keys that each new one deletes at most. More are deleted than arrive. */
+/** Expired locks that each new one deletes at most. More are deleted than arrive. */
 const MAX_SWEPT = 2;
 
 /** Takes the lock for a job. Returns the jid of the holder if another job has it. */
@@ -38,18 +38,29 @@ export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string,
   return Number(changes) === 0 ? firstWith(context, key, now) : undefined;
 }
 
-/** Expired keys are deleted once per this many new ones: a deletion per push costs as much as storing the key. */
+/** Keys are swept once per this many new ones. */
 const KEYS_PER_SWEEP = 64;
+/** Keys that a sweep reads per new one. With 4, the store has at most a third more keys than are valid. */
+const SWEPT_PER_KEY = 4;
 /** The keys stored since the last sweep. Begins at random, so that processes which push a single job sweep in their turn. */
 const unswept = new WeakMap<Context, number>();
 
-/** Notes that keys were stored, and deletes expired ones from time to time: up to twice as many as arrived. */
+/**
+ * Notes that keys were stored. From time to time reads the next keys in their order, from where the last sweep of any process
+ * ended, and deletes those that have expired.
+ */
 export function forgetKeys(context: Context, count: number, now: number): void {
   const keys = (unswept.get(context) ?? Math.floor(Math.random() * KEYS_PER_SWEEP)) + count;
   unswept.set(context, keys < KEYS_PER_SWEEP ? keys : 0);
   if (keys < KEYS_PER_SWEEP) return;
-  context.sql("DELETE FROM once_key WHERE key IN (SELECT key FROM once_key WHERE expires <= ? LIMIT ?)")
-    .run(now, MAX_SWEPT * keys);
+  const { sql } = context;
+  const from = String(sql("SELECT key FROM once_sweep").get()!.key);
+  const most = SWEPT_PER_KEY * keys;
+  const next = sql("SELECT key FROM once_key WHERE key >= ? ORDER BY key LIMIT 1 OFFSET ?").get(from, most)?.key;
+  if (next === undefined) sql("DELETE FROM once_key WHERE key >= ? AND expires <= ?").run(from, now);
+  else sql("DELETE FROM once_key WHERE key >= ? AND key < ? AND expires <= ?").run(from, next, now);
+  // After the last key, the next sweep begins at the first one.
+  sql("UPDATE once_sweep SET key = ?").run(next ?? "");
 }
 
 /** Returns whether a job has the lock. */
