@@ -56,7 +56,7 @@ Deno.test("a program in another folder pushes and performs, on SQLite and on Red
   for (const store of ["sqlite:jobs.db", "sqlite::memory:", redis.url]) {
     const { success, stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts", store);
     assert(success, stderr);
-    assertEquals(stdout, "done AdaAda\n", stderr);
+    assertEquals(stdout, "succeeded AdaAda\n", stderr);
     assert(!stderr.includes("Heartbeat thread failed"), stderr);
     const pushed = await folder.run("run", "-A", "push.ts", store);
     assertMatch(pushed.stdout, /^[0-9a-f]{24}\n$/, pushed.stderr);

@@ -68,7 +68,7 @@ fi
 note after`,
   );
   const jid = await bench.push("Program", []);
-  assertEquals((await bench.client.result(jid))?.state, "done");
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
   assertEquals(await bench.readNotes(), ["reserve", "reserve", `refund ${jid}:refund`]);
 });
 
@@ -119,7 +119,7 @@ Deno.test("a program begins no step on a stopping worker, and continues on the n
   await first.status();
   assertEquals((await bench.store.admin.stats()).enqueued, 1);
   await using _second = await serve(bench, script);
-  assertEquals((await bench.client.result(jid))?.state, "done");
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
   assertEquals(await bench.readNotes(), ["two", "three 1"]);
 });
 

@@ -35,6 +35,9 @@ const TIMEOUT_MS = 60_000;
  */
 export const MORTAL = { JOBS_HEARTBEAT_TIMEOUT: "3s" };
 
+/** Warnings of a worker that had too little processor time. */
+const BUSY_MACHINE = /^Event loop was|^Still starting$|is locked by another program, waiting$/;
+
 /** A running `jobs run`. */
 export class JobsProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
@@ -66,10 +69,9 @@ export class JobsProcess implements AsyncDisposable {
     return this.#lines;
   }
 
-  /** The logged warnings and errors, except for a blocked event loop, which a busy machine may cause. */
+  /** The logged warnings and errors, except for those that a busy machine may cause: a blocked event loop, a lock held for long. */
   get complaints(): LoggedLine[] {
-    const isLoud = ({ level, msg }: LoggedLine) => /^(warn|error)$/.test(level) && !msg.startsWith("Event loop was");
-    return this.#lines.filter(isLoud);
+    return this.#lines.filter(({ level, msg }) => /^(warn|error)$/.test(level) && !BUSY_MACHINE.test(msg));
   }
 
   /** Sends a signal. */
