@@ -192,7 +192,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     describe: launcher.describe,
     onCommands: (commands) => remoteCommands.body.accept(commands),
     onBeat: ({ lapsed, sentAt }) => {
-      leaseGuard.beat(sentAt, lapsed);
+      leaseGuard.noteHeartbeat(sentAt, lapsed);
       void lostLeases.beat(lapsed);
       if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
     },

@@ -10,7 +10,7 @@ import { StoreError } from "./port/errors.ts";
 
 /** Options of a store. All except `clock` and `log` can be sent to a Worker. */
 export interface StoreOptions {
-  /** Most jobs kept in `dead`. Default 10,000. */
+  /** Maximum number of jobs kept in `dead`. Default 10,000. */
   readonly deadMaxJobs?: number;
   /** How long a job is kept in `dead`. Default 180 days. */
   readonly deadMaxAgeMs?: number;

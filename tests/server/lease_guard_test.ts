@@ -136,7 +136,7 @@ function owning() {
     sendHeartbeat: async () => {
       const sentAt = momentOf(clock);
       await answer("heartbeat");
-      ownership.beat(sentAt, false);
+      ownership.noteHeartbeat(sentAt, false);
     },
     dropLost: () => answer("held"),
   });
@@ -149,11 +149,11 @@ Deno.test("ownership is certain for one heartbeat timeout after a heartbeat was 
   assert(t.ownership.isSure);
   await t.clock.advance(1);
   assert(!t.ownership.isSure);
-  t.ownership.beat(momentOf(t.clock), false);
+  t.ownership.noteHeartbeat(momentOf(t.clock), false);
   assert(t.ownership.isSure, "a heartbeat in time, as the store says, needs no comparison");
   t.clock.set(t.clock.now() + 20_000);
   assert(!t.ownership.isSure, "the machine slept");
-  t.ownership.beat(momentOf(t.clock), false);
+  t.ownership.noteHeartbeat(momentOf(t.clock), false);
   assert(t.ownership.isSure);
   t.clock.set(t.clock.now() - 3_600_000);
   await t.clock.advance(19_999);
@@ -164,7 +164,7 @@ Deno.test("ownership is certain for one heartbeat timeout after a heartbeat was 
 
 Deno.test("after a lapse, ownership is certain when a heartbeat was sent and then the leases were compared", async () => {
   const t = owning();
-  t.ownership.beat(momentOf(t.clock), true);
+  t.ownership.noteHeartbeat(momentOf(t.clock), true);
   assert(!t.ownership.isSure);
   t.goAway(true);
   await assertRejects(() => t.ownership.confirm(), StoreError);
@@ -185,7 +185,7 @@ Deno.test("a lapse that is reported during the comparison needs another one", as
   await Promise.resolve();
   await Promise.resolve();
   await Promise.resolve();
-  t.ownership.beat(momentOf(t.clock), true);
+  t.ownership.noteHeartbeat(momentOf(t.clock), true);
   await next;
   assert(!t.ownership.isSure);
 });

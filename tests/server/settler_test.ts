@@ -86,8 +86,8 @@ Deno.test("a rejected outcome is kept and retried, and doesn't delay the others"
   await t.settler.flush();
   assertEquals([stored.at(-1), t.settler.unsettled], ["500", 0]);
   assertEquals(t.log.said, [
-    "error Store refuses an outcome: its job stays leased here, and the outcome is retried",
-    "info Refused outcomes are stored",
+    "error Store rejects an outcome: its job stays leased here, and the outcome is retried",
+    "info Rejected outcomes are stored",
   ]);
 });
 

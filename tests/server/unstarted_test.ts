@@ -33,7 +33,7 @@ function lab() {
     memory,
     clock,
     signal: stop.signal,
-    ask: () => isAlive && watch.answered(),
+    ping: () => isAlive && watch.replied(),
     giveBack: (tokens) => returned.push([...tokens]),
   });
   void watch.watch();
@@ -88,7 +88,7 @@ Deno.test("a job that a processor is about to start is returned, too", async () 
   t.jobs.add(leases(1, 2));
   t.jobs.first();
   const handed = t.jobs.hand();
-  t.jobs.await(handed);
+  t.jobs.beginLater(handed);
   t.block();
   await t.clock.advance(1_250);
   assertEquals(t.returned, [["1", "2"]]);
@@ -97,7 +97,7 @@ Deno.test("a job that a processor is about to start is returned, too", async () 
   t.jobs.add(leases(3, 3));
   t.jobs.first();
   const next = t.jobs.hand();
-  t.jobs.await(next);
+  t.jobs.beginLater(next);
   t.jobs.returned(["1", "2", "3"]);
   assertEquals([t.jobs.begin(next), t.jobs.total], [false, 0]);
 });
@@ -133,12 +133,12 @@ Deno.test("a thread that was frozen itself gives the main thread another second"
       monotonic: () => clock.monotonic(),
       sleep: async (_ms, signal) => {
         await clock.advance(4_000);
-        if (++sleeps >= 3 && !signal?.aborted) watch.answered();
+        if (++sleeps >= 3 && !signal?.aborted) watch.replied();
         if (sleeps >= 6) stop.abort();
       },
     },
     signal: stop.signal,
-    ask: () => {},
+    ping: () => {},
     giveBack: (tokens) => returned.push(...tokens),
   });
   await watch.watch();

@@ -219,7 +219,7 @@ export class Heartbeat implements Component {
         });
         onReturned(message.tokens);
         break;
-      case "ask":
+      case "report":
         worker.postMessage(
           { kind: "process", at: momentOf(clock), process: describe() } satisfies ToHeartbeat,
         );

@@ -36,8 +36,9 @@ export type ToHeartbeat =
 
 /** Messages from the thread. */
 export type FromHeartbeat =
-  | { readonly kind: "ask" }
-  /** The answer is `alive`. */
+  /** The reply is `process`. */
+  | { readonly kind: "report" }
+  /** The reply is `alive`. */
   | { readonly kind: "ping" }
   /** Jobs that had not started were given back. Another worker had `lost` of them already. */
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
@@ -66,8 +67,8 @@ const stopping = new AbortController();
 let store: ServerStore | undefined;
 let known: WorkerRecord;
 let knownAt: Moment;
-let answered: (() => void) | undefined;
-let askedAt: number | undefined;
+let onReport: (() => void) | undefined;
+let requestedAt: number | undefined;
 let running: Promise<void> | undefined;
 let guard: OrphanGuard | undefined;
 let watch: UnstartedWatch | undefined;
@@ -81,7 +82,7 @@ scope.onmessage = ({ data }) => {
         memory: new UnstartedMemory(data.unstarted),
         clock: systemClock,
         signal: stopping.signal,
-        ask: () => scope.postMessage({ kind: "ping" }),
+        ping: () => scope.postMessage({ kind: "ping" }),
         giveBack: (tokens) => void giveBack(tokens),
       });
       void watch.watch();
@@ -90,15 +91,15 @@ scope.onmessage = ({ data }) => {
       break;
     case "process":
       known = data.process;
-      guard?.answered();
+      guard?.replied();
       knownAt = data.at;
-      answered?.();
+      onReport?.();
       break;
     case "watch":
       void watch?.watch();
       break;
     case "alive":
-      watch?.answered();
+      watch?.replied();
       break;
     case "stop":
       void end();
@@ -111,7 +112,7 @@ async function sendHeartbeats(
 ): Promise<void> {
   // At once, to notice a file that is replaced later. The first heartbeat reports an error.
   store = await openStore(storeUrl, storeOptions).catch(() => undefined);
-  for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await ask()) {
+  for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await requestReport()) {
     try {
       store ??= await openStore(storeUrl, storeOptions);
       const sentAt = knownAt;
@@ -149,25 +150,25 @@ async function release(tokens: readonly string[]): Promise<number | undefined> {
 }
 
 function watchParent(orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs">): Promise<void> {
-  const ask = () => scope.postMessage({ kind: "ask" });
-  guard = new OrphanGuard({ ...orphan, ask, clock: systemClock, signal: stopping.signal });
+  const ping = () => scope.postMessage({ kind: "report" });
+  guard = new OrphanGuard({ ...orphan, ping, clock: systemClock, signal: stopping.signal });
   return guard.run();
 }
 
-/** Asks the main side what it is doing. Returns how long the answer took, or has taken until now. */
-async function ask(): Promise<number> {
+/** Requests a report of the main side. Returns how long the reply took, or has taken until now. */
+async function requestReport(): Promise<number> {
   const now = systemClock.monotonic();
-  if (askedAt === undefined) {
-    askedAt = now;
-    scope.postMessage({ kind: "ask" });
+  if (requestedAt === undefined) {
+    requestedAt = now;
+    scope.postMessage({ kind: "report" });
   }
-  const since = askedAt;
+  const since = requestedAt;
   const waiting = new AbortController();
-  answered = () => {
+  onReport = () => {
     const ms = systemClock.monotonic() - since;
     if (ms >= BLOCKED_MS) scope.postMessage({ kind: "blocked", ms });
-    askedAt = undefined;
-    answered = undefined;
+    requestedAt = undefined;
+    onReport = undefined;
     waiting.abort();
   };
   await systemClock.sleep(ANSWER_MS, waiting.signal);

@@ -19,8 +19,8 @@ export interface OrphanGuardOptions {
   readonly parent: number;
   /** How long the event loop may be blocked once the parent has ended: as long as a stop waits for running jobs. */
   readonly timeoutMs: number;
-  /** Asks the event loop for a sign of life; it comes as {@linkcode OrphanGuard.answered}. */
-  readonly ask: () => void;
+  /** Pings the event loop, which replies through {@linkcode OrphanGuard.replied}. */
+  readonly ping: () => void;
   readonly clock: Clock;
   /** Ends the guard. */
   readonly signal: AbortSignal;
@@ -33,20 +33,20 @@ export interface OrphanGuardOptions {
 /** Watches the process that it runs in. */
 export class OrphanGuard {
   readonly #options: OrphanGuardOptions;
-  #answeredAt = -Infinity;
+  #repliedAt = -Infinity;
 
   constructor(options: OrphanGuardOptions) {
     this.#options = options;
   }
 
-  /** Notes that the event loop has answered. */
-  answered(): void {
-    this.#answeredAt = this.#options.clock.monotonic();
+  /** Records that the event loop has replied. */
+  replied(): void {
+    this.#repliedAt = this.#options.clock.monotonic();
   }
 
   /** Watches until the signal aborts. */
   async run(): Promise<void> {
-    const { parent, timeoutMs, ask, clock, signal, parentNow = () => Deno.ppid, kill = killSelf } = this.#options;
+    const { parent, timeoutMs, ping, clock, signal, parentNow = () => Deno.ppid, kill = killSelf } = this.#options;
     let orphanedAt: number | undefined;
     for (;;) {
       await clock.sleep(POLL_INTERVAL_MS, signal);
@@ -54,8 +54,8 @@ export class OrphanGuard {
       if (parentNow() === parent) continue;
       const now = clock.monotonic();
       orphanedAt ??= now;
-      if (now - Math.max(orphanedAt, this.#answeredAt) >= timeoutMs) return kill();
-      ask();
+      if (now - Math.max(orphanedAt, this.#repliedAt) >= timeoutMs) return kill();
+      ping();
     }
   }
 }

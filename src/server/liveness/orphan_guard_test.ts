@@ -14,9 +14,9 @@ function guarded(timeoutMs: number) {
   const guard: OrphanGuard = new OrphanGuard({
     parent: PARENT,
     timeoutMs,
-    ask() {
-      events.push("ask");
-      if (!state.blocked) guard.answered();
+    ping() {
+      events.push("ping");
+      if (!state.blocked) guard.replied();
     },
     clock,
     signal: stop.signal,
@@ -46,7 +46,7 @@ Deno.test("an orphan whose event loop stays blocked is killed after the timeout"
   const { state, seconds, running } = guarded(2_000);
   state.blocked = true;
   state.parent = INIT;
-  assertEquals(await seconds(2), ["ask", "ask"]);
+  assertEquals(await seconds(2), ["ping", "ping"]);
   assertEquals(await seconds(1), ["kill"]);
   await running;
 });
@@ -56,6 +56,6 @@ Deno.test("an orphan whose event loop answers has all the time that its stop tak
   state.parent = INIT;
   assertEquals((await seconds(60)).includes("kill"), false);
   state.blocked = true;
-  assertEquals(await seconds(2), ["ask", "kill"]);
+  assertEquals(await seconds(2), ["ping", "kill"]);
   await running;
 });

@@ -4,8 +4,8 @@
  * An attempt is `ours` until one of four events. Only an attempt that is ours can be settled.
  *
  *  - The handler ends, and the outcome is settled: `settled`.
- *  - The worker stops and returns the job to its queue: `released`. Until then, an end of the handler counts, also after the
- *    job's signal has aborted.
+ *  - The worker stops and returns the job to its queue: `released`. If the handler ends before that, its outcome counts,
+ *    even after the job's signal has aborted.
  *  - The worker stops, but the job was cancelled or has timed out. Its outcome is settled without waiting: `settled`.
  *  - Another worker has the job now: `lost`.
  *

@@ -103,7 +103,7 @@ export class LeaseBuffer {
     if (signal.aborted) return Promise.resolve(undefined);
     const job = this.#hand();
     if (job) {
-      this.#jobs.await(job);
+      this.#jobs.beginLater(job);
       return Promise.resolve(job);
     }
     const waiting = this.#waitInLine(signal);
@@ -181,7 +181,7 @@ export class LeaseBuffer {
     while (this.#idle.length > 0) {
       const job = this.#hand();
       if (job === undefined) return;
-      this.#jobs.await(job);
+      this.#jobs.beginLater(job);
       this.#idle.shift()!(job);
     }
   }

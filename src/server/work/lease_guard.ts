@@ -30,7 +30,7 @@ export interface LeaseGuardOptions {
   readonly clock: Clock;
   /** The heartbeat timeout. */
   readonly ttlMs: number;
-  /** Sends a heartbeat, and reports it with {@linkcode LeaseGuard.beat}. Rejects if the store doesn't accept it. */
+  /** Sends a heartbeat, and reports it with {@linkcode LeaseGuard.noteHeartbeat}. Rejects if the store doesn't accept it. */
   readonly sendHeartbeat: () => Promise<void>;
   /** Reads from the store which leases are left, and drops the other jobs. Rejects if the store doesn't reply. */
   readonly dropLost: () => Promise<void>;
@@ -42,7 +42,7 @@ export class LeaseGuard {
   /** When the last heartbeat that the store accepted was sent. */
   #heartbeatAt: Moment;
   /** When `isSure` was last read, by the wall clock. */
-  #askedAt = 0;
+  #readAt = 0;
   /** Number of lapses, and their number when the leases were last compared with the store. */
   #lapses = 0;
   #compared = 0;
@@ -57,8 +57,8 @@ export class LeaseGuard {
     if (this.#lapses !== this.#compared) return false;
     const { clock, ttlMs } = this.#options;
     const now = clock.now();
-    const elapsed = now - this.#askedAt;
-    this.#askedAt = now;
+    const elapsed = now - this.#readAt;
+    this.#readAt = now;
     if (elapsed < 0 || elapsed >= SHORT_MS) this.#followClocks(now);
     return now - this.#heartbeatAt.now < ttlMs;
   }
@@ -69,7 +69,7 @@ export class LeaseGuard {
    * @param sentAt when it was sent, or earlier
    * @param lapsed whether the worker counted as offline before it
    */
-  beat(sentAt: Moment, lapsed: boolean): void {
+  noteHeartbeat(sentAt: Moment, lapsed: boolean): void {
     if (lapsed) this.#lapses++;
     this.#heartbeatAt = sentAt;
     this.#followClocks(this.#options.clock.now());

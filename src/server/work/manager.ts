@@ -2,8 +2,8 @@
  * The manager: owns the processors, and ends them.
  *
  *  1. `resize` keeps as many processors as the concurrency. A surplus processor ends after its job.
- *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones. An end of their handlers within
- *     3 s counts, because a job that has pushed its continuation and returned must not run again. After that, the other
+ *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones. If their handlers end within 3 s,
+ *     the outcomes count: a job that has pushed its continuation and returned must not run again. After that, the other
  *     jobs return to the front of their queues. If the process is killed during the stop, their leases are rescued.
  *
  * @module

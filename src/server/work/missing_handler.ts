@@ -1,6 +1,6 @@
 /**
  * Jobs whose class this worker lacks: during a rolling deploy, old workers take jobs of new classes. Such a job waits in
- * `scheduled` without using an attempt, and is offered to the workers of its queue again and again. After a week it fails
+ * `scheduled` without using an attempt, and is offered to the workers of its queue repeatedly. After a week it fails
  * as any other job.
  *
  * @module

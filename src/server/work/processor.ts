@@ -103,7 +103,7 @@ export class Processor implements Component {
   }
 
   /**
-   * Returns the unfinished job to the front of its queue. A later end of its handler is ignored.
+   * Returns the unfinished job to the front of its queue. If its handler ends later, the outcome is ignored.
    *
    * A job that was cancelled or has timed out is settled as such instead. Its handler ignores its signal, and would
    * otherwise hang again after every start without ever counting as a failure.
@@ -117,14 +117,14 @@ export class Processor implements Component {
       this.#services.settler.add({ kind: "release", token: lease.token });
       return;
     }
-    // From here on, the end of the handler is ignored, also while hooks run.
+    // From here on, the handler's outcome is ignored, even while hooks run.
     attempt.disposition = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
     const outcome = await this.#failed(attempt, job.abortedBy);
     this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
   }
 
-  /** Aborts the job because another worker has it now. A later end of its handler is ignored. */
+  /** Aborts the job because another worker has it now. If its handler ends later, the outcome is ignored. */
   lose(reason: Error): void {
     if (this.#attempt?.disposition !== "ours") return;
     this.#attempt.disposition = "lost";

@@ -3,7 +3,7 @@
  *
  * The records of jobs that return nothing are limited: a user finds a single job, and a worker that performs tens of thousands
  * of jobs/s doesn't write as many records. A job whose push or class has a `result_ttl` always has a record, and so does every
- * job if `retention.done` is set.
+ * job if `retention.succeeded` is set.
  *
  * @module
  */

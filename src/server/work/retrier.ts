@@ -112,7 +112,7 @@ export class Retrier {
       backtrace: job.payload.backtrace ?? options.backtrace,
       attempt: { worker, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
     });
-    // It stays with a job that has waited too long: from then on each of its attempts counts.
+    // The field stays with a job that has waited too long: from then on each of its attempts counts.
     const hasWaited = job.payload.no_handler_since !== undefined && !isHandlerMissing(error);
     const payload = hasWaited ? setFields(failed, { no_handler_since: undefined }) : failed;
     return decision.kind === "retry"

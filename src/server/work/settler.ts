@@ -25,7 +25,7 @@ import type { ServerStore } from "../../store/port/store.ts";
 const MAX_BATCH_OUTCOMES = 1_000;
 /** Pause between attempts, before jitter. For rejected outcomes it doubles up to the second value. */
 const RETRY_MS = 500;
-const MAX_REFUSED_RETRY_MS = 2_000;
+const MAX_REJECTED_RETRY_MS = 2_000;
 /** Maximum number of calls that search one batch for the outcomes that the store rejects. */
 const MAX_SPLIT_CALLS = 32;
 /** Pause after a call during which few outcomes were added: each call costs the store a disk write. */
@@ -58,10 +58,10 @@ export class Settler {
   /** The batch that is being stored. */
   #storing: readonly Outcome[] = [];
   /** Outcomes that the store rejected, to be retried from `#retryAt`. */
-  #refused: Outcome[] = [];
+  #rejected: Outcome[] = [];
   #retryAt = 0;
   #retryMs = RETRY_MS;
-  #refusalLogged = false;
+  #rejectionLogged = false;
   #flushing: Promise<void> | undefined;
   /** Rung when there is a new outcome. */
   readonly #wake = new Wakeup();
@@ -74,7 +74,7 @@ export class Settler {
 
   /** Number of outcomes that are not stored. */
   get unsettled(): number {
-    return this.#pending.length + this.#storing.length + this.#refused.length;
+    return this.#pending.length + this.#storing.length + this.#rejected.length;
   }
 
   /** Adds an outcome. It is stored soon. */
@@ -99,12 +99,12 @@ export class Settler {
     await this.#options.clock.turn();
     while (!this.#abandoned) {
       const untilRetryMs = this.#retryAt - this.#options.clock.monotonic();
-      if (this.#refused.length > 0 && untilRetryMs <= 0) {
-        await this.#retryRefused();
+      if (this.#rejected.length > 0 && untilRetryMs <= 0) {
+        await this.#retryRejected();
       } else if (this.#pending.length > 0) {
         this.#setAside(await this.#settle(takeBatch(this.#pending)));
         if (this.#pending.length < MIN_BATCH_OUTCOMES) await this.#options.clock.sleep(GATHER_MS, this.#giveUp.signal);
-      } else if (this.#refused.length > 0) {
+      } else if (this.#rejected.length > 0) {
         await this.#wake.wait(this.#giveUp.signal, this.#options.clock, untilRetryMs);
       } else break;
     }
@@ -116,33 +116,33 @@ export class Settler {
   }
 
   /** Retries rejected outcomes, until a whole batch is rejected again. */
-  async #retryRefused(): Promise<void> {
-    const outcomes = this.#refused;
-    this.#refused = [];
+  async #retryRejected(): Promise<void> {
+    const outcomes = this.#rejected;
+    this.#rejected = [];
     let batch: readonly Outcome[] = [];
-    let refused: readonly Outcome[] = [];
-    while (outcomes.length > 0 && !this.#abandoned && (batch.length === 0 || refused.length < batch.length)) {
+    let rejected: readonly Outcome[] = [];
+    while (outcomes.length > 0 && !this.#abandoned && (batch.length === 0 || rejected.length < batch.length)) {
       batch = takeBatch(outcomes);
-      refused = await this.#settle(batch);
-      this.#refused.push(...refused);
+      rejected = await this.#settle(batch);
+      this.#rejected.push(...rejected);
     }
-    this.#refused.push(...outcomes);
+    this.#rejected.push(...outcomes);
     if (this.#abandoned) return;
-    if (this.#refused.length === 0) {
-      this.#refusalLogged = false;
-      this.#options.log.info("Refused outcomes are stored");
+    if (this.#rejected.length === 0) {
+      this.#rejectionLogged = false;
+      this.#options.log.info("Rejected outcomes are stored");
     }
-    this.#retryMs = refused.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REFUSED_RETRY_MS);
+    this.#retryMs = rejected.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REJECTED_RETRY_MS);
     this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
   }
 
-  #setAside(refused: readonly Outcome[]): void {
-    if (refused.length === 0) return;
-    if (this.#refused.length === 0) {
+  #setAside(rejected: readonly Outcome[]): void {
+    if (rejected.length === 0) return;
+    if (this.#rejected.length === 0) {
       this.#retryMs = RETRY_MS;
       this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
     }
-    this.#refused.push(...refused);
+    this.#rejected.push(...rejected);
   }
 
   /**
@@ -159,7 +159,7 @@ export class Settler {
       const error = calls > MAX_SPLIT_CALLS || this.#abandoned ? undefined : await this.#call(part);
       if (error === "stored") continue;
       if (error === undefined || part.length === 1) {
-        if (error !== undefined) this.#reportRefused(part, error);
+        if (error !== undefined) this.#reportRejected(part, error);
         left.unshift(...part);
         continue;
       }
@@ -207,11 +207,11 @@ export class Settler {
   }
 
   /** Logs the first rejection. The others probably have the same cause. */
-  #reportRefused(outcomes: readonly Outcome[], error: Error): void {
-    if (this.#refusalLogged) return;
-    this.#refusalLogged = true;
+  #reportRejected(outcomes: readonly Outcome[], error: Error): void {
+    if (this.#rejectionLogged) return;
+    this.#rejectionLogged = true;
     const tokens = outcomes.map(({ token }) => token);
-    this.#options.log.error("Store refuses an outcome: its job stays leased here, and the outcome is retried", {
+    this.#options.log.error("Store rejects an outcome: its job stays leased here, and the outcome is retried", {
       token: tokens[0],
       ...jidsOf(outcomes, tokens),
       error: error.message,

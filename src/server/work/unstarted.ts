@@ -73,13 +73,13 @@ export class UnstartedJobs {
     }
   }
 
-  /** Hands out the job that {@linkcode first} has returned. {@linkcode begin} must follow at once, or {@linkcode await}. */
+  /** Hands out the job that {@linkcode first} has returned. {@linkcode begin} must follow at once, or {@linkcode beginLater}. */
   hand(): Unstarted {
     return this.#waiting[this.#head++]!;
   }
 
-  /** Records that a job that was handed out begins a moment later. */
-  await(job: Unstarted): void {
+  /** Records that {@linkcode begin} follows in a later turn. */
+  beginLater(job: Unstarted): void {
     this.#handed.add(job);
   }
 

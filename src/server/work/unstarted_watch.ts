@@ -19,8 +19,8 @@ export interface UnstartedWatchOptions {
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Pings the main thread, which replies through {@linkcode UnstartedWatch.answered}. */
-  readonly ask: () => void;
+  /** Pings the main thread, which replies through {@linkcode UnstartedWatch.replied}. */
+  readonly ping: () => void;
   /** Returns jobs to their queues, oldest first. */
   readonly giveBack: (tokens: readonly string[]) => void;
 }
@@ -28,7 +28,7 @@ export interface UnstartedWatchOptions {
 /** Watches the main thread. */
 export class UnstartedWatch {
   readonly #options: UnstartedWatchOptions;
-  #answer: AbortController | undefined;
+  #reply: AbortController | undefined;
 
   constructor(options: UnstartedWatchOptions) {
     this.#options = options;
@@ -45,24 +45,24 @@ export class UnstartedWatch {
   }
 
   /** Records that the main thread has replied. */
-  answered(): void {
-    this.#answer?.abort();
+  replied(): void {
+    this.#reply?.abort();
   }
 
   async #isAlive(): Promise<boolean> {
-    const { clock, signal, ask } = this.#options;
-    const answer = this.#answer = new AbortController();
-    const end = () => answer.abort();
+    const { clock, signal, ping } = this.#options;
+    const reply = this.#reply = new AbortController();
+    const end = () => reply.abort();
     signal.addEventListener("abort", end, { once: true });
-    ask();
+    ping();
     let since: number;
     do {
       since = clock.monotonic();
-      await clock.sleep(BLOCKED_MS, answer.signal);
+      await clock.sleep(BLOCKED_MS, reply.signal);
       // If this thread was frozen, too, the main thread has not had its second.
-    } while (!answer.signal.aborted && clock.monotonic() - since > 2 * BLOCKED_MS);
+    } while (!reply.signal.aborted && clock.monotonic() - since > 2 * BLOCKED_MS);
     signal.removeEventListener("abort", end);
-    return answer.signal.aborted;
+    return reply.signal.aborted;
   }
 
   #giveBack(): void {

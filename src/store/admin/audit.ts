@@ -51,7 +51,7 @@ export interface AuditStore {
   page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
 }
 
-/** Most events that are kept. */
+/** Maximum number of events that are kept. */
 export const MAX_ACTS = 10_000;
 /** Longest text of an event. */
 const MAX_TEXT_CHARS = 1_000;

@@ -17,7 +17,7 @@ export type BatchOpsStore = CancelStore & {
   readonly batches: Pick<BatchStore, "get" | "close" | "correct">;
 };
 
-/** Most attempts to correct a batch: its members may end between the read and the correction. */
+/** Maximum number of attempts to correct a batch: its members may end between the read and the correction. */
 const MAX_ATTEMPTS = 5;
 
 const GROUPS_PER_READ = 500;

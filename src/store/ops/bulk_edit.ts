@@ -8,7 +8,7 @@ import type { AdminStore, Edit, Place } from "../admin/admin.ts";
 import type { AuditEvent } from "../admin/audit.ts";
 import { queuePlaces } from "./queue_places.ts";
 
-/** Most jobs that one step of the store changes. */
+/** Maximum number of jobs that one step of the store changes. */
 const BATCH = 1_000;
 
 /** A change of many jobs. */

@@ -21,9 +21,9 @@ export type CancelStore = {
   readonly results: Pick<ResultStore, "keep">;
 };
 
-/** Most attempts: a job may move between the search and the cancel. */
+/** Maximum number of attempts: a job may move between the search and the cancel. */
 const MAX_ATTEMPTS = 5;
-/** Most jobs that one step cancels. */
+/** Maximum number of jobs that one step cancels. */
 const PAGE = 500;
 /** How long the record of a removed job is kept. */
 const RECORD_TTL_MS = 24 * 3_600 * 1_000;

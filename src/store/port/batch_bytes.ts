@@ -6,7 +6,7 @@
  */
 
 /**
- * Most payload bytes that one step of a store reads or moves: 4 MiB. A step always handles at least one job, however
+ * Maximum number of payload bytes that one step of a store reads or moves: 4 MiB. A step always handles at least one job, however
  * large that job is.
  */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;

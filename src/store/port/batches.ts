@@ -209,5 +209,5 @@ export interface BatchStore {
   remove(id: string): Promise<void>;
 }
 
-/** Most batches that one sweep handles. */
+/** Maximum number of batches that one sweep handles. */
 export const SWEEP_LIMIT = 100;

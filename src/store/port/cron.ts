@@ -48,7 +48,7 @@ export interface CronReading {
   readonly entries: readonly StoredCron[];
 }
 
-/** Most records that are kept of each entry. */
+/** Maximum number of records that are kept of each entry. */
 export const MAX_CRON_RECORDS = 100;
 
 /** Stores the cron entries. */

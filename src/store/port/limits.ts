@@ -11,9 +11,9 @@ import { parseDuration } from "../../job/duration.ts";
 
 /** The limit of a queue. */
 export interface QueueLimit {
-  /** Most jobs that run at once, 1 to {@linkcode MAX_RUNNING}. Absent: unlimited. */
+  /** Maximum number of jobs that run at once, 1 to {@linkcode MAX_RUNNING}. Absent: unlimited. */
   readonly running?: number;
-  /** Most jobs that start within a period. Absent: unlimited. */
+  /** Maximum number of jobs that start within a period. Absent: unlimited. */
   readonly starts?: StartLimit;
 }
 

@@ -67,7 +67,7 @@ export interface Signal {
   readonly ttlMs: number;
 }
 
-/** Most signals that a key keeps. */
+/** Maximum number of signals that a key keeps. */
 export const MAX_KEPT_SIGNALS = 1_000;
 
 /** Returns the error for a signal beyond {@linkcode MAX_KEPT_SIGNALS}. */

@@ -27,7 +27,7 @@ export interface Context {
   readonly waitMs: number;
   /** Sidekiq's version of the format of times in payloads. */
   readonly wire: 7 | 8;
-  /** Most members of `dead`, and their greatest age, as script arguments. */
+  /** Maximum number of members of `dead`, and their maximum age, as script arguments. */
   readonly deadLimits: readonly [jobs: string, ageMs: string];
   /** Moves entries from place to place. */
   readonly mover: Mover;

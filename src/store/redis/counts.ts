@@ -12,7 +12,7 @@ import { dayKey, queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Most queues that one script reads. */
+/** Maximum number of queues that one script reads. */
 const MAX_QUEUES_PER_SCRIPT = 500;
 
 /** See `AdminStore.stats`. */

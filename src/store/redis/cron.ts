@@ -15,7 +15,7 @@ import type { WakeChannel } from "./wait/wake_channel.ts";
 /** Poll interval for changes that aren't announced: the writing client may lack the permission to publish. */
 const POLL_INTERVAL_MS = 5_000;
 
-/** Most entries that one script changes: a thousand may be due at midnight. */
+/** Maximum number of entries that one script changes: a thousand may be due at midnight. */
 const MAX_WRITES_PER_SCRIPT = 100;
 
 /** Stores the cron entries. */

@@ -16,11 +16,11 @@ import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
-/** Most entries that `edit` reads and edits together. */
+/** Maximum number of entries that `edit` reads and edits together. */
 const MAX_REFS = 100;
-/** Most entries that `editSome` reads and edits together. */
+/** Maximum number of entries that `editSome` reads and edits together. */
 const MAX_WINDOW = 250;
-/** Most attempts: workers may take jobs of a queue between the read of an entry and its edit. */
+/** Maximum number of attempts: workers may take jobs of a queue between the read of an entry and its edit. */
 const MAX_ROUNDS = 10;
 
 /** An edit, and its options. */

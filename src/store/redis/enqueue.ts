@@ -19,7 +19,7 @@ import { type Context, keepReplyMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Most jobs and characters of calls that share a script. A larger call goes alone. */
+/** Maximum numbers of jobs and characters of calls that share a script. A larger call goes alone. */
 const MAX_BATCH = 1_000;
 const MAX_BATCH_CHARS = 1 << 20;
 

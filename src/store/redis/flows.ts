@@ -22,7 +22,7 @@ const SHOWN_FIELDS = ["s", "n", "j", "p"] as const;
 
 type Field = typeof FIELDS[number];
 
-/** The part. */
+/** Returns the part. */
 export function flowsPart({ client, offset }: Context): FlowStore {
   const read = async (id: string, names: readonly string[], fields: readonly Field[]): Promise<NodeRecord[]> => {
     if (names.length === 0) return [];

@@ -22,10 +22,10 @@ import { groupsKey, leasesKey, LIMITS, listKey, WAKE_CHANNEL } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
 const DEFAULT_LIMIT = 25;
-/** Most members that one step of a scan reads. */
+/** Maximum number of members that one step of a scan reads. */
 const MAX_SCANNED = "1000";
 
-/** Most leases that one script counts, and most held groups that one wakes: some 2 ms each. */
+/** Maximum numbers of leases that one script counts, and of held groups that one wakes: some 2 ms each. */
 const MAX_COUNTED = 1_000;
 const MAX_WOKEN = 500;
 

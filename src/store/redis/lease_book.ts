@@ -13,7 +13,7 @@
  *     each loss of the connection, `reconcile.lua` returns those leases of this process to their queues that are neither held
  *     nor of an unanswered take. Their jobs run again: at least once.
  *  4. **A worker settles nothing that it no longer owns.** A rescue that takes leases from a worker leaves a mark
- *     (`jobs:robbed`). Without that mark no held token is missing, except on a server that lost its last moments, so
+ *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its last moments, so
  *     `settle.lua` deletes held tokens together. With the mark it checks each.
  *
  * The book is memory. If the process dies, its leases are rescued when its heartbeat has lapsed, and the book isn't needed.

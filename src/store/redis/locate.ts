@@ -13,7 +13,7 @@ import { queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref } from "./refs.ts";
 
-/** Most entries that are compared in one step. */
+/** Maximum number of entries that are compared in one step. */
 const MAX_WINDOW = 500;
 /** How far towards the back a page's cursor is searched: released jobs move others away from the front. */
 const NEAR = 1_000;

@@ -20,11 +20,11 @@ import {
 import { type Context, serverTime } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Most classes that one script records. */
+/** Maximum number of classes that one script records. */
 const BATCH = 50;
 /** Steps read at the same time. */
 const MAX_STEPS_IN_FLIGHT = 8;
-/** Most keys that one command reads. */
+/** Maximum number of keys that one command reads. */
 const MAX_KEYS_PER_READ = 600;
 
 /** Returns the part. */

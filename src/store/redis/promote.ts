@@ -13,7 +13,7 @@ import { queueKey, SETS } from "./keys.ts";
 import { makeMoves, type Move } from "./move_request.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** Most steps of one call: other workers may move each job before this one. */
+/** Maximum number of steps of one call: other workers may move each job before this one. */
 const MAX_STEPS = 20;
 
 /** The letter r: the script's name for the set `retry`. */

@@ -10,16 +10,16 @@
 import type { Buffer } from "node:buffer";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 
-/** Most jobs that one command reads. */
+/** Maximum number of jobs that one command reads. */
 export const MAX_WINDOW = 1_000;
 /** Jobs of the first window, when their sizes are unknown, and the factor by which the next one may be larger. */
 const FIRST_WINDOW = 32;
 const GROWTH = 4;
-/** Most jobs that a window repeats from the one before it: this many may leave between two steps. */
+/** Maximum number of jobs that a window repeats from the one before it: this many may leave between two steps. */
 const MAX_OVERLAP = 50;
 /** Windows in flight at a time. */
 const MAX_IN_FLIGHT = 3;
-/** Most starts of a scan. The last one continues, however many jobs leave. */
+/** Maximum number of starts of a scan. The last one continues, however many jobs leave. */
 const MAX_STARTS = 5;
 
 /** A window as it was read. */

@@ -18,7 +18,7 @@ const LAST_DATABASE = 15;
 /** How long a claim lasts without a renewal. */
 const TTL_MS = 60_000;
 const RENEW_INTERVAL_MS = TTL_MS / 3;
-/** Most keys of other programs that a warning names, and the longest name. */
+/** Maximum number of keys of other programs that a warning names, and the maximum length of a name. */
 const MAX_NAMES = 3;
 const MAX_NAME_CHARS = 80;
 

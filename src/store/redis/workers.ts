@@ -19,7 +19,7 @@ const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM
 const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
 /** Pause after a failure, which the client has logged. */
 const RETRY_MS = 500;
-/** Most commands read at once. */
+/** Maximum number of commands read at once. */
 const MAX_COMMANDS_PER_READ = "100";
 
 /** The workers part of the port. */

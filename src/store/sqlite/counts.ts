@@ -13,7 +13,7 @@ import * as sets from "./sets.ts";
 import * as totals from "./totals.ts";
 import * as workers from "./workers.ts";
 
-/** Most groups of a queue that are read to find its oldest job. */
+/** Maximum number of groups of a queue that are read to find its oldest job. */
 const MAX_GROUPS_READ = 1_000;
 
 /** See `AdminStore.stats`. */

@@ -10,7 +10,7 @@ import * as jobRows from "./job_rows.ts";
 import { size } from "./sets.ts";
 import { BatchChanges } from "./batch_rows.ts";
 
-/** Most dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
+/** Maximum number of dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
 const MAX_DROPPED = 1_000;
 
 /** Drops dead jobs beyond the limits of age and number, earliest first; inside a transaction. Returns how many. */

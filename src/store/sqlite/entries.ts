@@ -19,7 +19,7 @@ export interface EntryRow extends JobRow {
   readonly worker: string | null;
 }
 
-/** Most rows that a search reads before it yields to the event loop. */
+/** Maximum number of rows that a search reads before it yields to the event loop. */
 const SEARCH_STEP = 10_000;
 
 /** Returns the row that a ref names, if it is still in its place. */

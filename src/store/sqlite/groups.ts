@@ -13,9 +13,9 @@ import { limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 
 const DEFAULT_LIMIT = 25;
-/** Most idle groups that one take deletes: more than it can leave behind. */
+/** Maximum number of idle groups that one take deletes: more than it can leave behind. */
 const MAX_DELETED_GROUPS = 200;
-/** Most held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
+/** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
 const MAX_HEALED = 5;
 
 /** A group that is ready. */

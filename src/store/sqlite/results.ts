@@ -10,7 +10,7 @@ import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 
-/** Most records that a search reads before it yields to the event loop. */
+/** Maximum number of records that a search reads before it yields to the event loop. */
 const SEARCH_STEP = 1_000;
 
 interface Row {

@@ -261,9 +261,9 @@ const BYTES_TYPES = { [RESP_TYPES.BLOB_STRING]: Buffer };
 /** From the first packet to the end of the login. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const MIN_BYTES_PER_MS = 250;
-/** Most bytes that the system buffers until the peer has received them: the usual maximum of `net.ipv4.tcp_wmem`. */
+/** Maximum number of bytes that the system buffers until the peer has received them: the usual maximum of `net.ipv4.tcp_wmem`. */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024;
-/** Most bytes that are written before the system has accepted them. */
+/** Maximum number of bytes that are written before the system has accepted them. */
 const MAX_WRITE_AHEAD_BYTES = 1024 * 1024;
 /** Commands that are done are removed from the list at the latest after this many. */
 const MAX_DONE_COMMANDS = 10_000;

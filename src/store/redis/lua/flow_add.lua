@@ -1,5 +1,5 @@
 #!lua
--- Stores nodes of an open flow. Sent again because the answer was lost, it changes nothing.
+-- Stores nodes of an open flow. Sent again because its reply was lost, it changes nothing.
 --
 -- ARGV     offset of the clock in ms, id,
 --          per node: name, how many nodes it waits for, its job (JSON), names after it (JSON), payload without its brace
@@ -11,7 +11,7 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local id = ARGV[2]
 local key = 'jobs:flow:' .. id
--- A key of the wrong type must stop us before anything is written.
+-- Fail on a key of the wrong type before anything is written.
 call('HLEN', key)
 call('LLEN', key .. ':nodes')
 call('LLEN', key .. ':roots')

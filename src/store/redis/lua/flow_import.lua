@@ -1,5 +1,5 @@
 #!lua
--- Takes nodes over, as they are. Sent again, it changes nothing.
+-- Imports nodes unchanged. Sent again, it changes nothing.
 --
 -- KEYS[1]  jobs:flow:ID
 -- ARGV     per node: name, how many nodes it waits for, its job (JSON), names after it (JSON), "STATE MS", what its end did

@@ -17,7 +17,7 @@ local seconds = math.max(60, math.ceil(ARGV[3] / 1000))
 local deadline = call('ZSCORE', 'jobs:workers', identity)
 local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that lost its data has rescued nothing.
-if lapsed then lapsed = call('EXISTS', 'jobs:robbed:' .. identity) == 1 end
+if lapsed then lapsed = call('EXISTS', 'jobs:rescued:' .. identity) == 1 end
 
 -- `since`: how long the heartbeats of this worker have been continuous. offline.lua judges other workers by it.
 local ttl = tonumber(ARGV[3])

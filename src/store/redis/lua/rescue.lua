@@ -21,11 +21,11 @@ while i <= #ARGV do
   local key = 'jobs:leases:' .. worker
   local deadline = call('ZSCORE', 'jobs:workers', worker)
   if deadline and tonumber(deadline) <= now and isOffline(worker, tonumber(deadline)) then
-    local robbed = false
+    local isRescued = false
     for k = first, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
       if call('HEXISTS', key, token) == 1 then
-        robbed = true
+        isRescued = true
         if payload ~= '' then
           call('HDEL', key, token)
           giveBack(token, payload)
@@ -34,7 +34,7 @@ while i <= #ARGV do
       end
     end
     -- If the worker is alive after all, the mark makes settle.lua check each of its tokens.
-    if robbed then call('SET', 'jobs:robbed:' .. worker, '1', 'EX', 604800) end
+    if isRescued then call('SET', 'jobs:rescued:' .. worker, '1', 'EX', 604800) end
     if call('HLEN', key) == 0 then
       call('ZREM', 'jobs:workers', worker)
       call('SREM', 'processes', worker)

@@ -60,7 +60,7 @@ end
 -- The same for held leases. None is missing: a rescue that takes one away leaves a mark. They are deleted together, which is
 -- cheaper. If some are missing anyway (on a server that lost its last moments), only their number is found.
 local function dropHeld(first, last)
-  if call('EXISTS', 'jobs:robbed:' .. string.sub(leases, 13)) == 1 then
+  if call('EXISTS', 'jobs:rescued:' .. string.sub(leases, 13)) == 1 then
     for k = first, last do drop(ARGV[k]) end
     return
   end

@@ -20,7 +20,7 @@ import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import { SCRIPTS } from "../client/scripts.ts";
 import type { WakeChannel } from "./wake_channel.ts";
 
-/** Most queues that have a connection. */
+/** Maximum number of queues that have a connection. */
 const MAX_WATCHED_QUEUES = 32;
 /** Poll interval of the queues without a connection. */
 const POLL_QUEUES_MS = 500;
