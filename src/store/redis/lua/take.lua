@@ -71,7 +71,7 @@ local at_once = 1
 -- Returns the group that a payload names, or nil. Such payloads are in the queue itself if a client in another language pushed
 -- them. Most payloads don't contain the word. A huge payload isn't parsed: it stays a job without a group.
 local function groupNamedIn(payload)
-  if not string.find(payload, '"group"', 1, true) or #payload > 1048576 then return nil end
+  if not string.find(payload, 'group"', 1, true) or #payload > 1048576 then return nil end
   local fine, job = pcall(cjson.decode, payload)
   local group = fine and type(job) == 'table' and job.group
   return type(group) == 'string' and #group > 0 and #group <= 256 and string.sub(group, 1, 1) ~= '|' and group or nil
