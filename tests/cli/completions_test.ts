@@ -37,7 +37,7 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     assertEquals((await complete("d")).includes("doctor"), true);
     assertEquals(await complete("__"), []);
     assertEquals(await complete("list", "sch"), ["scheduled"]);
-    assertEquals(await complete("push", "--uni"), ["--unique-for", "--unique-key"]);
+    assertEquals(await complete("push", "--uni"), ["--unique-for", "--unique-key", "--unique-until"]);
     assertEquals(await complete("run", "--uni"), []);
     assertEquals(await complete("push", "--queue", ""), ["low", "mail"]);
     assertEquals(await complete("list", "queued", "-q", "m"), ["mail"]);
