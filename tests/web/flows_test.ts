@@ -1,4 +1,5 @@
 /** Batches and flows: their pages, their API, and an operator's actions. */
+import { until } from "../support/eventually.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -107,3 +108,32 @@ onBothStores("The page, the API and the search find a node that waits", async ({
   const { text } = await someone.visit(`/search?q=${waiting.jid}`);
   for (const shown of ["Waiting in flows", waiting.jid, `/flows/${id}"`]) assertStringIncludes(text, shown);
 });
+
+onBothStores(
+  "A retry and a cancel of a batch take its jobs in steps, and the audit log has their number",
+  async (site) => {
+    const { store } = site;
+    const client = new Client({ store, onUnregistered: () => {} });
+    const others = Array.from({ length: 700 }, (_, i) => [i]);
+    await client.pushBulk({ class: "Other", args: others, in: "1h" });
+    const batch = await client.batch({}, async (add) => {
+      for (let i = 0; i < 600; i++) await add("ImportRow", [i], { in: "1h" });
+    });
+    const { entries } = await store.admin.page({ in: "scheduled" }, { limit: 2_000 });
+    const refs = entries.filter(({ payload }) => payload.includes(batch.id)).map(({ ref }) => ref);
+    await store.admin.edit(refs, "kill");
+    const someone = site.visitor();
+    await someone.visit("/");
+    // A slow machine continues in the background, with status 202.
+    await someone.api("POST", `/batches/${batch.id}/retry`, {});
+    await until(async () => (await store.batches.get(batch.id))!.pending === 600, "the dead are retried");
+    await someone.api("POST", `/batches/${batch.id}/cancel`, {});
+    await until(async () => (await store.batches.get(batch.id))!.cancelled === 600, "the jobs are cancelled");
+    const audited = async () =>
+      (await store.audit.page()).acts.filter(({ target }) => target === `batch:${batch.id}`)
+        .map(({ action, count }) => [action, count]);
+    await until(async () => (await audited()).length === 2, "both are in the audit log");
+    assertEquals(await audited(), [["batch cancel", 600], ["batch retry", 600]]);
+    assertEquals((await store.admin.stats()).scheduled, 700);
+  },
+);

@@ -46,23 +46,33 @@ export async function cancelBatch(
 ): Promise<NonNullable<CloseResult> & { readonly members: number } | undefined> {
   const closed = await store.batches.close(id, "cancelled");
   if (closed === undefined) return undefined;
-  let members = 0;
   // The next call continues one that was interrupted.
-  if (closed.closedAs === "cancelled") {
-    for await (const entries of membersOf(store, id)) {
-      members += await cancelEntries(store, entries.filter(({ place }) => place.in !== "dead"), now);
-    }
-  }
+  const members = closed.closedAs === "cancelled" ? await sum(cancelMembers(store, id, () => now)) : 0;
   return { ...closed, members };
 }
 
-/** Requeues the dead members of a batch. Returns how many. */
-export async function retryBatch(store: BatchOpsStore, id: string): Promise<number> {
-  let members = 0;
-  for await (const entries of membersOf(store, id, [{ in: "dead" }])) {
-    members += await store.admin.edit(entries.map(({ ref }) => ref), "requeue");
+/**
+ * Cancels the members of a batch that is closed as cancelled, in steps of bounded size. Yields how many each step cancelled;
+ * 0 for a part of the store that has none.
+ *
+ * @param now returns epoch milliseconds
+ */
+export async function* cancelMembers(store: BatchOpsStore, id: string, now: () => number): AsyncGenerator<number> {
+  for await (const entries of membersOf(store, id)) {
+    yield await cancelEntries(store, entries.filter(({ place }) => place.in !== "dead"), now());
   }
-  return members;
+}
+
+/** Requeues the dead members of a batch. Returns how many. */
+export function retryBatch(store: BatchOpsStore, id: string): Promise<number> {
+  return sum(retryMembers(store, id));
+}
+
+/** Requeues the dead members of a batch in steps of bounded size. Yields how many each step requeued. */
+export async function* retryMembers(store: BatchOpsStore, id: string): AsyncGenerator<number> {
+  for await (const entries of membersOf(store, id, [{ in: "dead" }])) {
+    yield entries.length === 0 ? 0 : await store.admin.edit(entries.map(({ ref }) => ref), "requeue");
+  }
 }
 
 /**
@@ -94,7 +104,7 @@ export async function checkBatch(store: BatchOpsStore, id: string): Promise<Batc
   }
 }
 
-/** Yields the members of a batch, place by place. */
+/** Yields the members of a batch, place by place, for each window of jobs that was read; none for a window without members. */
 export async function* membersOf(
   store: Pick<BatchOpsStore, "admin">,
   id: string,
@@ -102,10 +112,15 @@ export async function* membersOf(
 ): AsyncGenerator<readonly Entry[]> {
   for (const place of places ?? await allPlaces(store)) {
     for await (const { entries } of matchingWindows(store, { place, filter: { text: id } })) {
-      const members = entries.filter(({ payload }) => isMember(payload, id));
-      if (members.length > 0) yield members;
+      yield entries.filter(({ payload }) => isMember(payload, id));
     }
   }
+}
+
+async function sum(steps: AsyncIterable<number>): Promise<number> {
+  let total = 0;
+  for await (const more of steps) total += more;
+  return total;
 }
 
 function isMember(payload: string, id: string): boolean {

@@ -6,7 +6,7 @@
 import type { AdminStore } from "../admin/admin.ts";
 import { getField } from "../../job/raw.ts";
 import { type FlowNode, type FlowStore, SPREAD_LIMIT } from "../port/flows.ts";
-import { type BatchOpsStore, cancelBatch } from "./batches.ts";
+import { type BatchOpsStore, cancelBatch, cancelMembers } from "./batches.ts";
 
 /** The state of a node, with that of its job if it has been pushed. `queued`: also scheduled, or retrying. */
 export type ShownState = Exclude<FlowNode["state"], "pending"> | "queued" | "running";
@@ -40,6 +40,16 @@ export async function cancelFlow(
   const result = await cancelBatch(store, id, now);
   while (await store.flows.spread(SPREAD_LIMIT));
   return result;
+}
+
+/** Cancels the nodes of a flow that is closed as cancelled, in steps of bounded size. Yields how many jobs each step cancelled. */
+export async function* cancelNodes(
+  store: BatchOpsStore & { readonly flows: Pick<FlowStore, "spread"> },
+  id: string,
+  now: () => number,
+): AsyncGenerator<number> {
+  yield* cancelMembers(store, id, now);
+  while (await store.flows.spread(SPREAD_LIMIT)) yield 0;
 }
 
 async function runningJids(store: { readonly admin: Pick<AdminStore, "page"> }): Promise<ReadonlySet<string>> {

@@ -8,13 +8,14 @@ import { parseBatchOptions } from "../../client/batch_options.ts";
 import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
 import { InvalidPayload } from "../../job/errors.ts";
-import { cancelBatch, retryBatch } from "../../store/ops/batches.ts";
-import { cancelFlow } from "../../store/ops/flows.ts";
+import { cancelMembers, retryMembers } from "../../store/ops/batches.ts";
+import { cancelNodes } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { recordAudit } from "./audit.ts";
+import { type ActionResult, WAIT_MS } from "./jobs.ts";
 
 /** `batch`, or `flow`. */
 export type BatchKind = "batch" | "flow";
@@ -31,25 +32,58 @@ export async function findBatch({ store }: Services, kind: BatchKind, id: string
   throw new HttpError(404, `${name} "${id.slice(0, 80)}" not found: it doesn't exist, or its retention has expired`);
 }
 
-/** Cancels a batch or a flow. Returns the number of jobs that are cancelled, besides nodes that waited. */
-export async function cancel(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<number> {
-  await findBatch(services, kind, id);
+/**
+ * Cancels a batch or a flow, and its jobs. With many jobs, it continues in the background.
+ *
+ * @throws {HttpError} if it has ended
+ */
+export async function cancel(
+  services: Services,
+  visitor: Visitor,
+  kind: BatchKind,
+  id: string,
+): Promise<ActionResult> {
+  const { pending, waiting = 0 } = await findBatch(services, kind, id);
   const { store, clock } = services;
-  const result = await (kind === "flow" ? cancelFlow(store, id, clock.now()) : cancelBatch(store, id, clock.now()));
-  if (result?.closedAs !== "cancelled") throw new HttpError(409, `Can't cancel ${kind} "${id}": it has ended`);
-  await recordAudit(services, visitor, { action: `${kind} cancel` }, {
-    target: `${kind}:${id}`,
-    count: result.members,
-  });
-  return result.members;
+  const closed = await store.batches.close(id, "cancelled");
+  if (closed?.closedAs !== "cancelled") throw new HttpError(409, `Can't cancel ${kind} "${id}": it has ended`);
+  const steps = kind === "flow" ? cancelNodes : cancelMembers;
+  const task = { action: `${kind} cancel`, target: `${kind}:${id}`, total: pending - waiting };
+  return await changeMembers(services, visitor, { ...task, steps: steps(store, id, () => clock.now()) });
 }
 
-/** Requeues the dead jobs of a batch or a flow. Returns their number. */
-export async function retry(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<number> {
-  await findBatch(services, kind, id);
-  const count = await retryBatch(services.store, id);
-  await recordAudit(services, visitor, { action: `${kind} retry` }, { target: `${kind}:${id}`, count });
-  return count;
+/** Requeues the dead jobs of a batch or a flow. With many jobs, it continues in the background. */
+export async function retry(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<ActionResult> {
+  const { dead } = await findBatch(services, kind, id);
+  const task = { action: `${kind} retry`, target: `${kind}:${id}`, total: dead };
+  return await changeMembers(services, visitor, { ...task, steps: retryMembers(services.store, id) });
+}
+
+/** Changes jobs in steps: a batch keeps no list of its members, so that all jobs of the store are read. */
+async function changeMembers(
+  services: Services,
+  visitor: Visitor,
+  { action, target, total, steps }: {
+    readonly action: string;
+    readonly target: string;
+    readonly total: number;
+    readonly steps: AsyncIterable<number>;
+  },
+): Promise<ActionResult> {
+  const label = `${action} ${target.slice(target.indexOf(":") + 1)}`;
+  const changed = await services.operations.run({ label, total, waitMs: WAIT_MS }, async (progress) => {
+    let count = 0;
+    try {
+      for await (const more of steps) {
+        count += more;
+        progress(more);
+        await services.clock.turn();
+      }
+    } finally {
+      await recordAudit(services, visitor, { action }, { target, count });
+    }
+  });
+  return changed === undefined ? {} : { changed };
 }
 
 /**

@@ -10,9 +10,21 @@ import { flowJson, nodeJson } from "../../text/flows.ts";
 import { type BatchKind, cancel, closeBatch, findBatch, openBatch, pushFlow, retry } from "../actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
 import { objectOf } from "./json.ts";
-import type { ApiRoute } from "./routes.ts";
+import type { ActionResult } from "../actions/jobs.ts";
+import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
 const PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 50" };
+
+const CHANGED = {
+  type: "object",
+  properties: {
+    changed: { type: "integer", description: "absent with status 202: the action continues, see /operations" },
+  },
+};
+
+function answerOf(result: ActionResult): ApiAnswer {
+  return { value: result, status: result.changed === undefined ? 202 : 200 };
+}
 
 /** Fields of a batch, and of a flow. */
 const CALLBACKS = {
@@ -131,18 +143,18 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
       method: "POST",
       path: `${id}/cancel`,
       about: `Cancels a ${kind} and its jobs`,
-      answer: { type: "object", properties: { changed: { type: "integer" } } },
+      answer: CHANGED,
       run: async (c, services) => {
-        return { value: { changed: await cancel(services, c.get("visitor"), kind, c.req.param("id") ?? "") } };
+        return answerOf(await cancel(services, c.get("visitor"), kind, c.req.param("id") ?? ""));
       },
     },
     {
       method: "POST",
       path: `${id}/retry`,
       about: `Enqueues the dead jobs of a ${kind} again`,
-      answer: { type: "object", properties: { changed: { type: "integer" } } },
+      answer: CHANGED,
       run: async (c, services) => {
-        return { value: { changed: await retry(services, c.get("visitor"), kind, c.req.param("id") ?? "") } };
+        return answerOf(await retry(services, c.get("visitor"), kind, c.req.param("id") ?? ""));
       },
     },
   ];

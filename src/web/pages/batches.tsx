@@ -56,13 +56,19 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
     });
     app.post(`${path}/:id/cancel`, async (c) => {
       requireOperator(c);
-      const count = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
-      return await back(services, c, { kind: "ok", text: `Cancelled; ${number(count)} jobs were queued or running.` });
+      const { changed } = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
+      const text = changed === undefined
+        ? "Cancelled. Its jobs are being cancelled in the background…"
+        : `Cancelled; ${number(changed)} jobs were queued or running.`;
+      return await back(services, c, { kind: "ok", text });
     });
     app.post(`${path}/:id/retry`, async (c) => {
       requireOperator(c);
-      const count = await retry(services, c.get("visitor"), kind, c.req.param("id"));
-      return await back(services, c, { kind: "ok", text: `Enqueued ${number(count)} dead jobs again.` });
+      const { changed } = await retry(services, c.get("visitor"), kind, c.req.param("id"));
+      const text = changed === undefined
+        ? "Running in the background…"
+        : `Enqueued ${number(changed)} dead jobs again.`;
+      return await back(services, c, { kind: "ok", text });
     });
   }
 }
