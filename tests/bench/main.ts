@@ -4,10 +4,14 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, turns, scheduled, startup, cores, idle, workers, and those of `loads.ts`. Default: all.
+ * Parts: drain, latency, turns, scheduled, startup, cores, idle, workers, flows, and those of `loads.ts`. Default: all.
  */
 import { parseArgs } from "@std/cli/parse-args";
+import { Client } from "../../src/client/client.ts";
+import { openStore } from "../../src/store/open.ts";
+import { batchKey } from "../../src/store/redis/keys.ts";
 import { startRedis } from "../support/redis.ts";
+import type { FlowCosts } from "./flows.ts";
 import type { LatencyResult } from "./latency.ts";
 import type { Load, LoadResult } from "./load.ts";
 import { loadTables, printLoads } from "./loads.ts";
@@ -44,6 +48,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   cores,
   idle,
   workers,
+  flows,
   ...Object.fromEntries(
     Object.entries(tables).map(([name, table]) => [name, () => printLoads(table, folder, rounds)]),
   ),
@@ -171,6 +176,36 @@ async function cores(): Promise<void> {
   const { drainPerSecond } = await runScript<{ drainPerSecond: number }>("horses.ts", `sqlite:${folder}/horses.db`);
   console.log(`### Processes\n\nJobs that compute: two processes are ${timesAsFast} times as fast as one.`);
   console.log(`Two isolated processes: ${formatNumber(drainPerSecond)} no-op jobs/s.\n`);
+}
+
+/** The steps of flows with many nodes, and the memory of batches. */
+async function flows(): Promise<void> {
+  await using redis = await startRedis();
+  const nodes = Math.min(10_000, Math.max(1_000, Math.round(10_000 * scale)));
+  let files = 0;
+  const results = await inTurn({
+    "SQLite": () => runScript<FlowCosts>("flows.ts", `sqlite:${folder}/flows-${++files}.db`, `${nodes}`),
+    "Redis": () => runScript<FlowCosts>("flows.ts", redis.url, `${nodes}`),
+  }, rounds);
+  console.log(`### Flows of ${nodes.toLocaleString("en")} nodes: one settle, ms\n`);
+  printTable(
+    ["store", "one of many before one", "the last of them", "one before many"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      ...(["before", "last", "first"] as const).map((cost) => formatSpread(spreadOf(each.map((one) => one[cost])))),
+    ]),
+  );
+  await using store = await openStore(redis.url);
+  const client = new Client({ store, onUnregistered: () => {} });
+  const bytes: string[][] = [];
+  for (const members of [1, 1_000, nodes * 10]) {
+    const { id } = await client.batch({}, async (add) => {
+      for (let i = 0; i < members; i++) await add("Noop", [i]);
+    });
+    bytes.push([members.toLocaleString("en"), await redis.cli("MEMORY", "USAGE", batchKey(id))]);
+  }
+  console.log("### A batch in Redis, without the payloads of its members\n");
+  printTable(["members", "bytes"], bytes);
 }
 
 /** Several workers on one store. */
