@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo run check test bench bench-peers soak fmt compile package library clients image docs clean
+.PHONY: help deno demo shop run check test bench bench-peers soak fmt compile package library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
 MINUTES = 1
@@ -23,6 +23,9 @@ deno: ## Get the toolchain, and say which it is
 
 demo: ## Watch a worker, its dashboard and live jobs; ends by itself
 	@$(DENO) task --quiet demo
+
+shop: ## Run the example shop: 50,000 newsletters at 100 a second (ARGS="sqlite:shop.db 500" for another store and number)
+	@$(DENO) run -A examples/shop/main.ts $(ARGS)
 
 run: deno ## Keep a processor running, for `./jobs push` from another terminal (ARGS=... for more)
 	@echo

@@ -1,16 +1,16 @@
 /**
- * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with
- * `deno run -A examples/shop/main.ts`, and open the address that it prints. Arguments: the store (default: one in memory), and
- * the number of newsletters to send.
+ * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with `make shop`, and open
+ * the address that it prints. It ends when its newsletters are sent: 50,000 at 100 a second, or as many as the second argument
+ * says. The first argument is the store (default: one in memory).
  */
 import { startServer } from "@jobs/jobs";
 import { shopJobs } from "./jobs.ts";
 
-const [store = "sqlite::memory:", readers = "50000"] = Deno.args;
-let sent = 0;
+const [store = "sqlite::memory:", count = "50000"] = Deno.args;
+const readers = Array.from({ length: Number(count) }, (_, i) => ({ id: i + 1 }));
 let outages = 3;
 const jobs = shopJobs({
-  mail: () => Promise.resolve(void sent++),
+  mail: () => Promise.resolve(),
   charge: (order) => {
     if (outages-- > 0) return Promise.reject(new Error("Payment API", { cause: new TypeError("fetch failed") }));
     return Promise.resolve(`payment-${order}`);
@@ -28,13 +28,12 @@ console.log(`Dashboard: ${server.url}`);
 await server.store.admin.limit("news", { starts: { count: 100, perMs: 1_000 } }); // 100 a second
 
 const { client } = server;
-await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" });
+const order = await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" });
 await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" }); // the form was sent twice: charged once
 const stock = await client.push(jobs.Stock, [42]);
-const results = await client.pushBulk(
-  jobs.Newsletter,
-  Array.from({ length: Number(readers) }, (_, i) => [i] as [number]),
-);
+const issue = await client.batches.open({ name: "newsletter" });
+const results = await client.pushBulk(jobs.Newsletter, readers.map(({ id }) => [id]), { batch: issue.id });
+await issue.close();
 console.log(`Stored ${results.filter(({ jid }) => jid !== undefined).length} newsletters`);
 console.log("Stock:", (await client.result(stock!))?.result);
 
@@ -45,12 +44,6 @@ for (const [command, file] of [["node", "producer.mjs"], ["python3", "producer.p
     .catch((error) => console.log(`${file} not run: ${error.message}`));
 }
 
-// A program that only works would wait for `server.finished`; the demo ends when everything is done.
-if (Deno.args.length > 1) {
-  for (;;) {
-    const { enqueued, leased, scheduled, retry } = await server.store.admin.stats();
-    if (enqueued + leased + scheduled + retry === 0) break;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  console.log(`Sent ${sent} mails`);
-} else await server.finished;
+console.log("Order 7:", (await client.result(order!))?.result);
+const ended = await Promise.race([client.batches.wait(issue.id), server.finished.then(() => undefined)]); // or Ctrl-C
+console.log(`Sent ${ended?.succeeded ?? 0} newsletters`);

@@ -45,7 +45,8 @@ for (const kind of ["sqlite", "redis"] as const) {
         "Stock: 0",
         "Node: payment-8",
         "Python: 10 products, 0 of one",
-        "Sent 52 mails",
+        "Order 7: payment-7",
+        "Sent 50 newsletters",
       ]],
       decoder.decode(stderr),
     );
