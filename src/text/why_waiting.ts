@@ -76,7 +76,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "no-process":
       return "No worker is online.";
     case "no-taker":
-      return `No worker processes queue "${queue}"; jobs run -q ${queue} would.`;
+      return `No worker fetches from queue "${queue}": start one with jobs run -q ${queue}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet.`;
     case "busy":

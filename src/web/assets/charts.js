@@ -78,6 +78,8 @@
     plots.get(figure)?.destroy();
     const isKnown = chart.series.some(({ values }) => values.some((value) => value !== null && value !== 0));
     place.hidden = !isKnown;
+    const note = figure.querySelector(".note");
+    if (note !== null) note.hidden = isKnown;
     const data = [
       chart.times,
       ...chart.series.map(({ values }) => values.length > 0 ? values : chart.times.map(() => null)),

@@ -19,8 +19,8 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     <figure class="chart" id={`chart-${chart.id}`} data-chart={JSON.stringify(chart)}>
       <h2>{chart.title}</h2>
       <div class="plot script-only" aria-hidden="true"></div>
-      {isEmpty && <p class="note">Nothing recorded in this time.</p>}
-      <details id={`table-${chart.id}`}>
+      {isEmpty && <p class="note">Nothing recorded in this time. Workers record once a minute.</p>}
+      <details id={`table-${chart.id}`} hidden={isEmpty}>
         <summary>Show as a table</summary>
         <table class="list">
           <thead>
