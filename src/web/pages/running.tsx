@@ -90,7 +90,7 @@ function RunningJobRow({ view, row: { process, task, job } }: { readonly view: V
       <td class="short" data-label="Queue">
         <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
       </td>
-      <td class="short" data-label="Worker" title={`${workerName(process)} ${task}`}>{workerName(process)}</td>
+      <td class="short host" data-label="Worker" title={`${workerName(process)} ${task}`}>{workerName(process)}</td>
       <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
       {view.canAct && (
         <td class="acts">

@@ -184,7 +184,7 @@ function Processors({ view, rows }: { readonly view: View; readonly rows: readon
         {rows.map(({ process, task, job }) => (
           <tr>
             <td class="short" data-label="Processor">{cut(task, MAX_WORD_CHARS)}</td>
-            <td class="short" data-label="Worker">{workerName(process)}</td>
+            <td class="short host" data-label="Worker" title={workerName(process)}>{workerName(process)}</td>
             <td class="job" data-label="Job">
               <JobName view={view} job={job} />
             </td>
