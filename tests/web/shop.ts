@@ -235,7 +235,7 @@ async function failures(store: Store, client: Client, url: string | undefined): 
       });
       return isDead
         ? { token, kind: "bury", payload: failed }
-        : { token, kind: "retry", delayMs: 15_000 + 23_000 * i, payload: failed };
+        : { token, kind: "retry", delayMs: 150_000 + 23_000 * i, payload: failed };
     });
     await store.jobs.settle(worker, outcomes.filter(({ kind }) => kind === "retry"));
     const buried = outcomes.filter(({ kind }) => kind === "bury");

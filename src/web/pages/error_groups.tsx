@@ -70,7 +70,7 @@ function GroupTable({ view, set, path, filter, groups }: {
   return (
     <table class="list">
       <TableHead
-        columns={["Class", { label: "Error", class: "error" }, num("Jobs"), "Trend", "First seen", "Last seen"]}
+        columns={[{ label: "Class and error", class: "job" }, num("Jobs"), "Trend", "First seen", "Last seen"]}
         hasActions={view.canAct}
       />
       <tbody>
@@ -78,16 +78,12 @@ function GroupTable({ view, set, path, filter, groups }: {
           const only = { ...filter, class: group.class, ...(group.error !== "" && { error: group.error }) };
           return (
             <tr>
-              <td class="name" data-label="Class" title={group.class}>
+              <td class="job tall" data-label="Class">
                 <a class="class" href={link(view, path, only)}>{group.class}</a>
-              </td>
-              <td class="error tall" data-label="Error">
-                {group.error === "" ? <span class="note">no error</span> : (
-                  <>
-                    <Icon name="failed" />
-                    {group.error}
-                  </>
-                )}
+                <div class="line error">
+                  {group.error !== "" && <Icon name="failed" />}
+                  {group.error || "no error"}
+                </div>
               </td>
               <td class="num" data-label="Jobs">
                 <a href={link(view, path, only)}>{number(group.count)}</a>
