@@ -175,7 +175,7 @@ async function heartbeats(store: Store): Promise<void> {
   for (const { identity, concurrency, rss, version } of WORKERS) {
     await store.workers.heartbeat(
       record(identity, { concurrency, version, rss: rss * 1024 * 1024 }),
-      60_000,
+      600_000,
     );
   }
 }
@@ -392,7 +392,7 @@ async function runSome(store: Store): Promise<void> {
     });
     await store.workers.heartbeat(
       record(identity, { concurrency, version, rss: rss * 1024 * 1024, busy: work.length, work }),
-      60_000,
+      600_000,
     );
   }
 }
