@@ -65,3 +65,40 @@ Deno.test("names lost jobs by their jid, or as unreadable if the jid isn't text"
   await fetcher.step();
   assertEquals(fetcher.lose(new Set(["0", "1", "2"])).join(" "), "a (unreadable) (unreadable)");
 });
+
+Deno.test("looks at 500 queues per take, and at the next ones only while it finds no job", async () => {
+  const names = Array.from({ length: 1_200 }, (_, i) => `q${i}`);
+  const queued = new Map([["q600", 3], ["q1100", 1]]);
+  const requests: string[] = [];
+  const take = ({ queues, limit }: TakeRequest) => {
+    requests.push(`${queues[0]}–${queues.at(-1)}`);
+    const found = queues.filter((queue) => queued.has(queue)).slice(0, limit);
+    return Promise.resolve(found.map((queue) => {
+      const left = queued.get(queue)! - 1;
+      if (left > 0) queued.set(queue, left);
+      else queued.delete(queue);
+      return { token: `${queue}-${left}`, queue, payload: "{}" };
+    }));
+  };
+  const clock = new FakeClock();
+  const store = { jobs: { take } } as unknown as ServerStore;
+  const owner = "host:1:a";
+  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store, owner, clock, settler, leaseGuard: SURE, order: () => names });
+  const stop = new AbortController();
+  const processors = Array.from({ length: 10 }, () => fetcher.buffer.wait(stop.signal));
+  const [FIRST, SECOND, THIRD] = ["q0–q499", "q500–q999", "q1000–q1199"];
+
+  for (let job = 0; job < 3; job++) assertEquals(await fetcher.step(), false, "later queues may have jobs");
+  assertEquals(requests.splice(0), [FIRST, SECOND, FIRST, SECOND, FIRST, SECOND]);
+  assertEquals(await fetcher.step(), true, "no queue has more");
+  assertEquals(requests.splice(0), [FIRST, SECOND, THIRD]);
+  const taken = await Promise.all(processors.slice(0, 4));
+  assertEquals(taken.map((job) => job?.queue), ["q600", "q600", "q600", "q1100"]);
+
+  fetcher.goQuiet();
+  assertEquals(await fetcher.step(), false);
+  assertEquals(requests, []);
+  stop.abort();
+  await Promise.all(processors);
+});

@@ -27,6 +27,11 @@ import { TakeAhead } from "./take_ahead.ts";
 import type { UnstartedJobs } from "./unstarted.ts";
 import { Wakeup } from "./wakeup.ts";
 
+/**
+ * Maximum number of queues in one take, which looks at each of them. A worker of more queues takes from the first ones that
+ * have jobs.
+ */
+const MAX_QUEUES_PER_TAKE = 500;
 /** Pause between attempts to release jobs that a take with a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
 
@@ -184,13 +189,20 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ahead.measure();
     const limit = this.#needed();
     if (limit === 0) return false;
-    const [leases] = await Promise.all([
-      store.jobs.take({ queues: this.#order(), limit, worker }),
-      this.buffer.holdUntilSent(),
-    ]);
-    this.#left -= leases.length;
-    this.#deliver(leases);
-    return leases.length < limit;
+    const queues = this.#order();
+    for (let first = 0; !this.#isQuiet; first += MAX_QUEUES_PER_TAKE) {
+      const rest = queues.slice(first);
+      const [leases] = await Promise.all([
+        store.jobs.take({ queues: rest.slice(0, MAX_QUEUES_PER_TAKE), limit, worker }),
+        this.buffer.holdUntilSent(),
+      ]);
+      this.#left -= leases.length;
+      this.#deliver(leases);
+      if (rest.length <= MAX_QUEUES_PER_TAKE) return leases.length < limit;
+      // The queues that gave jobs may have more, which come before those of later queues.
+      if (leases.length > 0) return false;
+    }
+    return false;
   }
 
   /** Waits for jobs if the queues were empty, otherwise until more are needed. */
