@@ -82,9 +82,9 @@ Deno.test("looks at 500 queues per take, and at the next ones only while it find
   };
   const clock = new FakeClock();
   const store = { jobs: { take } } as unknown as ServerStore;
-  const owner = "host:1:a";
-  const settler = new Settler({ store, owner, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store, owner, clock, settler, leaseGuard: SURE, order: () => names });
+  const worker = "host:1:a";
+  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => names });
   const stop = new AbortController();
   const processors = Array.from({ length: 10 }, () => fetcher.buffer.wait(stop.signal));
   const [FIRST, SECOND, THIRD] = ["q0–q499", "q500–q999", "q1000–q1199"];

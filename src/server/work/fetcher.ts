@@ -20,7 +20,7 @@ import type { ServerStore } from "../../store/port/store.ts";
 import type { LoopBody } from "../component.ts";
 import { LeaseBuffer, STALE_MS } from "./lease_buffer.ts";
 import type { LeaseGuard } from "./lease_guard.ts";
-import type { QueueOrder } from "./queue_order.ts";
+import { partsOf, type QueueOrder } from "./queue_order.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";
 import { TakeAhead } from "./take_ahead.ts";
@@ -109,7 +109,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Returns whether its queues have jobs that it can take now, or when a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
-    return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs(this.#order());
+    return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs([...this.#order()]);
   }
 
   /** The tokens of jobs that have not started. */
@@ -189,20 +189,18 @@ export class Fetcher implements LoopBody<boolean> {
     this.#ahead.measure();
     const limit = this.#needed();
     if (limit === 0) return false;
-    const queues = this.#order();
-    for (let first = 0; !this.#isQuiet; first += MAX_QUEUES_PER_TAKE) {
-      const rest = queues.slice(first);
+    for (const queues of partsOf(this.#order(), MAX_QUEUES_PER_TAKE)) {
       const [leases] = await Promise.all([
-        store.jobs.take({ queues: rest.slice(0, MAX_QUEUES_PER_TAKE), limit, worker }),
+        store.jobs.take({ queues, limit, worker }),
         this.buffer.holdUntilSent(),
       ]);
       this.#left -= leases.length;
       this.#deliver(leases);
-      if (rest.length <= MAX_QUEUES_PER_TAKE) return leases.length < limit;
+      if (queues.length < MAX_QUEUES_PER_TAKE) return leases.length < limit;
       // The queues that gave jobs may have more, which come before those of later queues.
-      if (leases.length > 0) return false;
+      if (leases.length > 0 || this.#isQuiet) return false;
     }
-    return false;
+    return true;
   }
 
   /** Waits for jobs if the queues were empty, otherwise until more are needed. */
@@ -214,7 +212,7 @@ export class Fetcher implements LoopBody<boolean> {
       else await this.#wake.wait(signal);
     } else if (empty) {
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#options.store.jobs.waitForWork(this.#order(), either));
+      await this.#wake.until(signal, (either) => this.#options.store.jobs.waitForWork([...this.#order()], either));
       this.#queuesEmpty = false;
     }
   }

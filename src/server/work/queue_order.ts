@@ -9,8 +9,14 @@
  */
 import type { QueueWeight } from "../../config/kinds.ts";
 
-/** Returns the order for the next take. */
-export type QueueOrder = () => readonly string[];
+/** Returns the order for the next take. It is drawn while it is read: a take of many queues usually reads the first ones. */
+export type QueueOrder = () => Iterable<string>;
+
+/** Queues of one weight. */
+interface Class {
+  readonly weight: number;
+  readonly names: readonly string[];
+}
 
 /**
  * Returns an order.
@@ -24,14 +30,47 @@ export function queueOrder(queues: readonly QueueWeight[], random: () => number 
   const weights = new Map<string, number>();
   for (const { name, weight } of queues) weights.set(name, (weights.get(name) ?? 0) + Math.max(1, weight));
   if (names.length === 1) return () => names;
-  return () => draw(weights, random);
+  const classes = [...Map.groupBy(names, (name) => weights.get(name)!)].map(([weight, names]) => ({ weight, names }));
+  return () => draw(classes, random);
 }
 
-/** Draws all names in sequence, each time by weight among the remaining ones. */
-function draw(weights: ReadonlyMap<string, number>, random: () => number): string[] {
-  // One exponential variate per name, smallest first, is the same distribution as drawing without replacement.
-  const keys = [...weights].map(([name, weight]) => ({ name, key: -Math.log(1 - random()) / weight }));
-  return keys.sort((a, b) => a.key - b.key).map((one) => one.name);
+/** Splits an order into parts of this many names. */
+export function* partsOf(order: Iterable<string>, size: number): Generator<string[]> {
+  let part: string[] = [];
+  for (const name of order) {
+    part.push(name);
+    if (part.length < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Draws the names in sequence, each time by weight among the remaining ones: first a class, then one of its names. */
+function* draw(classes: readonly Class[], random: () => number): Generator<string> {
+  const remaining = classes.map(({ weight, names }) => ({ weight, names: [...names] }));
+  for (;;) {
+    const shares = remaining.map(({ weight, names }) => weight * names.length);
+    const total = shares.reduce((sum, share) => sum + share, 0);
+    if (total === 0) return;
+    let at = random() * total;
+    let drawn = shares.findLastIndex((share) => share > 0);
+    for (const [i, share] of shares.entries()) {
+      if (at < share) {
+        drawn = i;
+        break;
+      }
+      at -= share;
+    }
+    const { names } = remaining[drawn]!;
+    const chosen = Math.min(names.length - 1, Math.floor(random() * names.length));
+    const last = names.pop()!;
+    if (chosen === names.length) yield last;
+    else {
+      yield names[chosen]!;
+      names[chosen] = last;
+    }
+  }
 }
 
 /** Returns the queues of the settings; without any, `default` and the queues that handlers name. */

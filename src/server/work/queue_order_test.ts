@@ -1,5 +1,5 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { queueOrder } from "./queue_order.ts";
+import { partsOf, queueOrder } from "./queue_order.ts";
 
 /** The same numbers from 0 up to 1 in every run. */
 function seeded(seed: number): () => number {
@@ -14,7 +14,7 @@ function shares(queues: Parameters<typeof queueOrder>[0]): Record<string, number
   const order = queueOrder(queues, seeded(1));
   const counts: Record<string, number> = {};
   for (let i = 0; i < 10_000; i++) {
-    const names = order().join(" ");
+    const names = [...order()].join(" ");
     counts[names] = (counts[names] ?? 0) + 1;
   }
   return Object.fromEntries(Object.entries(counts).map(([names, count]) => [names, count / 10_000]));
@@ -22,7 +22,7 @@ function shares(queues: Parameters<typeof queueOrder>[0]): Record<string, number
 
 Deno.test("keeps the given order without weights", () => {
   const order = queueOrder([{ name: "b", weight: 0 }, { name: "a", weight: 0 }, { name: "b", weight: 0 }]);
-  for (let i = 0; i < 100; i++) assertEquals(order(), ["b", "a"]);
+  for (let i = 0; i < 100; i++) assertEquals([...order()], ["b", "a"]);
 });
 
 Deno.test("puts each queue first in proportion to its weight", () => {
@@ -51,6 +51,35 @@ Deno.test("gives a queue without a weight the weight 1 among weighted ones, and 
 });
 
 Deno.test("returns a single queue whatever its weight", () => {
-  assertEquals(queueOrder([{ name: "a", weight: 5 }], () => 0.999)(), ["a"]);
-  assertEquals(queueOrder([])(), []);
+  assertEquals([...queueOrder([{ name: "a", weight: 5 }], () => 0.999)()], ["a"]);
+  assertEquals([...queueOrder([])()], []);
+});
+
+Deno.test("draws every name once, for every outcome of the random numbers", () => {
+  const queues = [{ name: "a", weight: 3 }, { name: "b", weight: 1 }, { name: "c", weight: 1 }, {
+    name: "d",
+    weight: 3,
+  }];
+  for (const random of [() => 0, () => 1 - Number.EPSILON / 2, () => 1, seeded(7)]) {
+    const order = queueOrder(queues, random);
+    for (let i = 0; i < 20; i++) assertEquals([...order()].sort(), ["a", "b", "c", "d"]);
+  }
+});
+
+Deno.test("draws no more names than are read", () => {
+  let draws = 0;
+  const order = queueOrder(Array.from({ length: 10_000 }, (_, i) => ({ name: `q${i}`, weight: 1 })), () => {
+    draws++;
+    return 0.5;
+  });
+  for (const part of partsOf(order(), 500)) {
+    assertEquals([new Set(part).size, draws], [500, 1_000]);
+    break;
+  }
+});
+
+Deno.test("splits an order into parts", () => {
+  assertEquals([...partsOf(["a", "b", "c", "d"], 2)], [["a", "b"], ["c", "d"]]);
+  assertEquals([...partsOf(["a", "b", "c"], 2)], [["a", "b"], ["c"]]);
+  assertEquals([...partsOf([], 2)], []);
 });
