@@ -26,7 +26,7 @@ import {
   runScript,
   spreadOf,
 } from "./measure.ts";
-import type { Delays } from "./observed_worker.ts";
+import type { ScheduledResult } from "./scheduled.ts";
 import type { TurnsResult } from "./turns.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
@@ -150,17 +150,18 @@ async function scheduled(): Promise<void> {
   await using redis = await startRedis();
   const jobs = String(Math.max(1_000, Math.round(10_000 * scale)));
   const results = await inTurn({
-    "SQLite": () => runScript<Delays>("scheduled.ts", `sqlite:${folder}/scheduled.db`, jobs),
-    "Redis": () => runScript<Delays>("scheduled.ts", redis.url, jobs),
+    "SQLite": () => runScript<ScheduledResult>("scheduled.ts", `sqlite:${folder}/scheduled.db`, jobs),
+    "Redis": () => runScript<ScheduledResult>("scheduled.ts", redis.url, jobs),
   }, rounds);
   console.log("### Scheduled jobs, 1,000 due per second: how late they start, ms\n");
   printTable(
-    ["store", "p50", "p99", "most"],
+    ["store", "p50", "p99", "most", "CPU µs per job"],
     Object.entries(results).map(([name, each]) => [
       name,
       formatSpread(spreadOf(each.map(({ p50 }) => p50))),
       formatSpread(spreadOf(each.map(({ p99 }) => p99))),
       formatSpread(spreadOf(each.map(({ max }) => max))),
+      formatNumber(spreadOf(each.map(({ cpuMicros }) => cpuMicros)).median),
     ]),
   );
 }

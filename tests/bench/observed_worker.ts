@@ -7,7 +7,7 @@
 import type { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { until } from "../support/eventually.ts";
-import { ROOT } from "./measure.ts";
+import { cpuMsOf, ROOT } from "./measure.ts";
 
 const HANDLERS = `
 const delays = [];
@@ -52,7 +52,8 @@ export async function startObserved(store: Store) {
   }).spawn();
   await until(async () => (await store.workers.list()).length > 0);
   return {
-    pid: worker.pid,
+    /** Its processor time so far, in milliseconds. */
+    cpuMs: () => cpuMsOf(worker.pid),
     /** Waits until `count` jobs have started; returns their delays. */
     async report(client: Client, count: number): Promise<Delays> {
       const file = `${folder}/delays`;

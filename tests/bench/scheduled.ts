@@ -1,11 +1,16 @@
 /**
- * How late scheduled jobs start in another process, when they are due at a steady rate. Prints one line of JSON, delays.
+ * How late scheduled jobs start in another process, when they are due at a steady rate. Prints one line of JSON.
  *
  *     deno run -A tests/bench/scheduled.ts STORE-URL [COUNT] [PER-SECOND]
  */
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
-import { preciseNow, startObserved } from "./observed_worker.ts";
+import { type Delays, preciseNow, startObserved } from "./observed_worker.ts";
+
+/** The delays, and the processor time of the worker per job in microseconds. */
+export interface ScheduledResult extends Delays {
+  readonly cpuMicros: number;
+}
 
 /** The first job is due after this time, in which all are pushed. */
 const LEAD_MS = 5_000;
@@ -24,6 +29,10 @@ if (import.meta.main) {
   };
   for await (const { refused } of client.pushMany(jobs())) if (refused !== undefined) throw new Error(refused);
   if (preciseNow() > first) throw new Error(`Pushing took longer than ${LEAD_MS} ms`);
-  await new Promise((resolve) => setTimeout(resolve, first - preciseNow() + Number(count) / Number(perSecond) * 1_000));
-  console.log(JSON.stringify(await worker.report(client, Number(count))));
+  await new Promise((resolve) => setTimeout(resolve, first - preciseNow()));
+  const before = await worker.cpuMs();
+  await new Promise((resolve) => setTimeout(resolve, Number(count) / Number(perSecond) * 1_000));
+  const delays = await worker.report(client, Number(count));
+  const cpuMicros = Math.round((await worker.cpuMs() - before) * 1_000 / Number(count));
+  console.log(JSON.stringify({ ...delays, cpuMicros } satisfies ScheduledResult));
 }
