@@ -156,6 +156,7 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
     {
       name: "bunqueue, SQLite",
       durability: "memory, then disk, not synced",
+      slow: 5,
       problem: npm ?? await problemOf(BUN, ["--version"], folder),
       commands: () => [[BUN, "bunqueue.mjs"]],
     },
