@@ -87,8 +87,8 @@ export async function cpuMsOf(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Returns the resident memory of a process in bytes. */
+/** Returns the resident memory of a process in bytes; 0 if it has ended. */
 export async function memoryOf(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(status.match(/VmRSS:\s*(\d+)/)![1]) * 1_024;
+  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
+  return Number(status.match(/VmRSS:\s*(\d+)/)?.[1] ?? 0) * 1_024;
 }
