@@ -53,6 +53,7 @@ async function exported(counts: Services["counts"]): Promise<Metric[]> {
     url: "sqlite:jobs.db",
     admin: { stats: () => Promise.resolve(STATS), largestGroups: () => Promise.resolve([GROUPS]) },
     workers: { list: () => Promise.resolve([]) },
+    batches: { page: () => Promise.resolve({ batches: [] }) },
   };
   const text = await metricsText({ store, clock: systemClock, counts } as unknown as Services);
   return [...text.matchAll(/^# HELP (\S+) (.*)\.\n# TYPE \S+ (\S+)\n.*?(?:\{(.*?)\})? \S+$/gm)].map(

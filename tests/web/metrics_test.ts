@@ -6,6 +6,7 @@ import { Bench } from "../support/bench.ts";
 import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
 import { promtool } from "../support/promtool.ts";
 import { freePort } from "../support/redis.ts";
+import { Client } from "../../src/client/client.ts";
 import { onBothStores, openSite } from "./site.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -179,6 +180,22 @@ onBothStores(
     assertEquals(await promtool(["check", "metrics"], text), "");
   },
 );
+
+onBothStores("the metrics of batches and flows count them by state", async ({ store, visitor }) => {
+  const client = new Client({ store, onUnregistered: () => {} });
+  await client.batches.open({});
+  for (let i = 0; i < 2; i++) await (await client.batches.open({})).close();
+  await client.flow("nightly", { load: { job: ["Load", []] } });
+  const text = (await visitor().visit("/metrics")).text;
+  const lines = text.split("\n").filter((line) => line.startsWith("jobs_batches{"));
+  assertEquals(lines.length, 14);
+  assertEquals(lines.filter((line) => !line.endsWith(" 0")), [
+    'jobs_batches{kind="batch",state="open"} 1',
+    'jobs_batches{kind="batch",state="succeeded"} 2',
+    'jobs_batches{kind="flow",state="running"} 1',
+  ]);
+  assertEquals(await promtool(["check", "metrics"], text), "");
+});
 
 const NOTHING = {
   classes: new Map(),

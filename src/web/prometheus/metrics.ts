@@ -5,6 +5,7 @@
  * @module
  */
 import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
+import type { BatchState, BatchStore } from "../../store/port/batches.ts";
 import type { GroupSize, LargestGroups } from "../../store/port/groups.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
@@ -20,6 +21,17 @@ const MAX_QUEUES = 200;
 const MAX_GROUPS = 20;
 /** Queues with series for their groups: the first by name. */
 const MAX_GROUPED_QUEUES = 50;
+/** Batches that are counted by state, and as many flows. */
+const MAX_BATCHES = 200;
+const BATCH_STATES: readonly BatchState[] = [
+  "open",
+  "running",
+  "stuck",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "abandoned",
+];
 const OTHER = "(other)";
 /** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -67,6 +79,7 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
   return [
     ...storeFamilies(stats),
     ...groupFamilies((await store.admin.largestGroups(named, MAX_GROUPS)).slice(0, MAX_GROUPED_QUEUES)),
+    await batchFamily(store.batches),
     ...processFamilies(await store.workers.list(), clock.now()),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];
@@ -113,6 +126,18 @@ function storeFamilies(stats: Stats): string[] {
     ),
     one("jobs_all_queues_paused", "gauge", "Whether all queues are paused", Number(isSuspended(stats.queues))),
   ];
+}
+
+/** Counts the latest batches and flows: a store keeps any number of them, and no counter by state. */
+async function batchFamily(batches: Pick<BatchStore, "page">): Promise<string> {
+  const samples = await Promise.all(([["batch", false], ["flow", true]] as const).map(async ([kind, flows]) => {
+    const latest = (await batches.page({ flows, limit: MAX_BATCHES })).batches;
+    return BATCH_STATES.map((state) => ({
+      labels: { kind, state },
+      value: latest.filter((batch) => batch.state === state).length,
+    }));
+  }));
+  return family("jobs_batches", "gauge", "The latest 200 batches and the latest 200 flows by state", samples.flat());
 }
 
 function groupFamilies(queues: readonly LargestGroups[]): string[] {
