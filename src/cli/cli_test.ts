@@ -69,7 +69,7 @@ Deno.test("prints an error in one line on stderr, with the exit code of its kind
     [
       ["list", "retry"],
       2,
-      'jobs: Invalid state "retry": expected queued, scheduled, retrying, dead, running, finished; did you mean retrying?',
+      'jobs: Invalid state "retry": expected queued, scheduled, retrying, dead, running, waiting, finished; did you mean retrying?',
     ],
     [["-e", "staging", "stats"], 2, ""],
     [

@@ -26,10 +26,10 @@ import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 export const help = `
 Usage: jobs find [TEXT] [FILTER …] [-n 25]
 
-Finds jobs in every state, finished ones and waiting nodes of flows included. TEXT is part of a jid, a
-class, a queue, an argument, a tag or an error, in upper or lower case. Stack
-traces aren't searched. Reads the whole store: with millions of jobs this takes
-seconds. Exit 1 if nothing is found.
+Finds jobs in every state, also finished ones and nodes that wait in flows. TEXT
+is part of a jid, a class, a queue, an argument, a tag or an error, in upper or
+lower case. Stack traces aren't searched. Reads the whole store: with millions
+of jobs this takes seconds. Exit 1 if nothing is found.
 
 ${FILTER_HELP}
 
