@@ -105,9 +105,9 @@ Deno.test("jobs limit shows the limits of groups after that of their queue, and 
   assertEquals(await command("exports", "--off"), `Queue "exports": not limited\n${each}${acme}`);
   assertEquals(
     JSON.parse(await command("--json")).map((
-      { group, running, weight }: Record<string, unknown>,
-    ) => [group, running, weight]),
-    [[null, 2, undefined], ["acme", 10, 3]],
+      { group, eachGroup, running, weight }: Record<string, unknown>,
+    ) => [group, eachGroup, running, weight]),
+    [[undefined, true, 2, undefined], ["acme", undefined, 10, 3]],
   );
   await command("exports", "--each-group", "--off");
   assertEquals(await command("exports"), `Queue "exports": not limited\n${acme}`);
