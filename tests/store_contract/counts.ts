@@ -21,6 +21,7 @@ export const counts: Cases = {
       dead: 0,
       leased: 0,
       processes: 0,
+      waits: { sleep: 0, wait: 0, child: 0 },
       queues: [],
     });
     assertEquals((await t.store.admin.stats()).queues, []);
@@ -33,7 +34,7 @@ export const counts: Cases = {
     await inDead(t.store, worker, jobs(20, 21));
     await t.store.jobs.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
     await takeUpTo(t.store, worker, 2);
-    const { queues, processed: _, failed: __, ...rest } = await t.store.admin.stats();
+    const { queues, waits: _waits, processed: _, failed: __, ...rest } = await t.store.admin.stats();
     assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, leased: 2, processes: 1 });
     assertEquals(queues.map(({ name, size, paused }) => [name, size, paused]), [["default", 5, false], [
       "mail",

@@ -338,4 +338,42 @@ export const steps: Cases = {
     assertEquals((await t.store.steps.wait(await leased(t.store, lease.worker), sleep))!.leftMs, 0);
     assertEquals(await t.store.steps.wake(lease.jid), 0);
   },
+
+  "waits are counted by kind until they end": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const waits = async () => Object.values((await t.store.admin.stats()).waits);
+    assertEquals(await waits(), [0, 0, 0]);
+    await t.store.steps.wait(lease, { name: "nap", about: SLEEP, forMs: HOUR_MS });
+    await t.store.steps.wait(lease, waitFor("k"));
+    const child = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS, child: job(2) };
+    await t.store.steps.wait(lease, child);
+    await t.store.steps.wait(lease, child);
+    assertEquals(await waits(), [1, 1, 1]);
+    await goToSleep(t.store, lease);
+    assertEquals(await waits(), [1, 1, 1]);
+    await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS });
+    assertEquals(await waits(), [1, 0, 1]);
+    await t.store.steps.clear(lease.jid, ["child"]);
+    assertEquals(await waits(), [1, 0, 0]);
+    await t.store.steps.wake(lease.jid);
+    assertEquals(await waits(), [0, 0, 0]);
+  },
+
+  "waits of a deleted job are not counted, nor one whose time has passed": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const waits = async () => Object.values((await t.store.admin.stats()).waits);
+    await t.store.steps.wait(lease, { name: "nap", about: SLEEP, forMs: 60_000 });
+    t.advance(60_000 + SLACK_MS);
+    await t.store.steps.wait(lease, { name: "nap", about: SLEEP, forMs: 60_000 });
+    assertEquals(await waits(), [0, 0, 0]);
+    await t.store.steps.wait(lease, waitFor("k"));
+    await t.store.steps.wait(lease, { name: "rest", about: SLEEP, forMs: HOUR_MS });
+    await goToSleep(t.store, lease);
+    assertEquals(await waits(), [1, 1, 0]);
+    const [entry] = await t.store.admin.find([lease.jid]);
+    assertEquals(await t.store.admin.edit([entry!.ref], "delete"), 1);
+    assertEquals(await waits(), [0, 0, 0]);
+  },
 };

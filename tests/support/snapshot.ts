@@ -25,6 +25,7 @@ export function someStats(more: Partial<Stats> = {}): Stats {
     dead: 0,
     leased: 0,
     processes: 0,
+    waits: { sleep: 0, wait: 0, child: 0 },
     queues: [],
     ...more,
   };

@@ -40,6 +40,14 @@ onBothStores(
   },
 );
 
+onBothStores("The metrics count the steps that wait, by kind", async ({ store, visitor }) => {
+  await asleep(store);
+  const { text } = await visitor().visit("/metrics");
+  for (const [kind, count] of [["sleep", 0], ["wait", 1], ["child", 0]]) {
+    assertStringIncludes(text, `jobs_step_waits{kind="${kind}"} ${count}\n`);
+  }
+});
+
 onBothStores("The API runs a job again from a step: the steps before it stay", async ({ store, visitor }) => {
   await asleep(store);
   const rerun = async (body: unknown) => {

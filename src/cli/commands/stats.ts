@@ -44,7 +44,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     printJson({ ...counts, queues, ...(history && { history }) });
     return 0;
   }
-  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(10)} ${number(count)}`);
+  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(13)} ${number(count)}`);
   if (queues.length > 0) {
     print("");
     printTable(QUEUE_COLUMNS, queueRows(queues), "");
@@ -58,9 +58,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /** Returns the counts under the names of the states. */
 export function statsJson(stats: Stats) {
-  const { processed, failed, enqueued, leased, scheduled, retry, dead, processes, queues } = stats;
+  const { processed, failed, enqueued, leased, scheduled, retry, dead, processes, queues, waits } = stats;
   const states = { queued: enqueued, running: leased, scheduled, retrying: retry, dead };
-  return { processed, failed, ...states, workers: processes, queues };
+  const steps = { sleepingSteps: waits.sleep, waitingSteps: waits.wait + waits.child };
+  return { processed, failed, ...states, ...steps, workers: processes, queues };
 }
 
 function parseDays(text: string): number {

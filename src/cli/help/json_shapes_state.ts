@@ -13,6 +13,8 @@ const COUNTS: Fields = {
   "scheduled": ["number", "scheduled jobs"],
   "retrying": ["number", "failed jobs that are retried"],
   "dead": ["number", "dead jobs"],
+  "sleepingSteps": ["number", "durable steps that sleep"],
+  "waitingSteps": ["number", "durable steps that wait for a signal or a child"],
   "workers": ["number", "online workers"],
   "queues": ["list", "by name"],
   ...under("queues[]", QUEUE),

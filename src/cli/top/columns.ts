@@ -154,7 +154,7 @@ const SETS: readonly Column<Of<"set">>[] = [
     dropOrder: 1,
     cell: ({ set }, { history }) => [sparkline(history.setSizes(set), 24), "good"],
   },
-  { heading: "", width: 21, dropOrder: 2, cell: ({ set }) => [MEANING[set], "dim"] },
+  { heading: "", width: 21, dropOrder: 2, cell: ({ set, waits }) => [waits ?? MEANING[set], "dim"] },
 ];
 
 const MEANING = { scheduled: "run later", retry: "failed, run again", dead: "retries exhausted" } as const;

@@ -46,6 +46,12 @@ Deno.test("fills every size of terminal exactly, for jobs with any text", () => 
   }
 });
 
+Deno.test("shows next to the scheduled jobs how many steps sleep and wait", () => {
+  const stats = someStats({ scheduled: 4, waits: { sleep: 2, wait: 1, child: 1 } });
+  const screen = text(someScreen({ snapshot: someSnapshot({ stats }), columns: 133, rows: 40 })).join("\n");
+  assertMatch(screen, /scheduled .* 2 sleeping, 2 waiting/);
+});
+
 Deno.test("shows a part of every pane at 60 columns and 15 rows", () => {
   const screen = text(someScreen({ snapshot: BUSY, columns: 60, rows: 15 })).join("\n");
   for (

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Entry, QueueInfo, SetName } from "../../store/admin/admin.ts";
+import type { Entry, QueueInfo, SetName, Stats } from "../../store/admin/admin.ts";
+import { number } from "../../text/format.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import type { RunningJob } from "./running_jobs.ts";
@@ -25,7 +26,13 @@ export type Item =
     readonly fetched: boolean;
   }
   | { readonly is: "running"; readonly job: RunningJob }
-  | { readonly is: "set"; readonly set: SetName; readonly size: number }
+  | {
+    readonly is: "set";
+    readonly set: SetName;
+    readonly size: number;
+    /** Durable steps that sleep and wait, in `scheduled`. */
+    readonly waits?: string;
+  }
   | { readonly is: "entry"; readonly entry: Entry };
 
 /** One row. */
@@ -71,9 +78,19 @@ const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> =
     }));
   },
   running: ({ running }) => running.map((job) => ({ key: job.key, item: { is: "running", job } })),
-  sets: ({ stats }) => SETS.map((set) => ({ key: set, item: { is: "set", set, size: stats[set] } })),
+  sets: ({ stats }) =>
+    SETS.map((set) => {
+      const waits = set === "scheduled" ? waitsText(stats) : "";
+      return { key: set, item: { is: "set", set, size: stats[set], ...(waits !== "" && { waits }) } };
+    }),
   entries: ({ list }) => list?.page.entries.map((entry) => ({ key: entry.ref, item: { is: "entry", entry } })) ?? [],
 };
+
+/** Returns how many durable steps sleep and wait: `2 sleeping, 1 waiting`; empty for none. */
+function waitsText({ waits }: Stats): string {
+  const counts = { sleeping: waits.sleep, waiting: waits.wait + waits.child };
+  return Object.entries(counts).flatMap(([name, count]) => count > 0 ? [`${number(count)} ${name}`] : []).join(", ");
+}
 
 /** Returns the text that a filter searches. */
 function textOf(item: Item): string {

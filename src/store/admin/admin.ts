@@ -78,6 +78,11 @@ export interface QueueInfo {
 /** Held groups are counted up to this number. */
 export const MAX_HELD = 1_000;
 
+/** The kinds of steps that wait, as in their records (`job/step.ts`). */
+export const WAIT_KINDS = ["sleep", "wait", "child"] as const;
+/** A kind of {@linkcode WAIT_KINDS}. */
+export type WaitKind = typeof WAIT_KINDS[number];
+
 /** Totals, and the sizes of all places. */
 export interface Stats {
   /** Attempts finished since the store exists, including failures, as Sidekiq counts. */
@@ -96,6 +101,11 @@ export interface Stats {
   readonly leased: number;
   /** Live workers. */
   readonly processes: number;
+  /**
+   * Durable steps that sleep, wait for a signal, and wait for a child. One whose time has passed may be counted until its job
+   * runs.
+   */
+  readonly waits: Readonly<Record<WaitKind, number>>;
   /** The queues, by name. */
   readonly queues: readonly QueueInfo[];
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SetName } from "../admin/admin.ts";
+import type { SetName, WaitKind } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 
 /** Sidekiq: names of all queues (set). */
@@ -117,6 +117,11 @@ export function stepsKey(jid: string): string {
   return `jobs:steps:${jid}`;
 }
 
+/** Ours: the waits of all jobs' steps by kind, `JID NAME` by time (sorted set). */
+export function waitsKey(kind: WaitKind): string {
+  return `jobs:waits:${kind}`;
+}
+
 /** Ours: the counters of a batch, and the jobs to push when its members have ended (hash). */
 export function batchKey(id: string): string {
   return `jobs:batch:${id}`;
@@ -172,6 +177,9 @@ export const TYPES: Readonly<Record<string, string>> = {
   [FLOWS]: "zset",
   [FLOWS_PENDING]: "list",
   [AUDIT]: "stream",
+  [waitsKey("sleep")]: "zset",
+  [waitsKey("wait")]: "zset",
+  [waitsKey("child")]: "zset",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",
 };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { WAIT_KINDS } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 import {
   MAX_KEPT_SIGNALS,
@@ -18,7 +19,7 @@ import {
 import type { NewJob } from "../port/jobs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
+import { leasesKey, signalledKey, stepsKey, waitsKey } from "./keys.ts";
 
 /** See `StepStore`. */
 export function stepsPart(context: Context): StepStore {
@@ -66,7 +67,13 @@ export function stepsPart(context: Context): StepStore {
 
     async clear(jid: string, names?: readonly string[]): Promise<number> {
       const fields = names ?? (await this.read(jid)).map(({ name }) => name);
-      return fields.length === 0 ? 0 : await client.call(["HDEL", stepsKey(jid), ...fields]) as number;
+      if (fields.length === 0) return 0;
+      const waits = fields.map((name) => `${jid} ${name}`);
+      const [cleared] = await Promise.all([
+        client.call(["HDEL", stepsKey(jid), ...fields]),
+        ...WAIT_KINDS.map((kind) => client.call(["ZREM", waitsKey(kind), ...waits])),
+      ]);
+      return cleared as number;
     },
 
     async wake(jid: string): Promise<number> {

@@ -4,7 +4,7 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import { MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
+import { MAX_HELD, type QueueInfo, type Stats, WAIT_KINDS } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
@@ -28,6 +28,11 @@ export function stats(context: Context): Stats {
     dead: sets.size(context, "dead"),
     leased: Number(context.sql("SELECT count(*) AS n FROM lease").get()!.n),
     processes: workers.list(context).filter((process) => process.alive).length,
+    waits: Object.fromEntries(
+      WAIT_KINDS.map((
+        kind,
+      ) => [kind, Number(context.sql("SELECT count FROM step_waits WHERE kind = ?").get(kind)!.count)]),
+    ) as Stats["waits"],
     queues,
   };
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
+import { type QueueInfo, type Stats, WAIT_KINDS } from "../../store/admin/admin.ts";
 import type { BatchState, BatchStore } from "../../store/port/batches.ts";
 import type { GroupSize, LargestGroups } from "../../store/port/groups.ts";
 import { StoreError } from "../../store/port/errors.ts";
@@ -103,6 +103,12 @@ function storeFamilies(stats: Stats): string[] {
     ),
     one("jobs_failed_total", "counter", "Attempts failed since the store was created", stats.failed),
     family("jobs_set_size", "gauge", "Jobs in each set", sets),
+    family(
+      "jobs_step_waits",
+      "gauge",
+      "Durable steps that wait, by kind: sleep, wait (for a signal) or child",
+      WAIT_KINDS.map((kind) => ({ labels: { kind }, value: stats.waits[kind] })),
+    ),
     one("jobs_running", "gauge", "Running jobs", stats.leased),
     family("jobs_queue_size", "gauge", "Jobs in each queue", perQueue((queue) => queue.size)),
     family(

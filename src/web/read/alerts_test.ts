@@ -15,6 +15,7 @@ const STATS: Stats = {
   dead: 0,
   leased: 0,
   processes: 1,
+  waits: { sleep: 0, wait: 0, child: 0 },
   queues: [],
 };
 const WORKER: WorkerInfo = {

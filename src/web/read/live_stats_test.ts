@@ -23,6 +23,7 @@ Deno.test("records depth and latency of each queue once a minute", async () => {
       dead: 0,
       leased: 0,
       processes: 0,
+      waits: { sleep: 0, wait: 0, child: 0 },
       queues: queues(),
     }) satisfies Stats;
   const store = {

@@ -3,5 +3,10 @@
 local function ended(jid, isGone)
   unlock(jid)
   endLive(jid)
-  if isGone then redis.call('UNLINK', 'jobs:steps:' .. jid) end
+  if not isGone then return end
+  local waits = {}
+  for i, name in ipairs(redis.call('HKEYS', 'jobs:steps:' .. jid)) do waits[i] = jid .. ' ' .. name end
+  if #waits == 0 then return end
+  for _, kind in ipairs({ 'sleep', 'wait', 'child' }) do redis.call('ZREM', 'jobs:waits:' .. kind, unpack(waits)) end
+  redis.call('UNLINK', 'jobs:steps:' .. jid)
 end

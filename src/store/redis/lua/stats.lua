@@ -2,7 +2,8 @@
 -- Reads the totals, the sizes of the sets, and the rows of queues.
 --
 -- ARGV     offset of the clock in ms, most rows of queues
--- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live workers;
+-- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live workers,
+--          steps that sleep, wait for a signal, and wait for a child;
 --          per queue a row (queue_rows.lua); the names of the other queues
 -- O(Q + W) for Q queues and W workers, and the jobs that count against limits
 
@@ -31,6 +32,9 @@ local counts = {
   call('ZCARD', 'dead'),
   leased,
   live,
+  call('ZCOUNT', 'jobs:waits:sleep', '(' .. now, '+inf'),
+  call('ZCOUNT', 'jobs:waits:wait', '(' .. now, '+inf'),
+  call('ZCOUNT', 'jobs:waits:child', '(' .. now, '+inf'),
 }
 local names = call('SUNION', 'queues', 'paused')
 local known = {}

@@ -21,9 +21,7 @@ if present then
   local untilMs = tonumber((string.match(present, WAITING)))
   if not untilMs then return { present, '0' } end
   if untilMs > now then return { present, string.format('%.0f', untilMs - now) } end
-  local ended = passedRecord(present, now)
-  call('HSET', steps, name, ended)
-  return { ended, '0' }
+  return { passWait(now, jid, name, present), '0' }
 end
 
 -- Fail on a key of the wrong type before anything is written.
@@ -52,6 +50,7 @@ if key ~= '' then
   if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
 end
 call('HSET', steps, name, waiting)
+countWait(now, jid, name, waiting)
 
 if queue then
   local at = now

@@ -13,7 +13,7 @@ local ended = 0
 local rows = call('HGETALL', KEYS[1])
 for i = 1, #rows, 2 do
   if string.match(rows[i + 1], WAITING) then
-    call('HSET', KEYS[1], rows[i], passedRecord(rows[i + 1], now))
+    passWait(now, ARGV[2], rows[i], rows[i + 1])
     ended = ended + 1
   end
 end

@@ -1,6 +1,19 @@
 -- Included: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
 -- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
+-- The sorted set jobs:waits:KIND has the waits by their time, as "JID NAME", for their number. A wait that is left there when
+-- its job has ended counts until its time has passed.
 local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+),(.*)}$'
+
+local function waitsKey(record)
+  return 'jobs:waits:' .. string.match(record, ',"kind":"(%a+)"')
+end
+
+-- Counts a wait that begins. O(log W) for W waits.
+local function countWait(now, jid, name, record)
+  local key = waitsKey(record)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  redis.call('ZADD', key, string.match(record, WAITING), jid .. ' ' .. name)
+end
 
 local function endedRecord(record, now, outcome, state)
   local _, since, about = string.match(record, WAITING)
@@ -8,10 +21,18 @@ local function endedRecord(record, now, outcome, state)
     (outcome == '' and '' or ',' .. outcome) .. '}'
 end
 
--- Returns the record of a wait whose time has passed. A sleep ends without a timeout.
-local function passedRecord(record, now)
+-- Writes the end of a wait. Returns its record.
+local function endWait(now, jid, name, record, outcome, state)
+  local ended = endedRecord(record, now, outcome, state)
+  redis.call('HSET', 'jobs:steps:' .. jid, name, ended)
+  redis.call('ZREM', waitsKey(record), jid .. ' ' .. name)
+  return ended
+end
+
+-- The same for a wait whose time has passed. A sleep ends without a timeout.
+local function passWait(now, jid, name, record)
   local isSleep = string.find(record, ',"kind":"sleep"', 1, true)
-  return endedRecord(record, now, isSleep and '' or '"timedOut":true', 'done')
+  return endWait(now, jid, name, record, isSleep and '' or '"timedOut":true', 'done')
 end
 
 -- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
@@ -43,7 +64,7 @@ local function answerStep(now, jid, name, outcome, state)
   local steps = 'jobs:steps:' .. jid
   local record = redis.call('HGET', steps, name)
   if not record or not string.match(record, WAITING) then return false end
-  redis.call('HSET', steps, name, endedRecord(record, now, outcome, state))
+  endWait(now, jid, name, record, outcome, state)
   makeDue(now, jid)
   return true
 end
