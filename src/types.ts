@@ -64,6 +64,7 @@ export type * from "./store/port/cron.ts";
 export type { StoreErrorCode } from "./store/port/errors.ts";
 export type * from "./store/port/groups.ts";
 export type * from "./store/port/jobs.ts";
+export type * from "./store/port/outcomes.ts";
 export type { LimitInfo, QueueLimit, StartLimit } from "./store/port/limits.ts";
 export type * from "./store/port/metrics.ts";
 export type * from "./store/port/results.ts";

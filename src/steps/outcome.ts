@@ -7,7 +7,7 @@ import type { Job } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { setFields } from "../job/raw.ts";
 import { MAX_STEP_CHARACTERS, mayHaveSteps, STEPS_FIELD } from "../job/step.ts";
-import type { Outcome, ParentStep } from "../store/port/jobs.ts";
+import type { Outcome, ParentStep } from "../store/port/outcomes.ts";
 import { errorOf } from "./errors.ts";
 
 /** The end of an attempt. */

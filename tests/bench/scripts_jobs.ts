@@ -7,7 +7,8 @@
 import { cancelEntries } from "../../src/store/ops/cancel.ts";
 import type { Entry } from "../../src/store/admin/admin.ts";
 import { digestOf, formatRef } from "../../src/store/redis/refs.ts";
-import type { NewJob, Outcome } from "../../src/store/port/jobs.ts";
+import type { NewJob } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { HOUR_MS } from "../store_contract/jobs.ts";
 import {
   type Case,

@@ -9,7 +9,8 @@ import { getField, setFields } from "../../src/job/raw.ts";
 import { endedText } from "../../src/job/result.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Batch, NewBatch } from "../../src/store/port/batches.ts";
-import type { Lease, NewJob, Outcome } from "../../src/store/port/jobs.ts";
+import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, register, rescueFor, takeUpTo } from "./jobs.ts";
 

@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { dayOf } from "../../src/store/admin/history.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.ts";
 

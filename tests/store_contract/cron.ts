@@ -7,7 +7,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/admin/admin.ts";
 import { type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";

@@ -11,7 +11,8 @@ import { endedText } from "../../src/job/result.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Batch } from "../../src/store/port/batches.ts";
 import { type NewNode, SPREAD_LIMIT } from "../../src/store/port/flows.ts";
-import type { Lease, Outcome } from "../../src/store/port/jobs.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { entries, HOUR_MS, jid, register, takeUpTo } from "./jobs.ts";
 

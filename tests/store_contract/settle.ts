@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { setFields } from "../../src/job/raw.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { entries, HOUR_MS, job, jobs, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 

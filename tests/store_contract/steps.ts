@@ -8,7 +8,7 @@ import { getField } from "../../src/job/raw.ts";
 import { MAX_KEPT_SIGNALS, type NewWait, type StepLease } from "../../src/store/port/steps.ts";
 import { readStep } from "../../src/job/step.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import type { NewJob, Outcome } from "../../src/store/port/jobs.ts";
+import type { NewJob } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, TTL_MS } from "./jobs.ts";
 

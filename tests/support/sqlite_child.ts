@@ -11,7 +11,7 @@
  */
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { job, jobs, register, takeUpTo } from "../store_contract/jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";

@@ -1,7 +1,7 @@
 /** The overview's charts and the API's history show the recorded counts over each range. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import type { Chart } from "../../src/web/read/charts.ts";

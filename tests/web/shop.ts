@@ -12,7 +12,7 @@ import { encodeBacktrace } from "../../src/job/failure.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
-import type { Outcome } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { processRecord } from "./site.ts";
 
 const MINUTE_MS = 60_000;

@@ -7,7 +7,8 @@ import { countedAs, type MemberEnd, membershipOf } from "../../job/batch.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
 import type { BatchStore } from "../../store/port/batches.ts";
-import type { Lease, Outcome } from "../../store/port/jobs.ts";
+import type { Lease } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 
 /** The services that counting a member needs. */
 export interface MemberServices {

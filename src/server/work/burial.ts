@@ -11,7 +11,8 @@ import { withSteps } from "../../steps/outcome.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
 import { WorkerDied } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
-import type { DoomedJob, JobStore, Outcome } from "../../store/port/jobs.ts";
+import type { DoomedJob, JobStore } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 import { withBatch } from "./batch_member.ts";
 import type { ProcessorServices } from "./processor.ts";
 

@@ -12,7 +12,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import { setFields } from "../../job/raw.ts";
-import type { Lease, Outcome } from "../../store/port/jobs.ts";
+import type { Lease } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 import type { LeaseGuard } from "./lease_guard.ts";
 import type { Settler } from "./settler.ts";
 import type { Suspects } from "./suspects.ts";

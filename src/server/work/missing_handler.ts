@@ -7,7 +7,7 @@
  */
 import type { RunningJob } from "../../handlers/running_job.ts";
 import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
-import type { Outcome } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 
 /** A job waits for a handler for this long before its attempts count. */
 export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;

@@ -18,7 +18,7 @@ import type { Job } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
 import type { NewRecord } from "../../store/port/results.ts";
-import type { Outcome } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 /** Records don't include payloads longer than this, in characters. */

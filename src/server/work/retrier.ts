@@ -17,7 +17,7 @@ import { failedPayload } from "../../job/failure.ts";
 import { releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
-import type { Outcome } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 import { callHook, type Hooks } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
 import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";

@@ -15,7 +15,7 @@ import { parsePayload } from "../../job/job.ts";
 import type { Log } from "../../log/log.ts";
 import { ByteBudget } from "../../store/port/batch_bytes.ts";
 import { isGone, StoreError } from "../../store/port/errors.ts";
-import type { Outcome } from "../../store/port/jobs.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
 import { OutageLog } from "../component.ts";
 import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";

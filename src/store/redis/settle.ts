@@ -6,7 +6,7 @@
 import { getField } from "../../job/raw.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { MemberChange } from "../port/batches.ts";
-import type { Outcome, SettleResult } from "../port/jobs.ts";
+import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { type Context, insist } from "./context.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { leasesKey } from "./keys.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Outcome, SettleResult } from "../port/jobs.ts";
+import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 import { endLive } from "./cron.ts";
 import { inParts } from "./job_rows.ts";

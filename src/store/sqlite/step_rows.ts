@@ -5,7 +5,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
-import type { ParentStep } from "../port/jobs.ts";
+import type { ParentStep } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 
 /** The name of the row that prevents a running job from sleeping. */

@@ -1,0 +1,61 @@
+/**
+ * The ends of leases, and their results.
+ *
+ * @module
+ */
+import type { MemberChange } from "./batches.ts";
+import type { NewRecord } from "./results.ts";
+
+/**
+ * How a lease ends. Settling applies it and drops the lease in one step.
+ *
+ * - `ack`: done; the job leaves the store.
+ * - `discard`: failed, and leaves the store.
+ * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
+ * - `snooze`: not failed, runs again at `at` (set `scheduled`).
+ * - `bury`: failed permanently, to `dead`; `payload` is what to keep.
+ * - `release`: not run or not finished: back to the front of its queue, unchanged. Several outcomes of one call, in the order
+ *   in which the jobs were taken, keep that order.
+ *
+ * `retry` and `snooze` give the time as `delayMs` from the store's now. The other fields are optional:
+ *
+ * - `unlock`: the key of the unique lock to release, if the job `jid` still has it.
+ * - `occurrence`: with `ack`, `discard` and `bury`: the job `jid` is no longer the live job of its cron entry.
+ * - `record`: with `ack`, `discard` and `bury`: the record to keep.
+ * - `steps`: the job `jid` may have steps. `ack` and `discard` delete them. With `snooze`, the job is due at once if one of its
+ *   waits ended while it ran.
+ * - `parent`: with `ack`, `discard` and `bury`: the step that waits for the end of this job.
+ * - `batch`: with `ack`, `discard` and `bury`: the change of a member of a batch.
+ */
+export type Outcome =
+  & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
+  & { readonly steps?: boolean; readonly parent?: ParentStep }
+  & { readonly record?: NewRecord; readonly batch?: MemberChange }
+  & (
+    | { readonly kind: "ack" }
+    | { readonly kind: "discard" }
+    | { readonly kind: "retry"; readonly delayMs: number; readonly payload: string }
+    | { readonly kind: "snooze"; readonly delayMs: number; readonly payload: string }
+    | { readonly kind: "bury"; readonly payload: string }
+    | { readonly kind: "release" }
+  );
+
+/** The step of another job that waits for the end of this one, and how that step ends. */
+export interface ParentStep {
+  /** Its job. */
+  readonly jid: string;
+  /** Its name. */
+  readonly step: string;
+  /** How it ends. */
+  readonly state: "done" | "failed";
+  /** JSON members of its record: `"value":…`, or `"error":…`. */
+  readonly outcome: string;
+}
+
+/** The result of a settlement. */
+export interface SettleResult {
+  /** Tokens that are no longer leases of the worker. Their outcomes changed nothing. */
+  readonly lost: readonly string[];
+  /** Dead jobs dropped because `dead` exceeded its limit of number or age. */
+  readonly dropped: number;
+}
