@@ -10,7 +10,7 @@ import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { MigrateError } from "../src/store/migrate_checks.ts";
 import { openStore } from "../src/store/open.ts";
-import { ending } from "./store_contract/flows.ts";
+import { ending } from "./store_contract/flow_nodes.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";
 import { startRedis } from "./support/redis.ts";
