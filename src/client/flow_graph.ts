@@ -41,7 +41,7 @@ export interface GraphNode {
 /** A flow has this many nodes at most. */
 export const MAX_NODES = 10_000;
 /** A flow has this many edges at most: names in `after`. */
-export const MAX_EDGES = 100_000;
+const MAX_EDGES = 100_000;
 
 const NODE_NAME = /^[A-Za-z0-9_.:/-]{1,100}$/;
 const FIELDS: ReadonlySet<string> = new Set(["job", "after", "onDead", "in", "at"]);

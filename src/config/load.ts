@@ -250,7 +250,7 @@ async function parseDocument(file: string, content: string): Promise<unknown> {
 }
 
 /** Returns a suggestion for a misspelled key, or all known keys. */
-export function didYouMean(key: string, known: readonly string[]): string {
+function didYouMean(key: string, known: readonly string[]): string {
   const meant = closestWord(key, known);
   return meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
 }

@@ -106,7 +106,7 @@ export function readErrors(value: unknown): readonly PastError[] {
  *
  * @param failures the number of earlier failures by `retry_count`, which a retry by hand resets
  */
-export function addError(
+function addError(
   before: unknown,
   error:
     & { readonly class: string; readonly message: string; readonly causes?: readonly string[] }

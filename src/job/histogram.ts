@@ -5,7 +5,7 @@
  */
 
 /** Bounds for the run times and wait times of jobs, in seconds. */
-export const JOB_BOUNDS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
+const JOB_BOUNDS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
 
 /** The counts of a histogram. */
 export interface Durations {

@@ -159,8 +159,8 @@ export interface Server extends AsyncDisposable {
   dump(): string[];
 }
 
-/** Opens what runs next to a server, in its `prepare`. Returns the address of its dashboard. */
-export type OpenBeside = (launching: Launching, settings: Settings) => Promise<string | undefined>;
+/** Opens the dashboard of a server, in its `prepare`. Returns the dashboard's address. */
+export type OpenDashboard = (launching: Launching, settings: Settings) => Promise<string | undefined>;
 
 /**
  * Starts a server in this program; resolves when it takes jobs.
@@ -172,7 +172,7 @@ export type OpenBeside = (launching: Launching, settings: Settings) => Promise<s
  * @throws {CrontabError} if a cron entry is invalid
  * @throws {LogError} if the log cannot be opened, or the program has configured LogTape and passes `log` as well
  */
-export async function startServer(options: LoadedServerOptions, openDashboard?: OpenBeside): Promise<Server> {
+export async function startServer(options: LoadedServerOptions, openDashboard?: OpenDashboard): Promise<Server> {
   const registry = new Registry(options.registry).define(...options.jobs ?? []);
   const settings = { ...defaultSettings(), ...options.settings };
   using logStack = new DisposableStack();

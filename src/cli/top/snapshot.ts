@@ -62,6 +62,6 @@ export function isSameList(a: OpenList | undefined, b: OpenList | undefined): bo
 }
 
 /** Returns the name of a place: `queue mail`, `retry`. */
-export function placeKey(place: Place): string {
+function placeKey(place: Place): string {
   return place.in === "queue" ? `queue ${place.queue}` : place.in;
 }

@@ -125,7 +125,7 @@ export function errorOf({ error_class: name, error_message: message }: Payload):
  * Returns when a job entered its state, in epoch milliseconds: queued, enqueued; scheduled, created; retrying, last failed;
  * dead, died; running, started.
  */
-export function sinceOf({ place, at }: Entry, payload: Payload): number | undefined {
+function sinceOf({ place, at }: Entry, payload: Payload): number | undefined {
   switch (place.in) {
     case "dead":
     case "leased":
@@ -137,13 +137,6 @@ export function sinceOf({ place, at }: Entry, payload: Payload): number | undefi
     case "scheduled":
       return readWireTime(payload.created_at);
   }
-}
-
-/** Describes a filter: `class "Import" and older than …`. Times are left to the caller, which has the durations. */
-export function describeJobFilter(filter: JobFilter): string {
-  return (["class", "queue", "error", "tag", "text"] as const).flatMap((name) =>
-    filter[name] === undefined ? [] : `${name} "${filter[name]}"`
-  ).join(" and ");
 }
 
 /**

@@ -170,7 +170,7 @@ export function nameIn(payload: string, queue: string = queueNamedIn(payload)): 
 }
 
 /** Returns the group that a payload names, or that of its priority; undefined without a valid one. */
-export function groupNamedIn(payload: string): string | undefined {
+function groupNamedIn(payload: string): string | undefined {
   const group = payload.includes('"group"') ? getField(payload, "group") : undefined;
   if (isGroup(group)) return group;
   const priority = payload.includes('"priority"') ? getField(payload, "priority") : undefined;

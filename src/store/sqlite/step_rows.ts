@@ -9,7 +9,7 @@ import type { ParentStep } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 
 /** The name of the row that prevents a running job from sleeping. */
-export const WAKE = "";
+const WAKE = "";
 
 /** Returns the record of a step. */
 export function stepRecord({ sql }: Context, jid: string, name: string): string | undefined {

@@ -14,10 +14,9 @@ import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
 import { document, text } from "../read/job_view.ts";
-import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
+import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem, QueueField } from "./field.tsx";
 import { Hidden, link, type View } from "./view.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
-import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { RunTimes } from "./run_times.tsx";
 
@@ -165,14 +164,7 @@ function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: 
           attributes={{ placeholder: "5m" }}
         />
         <ClassFields texts={fields} errors={errors} classes={classes} />
-        <Field
-          label="Queue"
-          name="queue"
-          value={fields.queue}
-          errors={errors}
-          attributes={{ list: "queue-names", placeholder: "default" }}
-        />
-        <QueueNames view={view} />
+        <QueueField view={view} texts={fields} errors={errors} placeholder="default" />
         <div class="buttons">
           <button type="submit" class="primary">{editing === undefined ? "Add" : "Save"}</button>
           <button type="submit" name="do" value="check">Check</button>

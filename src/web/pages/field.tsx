@@ -5,6 +5,8 @@
  */
 import { MAX_RUNNING } from "../../store/port/limits.ts";
 import { HttpError } from "../http/body.ts";
+import { QueueNames } from "./job_table.tsx";
+import type { View } from "./view.tsx";
 
 /** Errors by field name; under the empty name, one of the whole form. */
 export type FieldErrors = Readonly<Record<string, string>>;
@@ -75,6 +77,25 @@ export function ClassFields({ texts, errors, classes }: FormState<"class" | "arg
         rows={4}
         attributes={{ class: "mono" }}
       />
+    </>
+  );
+}
+
+/** The field that names a queue, with the existing queues to choose from. */
+export function QueueField({ view, texts, errors, placeholder }: FormState<"queue"> & {
+  readonly view: View;
+  readonly placeholder: string;
+}) {
+  return (
+    <>
+      <Field
+        label="Queue"
+        name="queue"
+        value={texts.queue}
+        errors={errors}
+        attributes={{ list: "queue-names", placeholder }}
+      />
+      <QueueNames view={view} />
     </>
   );
 }

@@ -22,7 +22,7 @@ export function Progress({ text }: { readonly text: string | undefined }) {
 }
 
 /** Returns the share that a progress text states, 0 to 1; undefined when it states none. */
-export function shareOf(text: string): number | undefined {
+function shareOf(text: string): number | undefined {
   const percent = /^(\d{1,3}(?:\.\d{1,3})?) ?(?:%|percent)/.exec(text);
   const fraction = /^(\d{1,12}) ?(?:\/|of) ?(\d{1,12})(?!\d)/.exec(text);
   const share = percent ? Number(percent[1]) / 100 : fraction ? Number(fraction[1]) / Number(fraction[2]) : NaN;

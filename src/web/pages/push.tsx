@@ -14,8 +14,7 @@ import { knownClasses } from "../read/job.ts";
 import { placePath } from "../read/job_sets.ts";
 import { editableArgs, viewEntry } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem } from "./field.tsx";
-import { QueueNames } from "./job_table.tsx";
+import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem, QueueField } from "./field.tsx";
 import { Layout } from "./layout.tsx";
 import { back, html, requireOperator, viewOf } from "./responses.tsx";
 import { Hidden, link, type View } from "./view.tsx";
@@ -145,14 +144,7 @@ function PushPage({ view, texts, classes, original, errors }: {
       <form method="post" action={link(view, path)} class="sheet">
         <Hidden view={view} fields={{ ref: original?.ref }} />
         <ClassFields texts={texts} errors={errors} classes={classes} />
-        <Field
-          label="Queue"
-          name="queue"
-          value={texts.queue}
-          errors={errors}
-          attributes={{ list: "queue-names", placeholder: "of the class" }}
-        />
-        <QueueNames view={view} />
+        <QueueField view={view} texts={texts} errors={errors} placeholder="of the class" />
         {!original && (
           <>
             <Field

@@ -25,7 +25,7 @@ export const WRITE_BYTES = 64 * 1024;
  * an argument of more than 512 MB (`proto-max-bulk-len`). The client couldn't tell that from an outage, and would
  * resend the command.
  */
-export const MAX_COMMAND_BYTES = 512 * 1024 * 1024;
+const MAX_COMMAND_BYTES = 512 * 1024 * 1024;
 
 /**
  * Returns a command as the protocol writes it.
