@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type JobOption, jobOption, optionNames, PUSH_FLAGS } from "../src/job/options.ts";
+import type { JobOption } from "../src/job/options.ts";
+import { jobOption, optionNames, PUSH_FLAGS } from "../src/job/option_names.ts";
 
 /** The page. */
 export const PAGE: URL = new URL("../docs/reference/job-options.md", import.meta.url);

@@ -6,7 +6,7 @@
  */
 import { parseBytes } from "../job/bytes.ts";
 import { parseDuration } from "../job/duration.ts";
-import { optionNames } from "../job/options.ts";
+import { optionNames } from "../job/option_names.ts";
 import type { Program } from "../job/program.ts";
 import { QUEUE_NAME } from "../job/queue_name.ts";
 

@@ -5,7 +5,7 @@
  */
 import { parseDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
-import { optionNames } from "../job/options.ts";
+import { optionNames } from "../job/option_names.ts";
 
 /** A problem of an entry. */
 export interface CronProblem {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { meantOption } from "../job/options.ts";
+import { meantOption } from "../job/option_names.ts";
 import type { Handler } from "./handler.ts";
 
 /** Returns a warning for each unknown option whose name is close to a known one. */

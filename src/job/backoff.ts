@@ -7,7 +7,8 @@
  * @module
  */
 import { parseDuration } from "./duration.ts";
-import { InvalidPayload, verdictOf } from "./errors.ts";
+import { InvalidPayload } from "./errors.ts";
+import { verdictOf } from "./verdict.ts";
 import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 import { readSpan } from "./time.ts";

@@ -1,10 +1,10 @@
 /**
- * The errors of pushes and jobs: of a rejected push, those that a handler throws to decide about its job, and the reasons
- * with which a job's signal aborts.
+ * The errors of pushes and jobs: of a rejected push, those that a handler throws to decide about its job
+ * (`verdict.ts`), and the reasons with which a job's signal aborts.
  *
  * @module
  */
-import { readSafely, showValue } from "./describe_error.ts";
+import { showValue } from "./describe_error.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 
 /**
@@ -266,51 +266,4 @@ export class HandlerMissing extends Error {
   constructor(className: string, known: readonly string[]) {
     super(`No handler for class "${className}"; this worker has ${known.length > 0 ? known.join(", ") : "none"}`);
   }
-}
-
-/** A decision about a job that its handler made by throwing. */
-export type Verdict =
-  | { readonly kind: "discard" }
-  | { readonly kind: "kill" }
-  | {
-    readonly kind: "snooze";
-    readonly delayMs: number;
-    /** Why the delay is invalid, if the default replaces it. */
-    readonly problem?: string;
-  };
-
-/** The delay of a `Snooze` that has no valid delay. */
-const DEFAULT_SNOOZE_MS = 60_000;
-
-/**
- * Returns the decision of a thrown value; undefined for a plain failure. Errors are identified by name, not by class: a
- * handler may be bundled with another copy of this library. Never throws.
- */
-export function verdictOf(thrown: unknown): Verdict | undefined {
-  try {
-    if (!(thrown instanceof Error)) return undefined;
-    switch (thrown.name) {
-      case "Discard":
-      case "Cancelled":
-        return { kind: "discard" };
-      case "Kill":
-      case "WorkerDied":
-      case "StepFailed": // would fail again: the step stays failed
-      case "ChildFailed":
-        return { kind: "kill" };
-      case "Snooze": {
-        const delayMs = readSafely(() => (thrown as { delayMs?: unknown }).delayMs);
-        if (isDelay(delayMs)) return { kind: "snooze", delayMs };
-        const problem = `delayMs is ${showValue(delayMs)}; expected milliseconds`;
-        return { kind: "snooze", delayMs: DEFAULT_SNOOZE_MS, problem };
-      }
-    }
-  } catch {
-    // A getter that throws decides nothing.
-  }
-  return undefined;
-}
-
-function isDelay(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && Number.isSafeInteger(Math.round(value));
 }

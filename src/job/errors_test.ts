@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { describeError, showValue } from "./describe_error.ts";
-import { Cancelled, Discard, InvalidPayload, Kill, Snooze, verdictOf } from "./errors.ts";
+import { Cancelled, Discard, InvalidPayload, Kill, Snooze } from "./errors.ts";
+import { verdictOf } from "./verdict.ts";
 
 Deno.test("InvalidPayload names the field, the value and what was expected", () => {
   const error = new InvalidPayload("args[1].user.born", new Date(0), "its ISO 8601 text");

@@ -1,11 +1,10 @@
 /**
  * The options of a job, in one table: the accepted values, the meaning, and the places where each may be set. Types,
- * checks, the flags of `jobs push`, docs/reference/job-options.md and "did you mean" come from it. A new option is one row
+ * checks, the flags of `jobs push`, docs/reference/job-options.md and "did you mean" come from it (`option_names.ts`). A new option is one row
  * here, and its behavior.
  *
  * @module
  */
-import { closestWord } from "../text/suggest.ts";
 import type { RetryIn } from "./backoff.ts";
 import {
   backoff,
@@ -297,42 +296,3 @@ export type OptionsOn<Place extends OptionPlace> = {
 
 /** One row of the table, without the types of its values and places. */
 export type JobOption = OptionRow<unknown, OptionPlace>;
-
-const ROWS = new Map<string, JobOption>(Object.entries(JOB_OPTIONS as Readonly<Record<string, JobOption>>));
-
-/** Returns the row of an option; undefined if the option doesn't exist. */
-export function jobOption(name: string): JobOption | undefined {
-  return ROWS.get(name);
-}
-
-/** Returns the names of the options that may be set in a place, in the order of the table. */
-export function optionNames(place?: OptionPlace): string[] {
-  return [...ROWS].filter(([, { on }]) => place === undefined || on.includes(place)).map(([name]) => name);
-}
-
-/** The flags of `jobs push`, one for each option that text can set: `unique_for` is `--unique-for`. */
-export const PUSH_FLAGS: ReadonlyMap<string, { readonly name: string; readonly option: JobOption }> = new Map(
-  [...ROWS].filter(([, { kind, on }]) => on.includes("push") && kind.placeholder)
-    .map(([name, option]) => [name.replaceAll("_", "-"), { name, option }]),
-);
-
-/** Names of other job systems whose spelling isn't close to the name here. */
-const FOREIGN_NAMES: Readonly<Record<string, string>> = {
-  retries: "retry",
-  attempts: "retry",
-  maxattempts: "retry",
-  maxretries: "retry",
-  delay: "in",
-  jobid: "jid",
-};
-
-/** Returns the option that a misspelled name probably means; undefined if the name is an option, or close to none. */
-export function meantOption(name: string, place?: OptionPlace): string | undefined {
-  if (ROWS.has(name)) return undefined;
-  const known = optionNames(place);
-  const plain = name.replaceAll(/[_-]/g, "").toLowerCase();
-  const same = known.find((one) => one.replaceAll("_", "").toLowerCase() === plain);
-  const other = FOREIGN_NAMES[plain];
-  // Any short name is close to a name of two letters.
-  return same ?? (other && known.includes(other) ? other : closestWord(name, known.filter((one) => one.length > 3)));
-}

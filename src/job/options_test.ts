@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
-import { type JOB_OPTIONS, jobOption, meantOption, optionNames, PUSH_FLAGS } from "./options.ts";
+import type { JOB_OPTIONS } from "./options.ts";
+import { jobOption, meantOption, optionNames, PUSH_FLAGS } from "./option_names.ts";
 import { checkClassOptions, prepare } from "./payload.ts";
 
 /** A valid and an invalid value of each option. */

@@ -11,7 +11,8 @@
 import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
-import { JOB_OPTIONS, type JobOption, jobOption, optionNames, type OptionsOn } from "./options.ts";
+import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
+import { jobOption, optionNames } from "./option_names.ts";
 import { isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";

@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { LeaseLost, verdictOf } from "../job/errors.ts";
+import { LeaseLost } from "../job/errors.ts";
+import { verdictOf } from "../job/verdict.ts";
 import type { Step, StepKind } from "../job/step.ts";
 import type { NewWait } from "../store/port/steps.ts";
 import { ActiveSteps, Pause } from "./active_steps.ts";

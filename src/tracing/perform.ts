@@ -23,7 +23,7 @@ import type { JobTrace } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import { setTrace } from "../handlers/running_job.ts";
 import { describeError } from "../job/describe_error.ts";
-import { verdictOf } from "../job/errors.ts";
+import { verdictOf } from "../job/verdict.ts";
 import type { Payload } from "../job/job.ts";
 import { jobAttributes, recordFailure } from "./attributes.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Tracer } from "@opentelemetry/api";
-import { verdictOf } from "../job/errors.ts";
+import { verdictOf } from "../job/verdict.ts";
 import { recordFailure } from "./attributes.ts";
 import type { Tracing } from "./tracing.ts";
 

@@ -4,7 +4,8 @@
  * @module
  */
 import { InvalidPayload } from "../../job/errors.ts";
-import { type JobOption, PUSH_FLAGS } from "../../job/options.ts";
+import type { JobOption } from "../../job/options.ts";
+import { PUSH_FLAGS } from "../../job/option_names.ts";
 import { type JobRequest, prepare } from "../../job/payload.ts";
 import { UsageError } from "../terminal/errors.ts";
 

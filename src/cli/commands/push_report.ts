@@ -4,7 +4,7 @@
  * @module
  */
 import type { PushResult } from "../../client/client.ts";
-import { meantOption } from "../../job/options.ts";
+import { meantOption } from "../../job/option_names.ts";
 import { number } from "../../text/format.ts";
 import { blankControls, printError } from "../terminal/output.ts";
 import type { LongWork } from "../terminal/progress.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { CAUSES, describeError } from "../../job/describe_error.ts";
-import { verdictOf } from "../../job/errors.ts";
+import { verdictOf } from "../../job/verdict.ts";
 import type { ErrorFrame } from "./ipc.ts";
 
 /** An error that was thrown in another process. It has the name of the original error. */

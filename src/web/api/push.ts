@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import type { PushResult } from "../../client/client.ts";
 import { performedClass } from "../../job/job.ts";
-import { meantOption, optionNames } from "../../job/options.ts";
+import { meantOption, optionNames } from "../../job/option_names.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
