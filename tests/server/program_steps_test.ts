@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
+import { isRunning } from "../support/pid.ts";
 import { type JobsProcess, MORTAL } from "../support/process.ts";
 
 /** Starts a worker that performs class `Program` with this shell script. In it, `$step` is `jobs step`. */
@@ -130,9 +131,3 @@ Deno.test("a misspelled option of jobs step ends the program with a message, so 
   assertMatch(await errorOf(bench, jid), /was killed by SIGTERM: jobs: Unknown option "--retyr"/);
   assertEquals(await bench.readNotes(), []);
 });
-
-/** Returns whether a process runs. One that has ended may stay as a zombie where no process collects orphans. */
-async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  return stat !== "" && !/\) Z /.test(stat);
-}

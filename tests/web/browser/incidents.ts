@@ -83,9 +83,9 @@ browserTest("incident: a worker dies; the alert names it, and one click shows it
   await worker.logged("Ready");
   await push(store, "w1", { class: "Wait", args: ["/dev/null"] });
   await until(async () => (await store.workers.list()).some(({ work }) => work.length > 0));
-  await push(store, "n1", { class: "Noop", args: [] });
   worker.kill("SIGKILL");
   await worker.status();
+  await push(store, "n1", { class: "Noop", args: [] });
   await until(async () => (await store.workers.list()).every(({ alive }) => !alive));
   const alert = await alertOn(tools, "1 worker is offline");
   assert((await alert.innerText()).includes(`:${worker.pid}`), await alert.innerText());
