@@ -6,7 +6,7 @@ import { retryBatch } from "../../store/ops/batches.ts";
 import { cancelFlow, nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchStateText } from "../../text/batches.ts";
+import { batchLines } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { localTime } from "../../text/times.ts";
@@ -156,7 +156,7 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   const now = systemClock.now();
   const why = await reasonsOf(store, nodes.filter((node) => stateOf(node) === "queued"), now);
   if (json) return printJson({ ...flowJson(flow), why, nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
-  for (const [label, text] of summary(flow, now)) if (text !== undefined) print(`${label.padEnd(10)} ${text}`);
+  for (const line of batchLines(flow, now)) print(line);
   for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${blankControls(reason)}`);
   print("");
   printTable(
@@ -183,27 +183,6 @@ async function reasonsOf(store: Store, nodes: readonly FlowNode[], now: number):
     nodes.flatMap((node) => queueReasons(node.queue, node.class, false, { queues, processes, now })),
   );
   return [...reasons].slice(0, MAX_REASONS);
-}
-
-function summary(flow: Batch, now: number): (readonly [string, string | undefined])[] {
-  const states = (["waiting", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const)
-    .filter((state) => (flow[state] ?? 0) > 0).map((state) => `${flow[state]} ${state}`);
-  return [
-    ["id", flow.id],
-    ["name", flow.name],
-    ["state", `${flow.state}: ${batchStateText(flow)}`],
-    ["nodes", `${flow.total}${states.length > 0 ? ` (${states.join(", ")})` : ""}`],
-    ["tags", flow.tags.length > 0 ? flow.tags.join(", ") : undefined],
-    ["batch", flow.parent],
-    ["created", localTime(flow.createdAt, now)],
-    ["completed", flow.completedAt === undefined ? undefined : localTime(flow.completedAt, now)],
-    ...flow.callbacks.map(({ event, jid, class: className, pushedAt }) =>
-      [
-        event,
-        `${className} ${pushedAt === undefined ? "not pushed" : `pushed ${localTime(pushedAt, now)}, job ${jid}`}`,
-      ] as const
-    ),
-  ];
 }
 
 async function cancel(store: Store, id: string, { json }: Flags): Promise<void> {
