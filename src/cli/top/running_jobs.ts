@@ -35,7 +35,8 @@ export interface RunningJobs {
 }
 
 /**
- * Returns the running jobs, longest running first, and the workers with as many running jobs as they hold leases.
+ * Returns the running jobs, longest running first, and the workers with as many running jobs as they hold leases, at most
+ * their concurrency: a busy worker also leases jobs that it starts next.
  *
  * @param leased the first page of the leases. With a second one, workers keep the count that they reported.
  */
@@ -53,7 +54,9 @@ export function runningJobs(
   const counts = new Map<string, number>();
   for (const { worker } of leases) counts.set(worker, (counts.get(worker) ?? 0) + 1);
   const workers = reported.map((worker) =>
-    isSidekiqWorker(worker) ? worker : { ...worker, busy: counts.get(worker.identity) ?? 0 }
+    isSidekiqWorker(worker)
+      ? worker
+      : { ...worker, busy: Math.min(counts.get(worker.identity) ?? 0, worker.concurrency) }
   );
   return { workers, running, hasMoreRunning: false };
 }
