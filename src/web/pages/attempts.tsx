@@ -5,6 +5,7 @@
  */
 import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
+import { CRASH_ERROR } from "../read/alerts.ts";
 
 /** One failure. */
 export interface Attempt {
@@ -14,6 +15,8 @@ export interface Attempt {
   readonly at: number | undefined;
   /** `Class: message`. */
   readonly error: string;
+  /** Whether the attempt ended with its worker: the job had crashed several. */
+  readonly workerDied: boolean;
   /** The ID of the worker; undefined if unknown. */
   readonly worker?: string | undefined;
   /** The duration in milliseconds; undefined if unknown. */
@@ -38,6 +41,7 @@ export function attemptsOf(payload: Failed, failures: number): Attempt[] {
       number: numbers[i],
       at: readWireTime(at),
       error: [`${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),
+      workerDied: error_class === CRASH_ERROR,
       worker: typeof worker === "string" ? worker : undefined,
       ms: isDuration(ms) ? ms : undefined,
     })).reverse();
@@ -48,8 +52,9 @@ export function attemptsOf(payload: Failed, failures: number): Attempt[] {
     number: numberOf(failures),
     at: readWireTime(payload.retried_at) ?? readWireTime(payload.failed_at),
     error: `${payload.error_class}: ${message}`.slice(0, 1_000),
+    workerDied: payload.error_class === CRASH_ERROR,
   };
-  const first = { number: 1, at: readWireTime(payload.failed_at), error: "(not kept)" };
+  const first = { number: 1, at: readWireTime(payload.failed_at), error: "(not kept)", workerDied: false };
   return failures > 1 && first.at !== undefined ? [last, first] : [last];
 }
 

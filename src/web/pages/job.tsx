@@ -17,7 +17,7 @@ import { actionLabel, isRemoval, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
 import { Steps } from "./steps.tsx";
-import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
+import { attemptSteps, deathSteps, type Step, Timeline } from "./timeline.tsx";
 import { Progress } from "./progress.tsx";
 
 /** The page. */
@@ -164,7 +164,8 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
 /** Returns the steps of the job's timeline, the earliest first, up to the current one. */
 function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
   const { place, at } = entry;
-  const attempts = job.payload ? attemptSteps(attemptsOf(job.payload, job.failures)) : [];
+  const failed = job.payload ? attemptsOf(job.payload, job.failures) : [];
+  const attempts = [...attemptSteps(failed), ...deathSteps(job.payload?.["rescues"], failed)];
   const pushed: Step = { title: "Pushed", at: job.createdAt };
   const now = { isNow: true, at };
   switch (place.in) {

@@ -5,6 +5,7 @@
  */
 import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
+import { number } from "../../text/format.ts";
 import type { Attempt } from "./attempts.tsx";
 import { Time, type View } from "./view.tsx";
 
@@ -27,19 +28,36 @@ export interface Step {
 /** Returns a step for each failed attempt, the earliest first; `attempts` are the latest first. */
 export function attemptSteps(attempts: readonly Attempt[]): Step[] {
   const first = attempts.at(-1)?.number;
-  const steps = attempts.toReversed().map(({ number, at, error, worker, ms }): Step => ({
-    title: (number === undefined ? "An attempt failed" : `Attempt ${number} failed`) +
-      (ms === undefined ? "" : ` after ${formatDuration(ms)}`),
-    at,
-    kind: "bad",
-    note: worker === undefined ? undefined : `on ${worker}`,
-    error,
-  }));
+  const steps = attempts.toReversed().map(({ number, at, error, workerDied, worker, ms }): Step => {
+    const name = number === undefined ? "An attempt" : `Attempt ${number}`;
+    return {
+      title: workerDied
+        ? `${name} ended with its worker`
+        : `${name} failed${ms === undefined ? "" : ` after ${formatDuration(ms)}`}`,
+      at,
+      kind: "bad",
+      note: worker === undefined ? undefined : workerDied ? `${worker} died` : `on ${worker}`,
+      error,
+    };
+  });
   if (first === undefined || first <= 1) return steps;
   return [
     { title: first === 2 ? "Attempt 1 failed" : `Attempts 1 to ${first - 1} failed`, note: "not kept" },
     ...steps,
   ];
+}
+
+/**
+ * Returns the step of a job that was rescued because its worker died while it ran; none without one, and none if the deaths
+ * are in its last error.
+ */
+export function deathSteps(rescues: unknown, attempts: readonly Attempt[]): Step[] {
+  if (typeof rescues !== "number" || !(rescues >= 1) || attempts[0]?.workerDied) return [];
+  return [{
+    title: rescues === 1 ? "Worker died" : `Worker died ${number(rescues)} times`,
+    kind: "bad",
+    note: "while it ran; queued again",
+  }];
 }
 
 /** The timeline. */
