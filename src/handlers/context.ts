@@ -88,7 +88,8 @@ export interface JobContext extends StepContext {
    * Reports the progress of the job, which is shown with the job and in the dump.
    *
    * @param done any number: percent, rows, bytes
-   * @param note shown next to the number; truncated to 200 characters
+   * @param note shown next to the number; truncated to 200 characters. `"percent"` or `"of 8,000 rows"` adds a bar in the
+   *   dashboard.
    */
   progress(done: number, note?: string): void;
   /** Throws the reason of {@linkcode signal} if it has aborted. */

@@ -84,7 +84,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   await beat(store, 1);
   assertEquals(await why("q1"), ["All processors of its queue are busy."]);
   await beat(store, 0);
-  assertEquals(await why("q1"), ["Nothing blocks it: a worker fetches it next."]);
+  assertEquals(await why("q1"), ["Nothing blocks it: a worker fetches it in its turn."]);
   await store.admin.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
   assertMatch(
@@ -102,7 +102,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   assertStringIncludes((await someone.visit("/queues")).text, "all paused for ");
   await someone.submit("/queues/resume", {}, "/queues");
   await someone.submit("/queues/default/resume", {}, "/queues");
-  assertEquals(await why("q2"), ["Nothing blocks it: a worker fetches it next."]);
+  assertEquals(await why("q2"), ["Nothing blocks it: a worker fetches it in its turn."]);
   const paused = async (verb: string) => (await someone.api("POST", `/${verb}`)).value;
   assertEquals([await paused("pause"), await paused("resume")], [{ paused: true }, { paused: false }]);
   assert((await store.admin.stats()).queues.every((queue) => !queue.paused));
@@ -118,7 +118,7 @@ onBothStores("a running job shows progress and log on its page and in the runnin
   await beat(store, 1, [{ ...job, lastLine: "At row 3", log }]);
   const someone = visitor();
   const { text } = await someone.visit("/jobs/r1");
-  assertMatch(steps(text).at(-1)!, /^now: Attempt 1 is running (now|\d+s ago).* on web1:7:abc 3 of 9$/);
+  assertMatch(steps(text).at(-1)!, /^now: Attempt 1 is running (now|\d+s ago).* on web1:7:abc 3 of 9 \(33 %\)$/);
   assertStringIncludes(text, "At row 1\nUsing Bearer ••••••\nAt row 3");
   const [shown] = ((await someone.api("GET", "/jobs/r1")).value as { jobs: Record<string, unknown>[] }).jobs;
   assertEquals(shown!["log"], ["At row 1", "Using Bearer ••••••", "At row 3"]);
@@ -127,6 +127,49 @@ onBothStores("a running job shows progress and log on its page and in the runnin
   assertMatch(busy, /<details id="log-web1:7:abc-processor-1"[^>]*><summary>At row 3<\/summary>/);
   assertStringIncludes(busy, "At row 1\nUsing Bearer ••••••\nAt row 3");
 });
+
+onBothStores(
+  "a progress with a total or in percent has a bar of its share; any other is a text",
+  async ({ store, visitor }) => {
+    await push(store, "r1");
+    await beat(store, 1);
+    const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
+    const job = { task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() };
+    const shown = async (progress: string) => {
+      await beat(store, 1, [{ ...job, progress }]);
+      const { text } = await visitor().visit("/running");
+      const [, width, note] = /data-label="Progress">(?:<svg.*?width="([\d.]+)".*?<\/svg>)? ?<span class="note">([^<]*)/
+        .exec(text)!;
+      return [width, note];
+    };
+    assertEquals(await shown("64 of 8,000 rows"), ["0.6", "64 of 8,000 rows (0.8 %)"]);
+    assertEquals(await shown("1,200/4800"), ["18.0", "1,200/4800 (25 %)"]);
+    assertEquals(await shown("33.333333333333336 percent of a.csv"), ["24.0", "33.333333333333336 percent of a.csv"]);
+    assertEquals(await shown("9 of 8"), [undefined, "9 of 8"]);
+    assertEquals(await shown("4096 bytes"), [undefined, "4096 bytes"]);
+  },
+);
+
+onBothStores(
+  "the timeline tells attempts that ended with their worker from those that failed",
+  async ({ store, visitor }) => {
+    const died = { error_class: "WorkerDied", error_message: "Worker died 3 times while running it" };
+    const errors = [
+      { at: 1.7e9, error_class: "FirstError", error_message: "no luck", try: 1, worker: "web1:7:abc", ms: 2_100 },
+      { at: 1.7e9 + 60, ...died, try: 2, worker: "web1:8:abc" },
+    ];
+    await bury(store, "d1", { ...died, errors, retry_count: 1, rescues: 3 });
+    const dead = steps((await visitor().visit("/jobs/d1")).text);
+    assertMatch(dead[1]!, /^Attempt 1 failed after 2\.1s .* on web1:7:abc FirstError: no luck$/);
+    assertMatch(dead[2]!, /^Attempt 2 ended with its worker .* web1:8:abc died WorkerDied: /);
+    assertEquals(dead.length, 4);
+    // The worker died, and another one gave the job back to its queue.
+    await push(store, "q1", { rescues: 2 });
+    const [, rescued, queued] = steps((await visitor().visit("/jobs/q1")).text);
+    assertMatch(rescued!, /^Worker died 2 times while it ran; queued again$/);
+    assertMatch(queued!, /^now: Queued in default/);
+  },
+);
 
 onBothStores("an ended job shows a timeline with every attempt, and its log", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) => {

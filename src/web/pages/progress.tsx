@@ -1,30 +1,40 @@
 /**
- * The progress of a running job.
+ * The progress of a running job, or of a batch.
  *
  * @module
  */
 
 import { None } from "./view.tsx";
 
-/** A job's progress, with a bar if its text begins with a percentage or a fraction: `40 %`, `3/10`. */
+/** A progress text, with a bar if it begins with a percentage or a fraction: `40 %`, `3/10`, `64 of 8,000 rows`. */
 export function Progress({ text }: { readonly text: string | undefined }) {
   if (text === undefined) return <None />;
-  const share = shareOf(text);
+  const percentage = PERCENTAGE.exec(text);
+  const fraction = FRACTION.exec(text);
+  const share = percentage
+    ? Number(percentage[1]) / 100
+    : fraction
+    ? count(fraction[1]!) / count(fraction[2]!)
+    : undefined;
+  if (share === undefined || !(share >= 0 && share <= 1)) return <span class="note">{text}</span>;
   return (
     <>
-      {share !== undefined && (
-        <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
-          <rect width={(share * 72).toFixed(1)} height="6" />
-        </svg>
-      )} <span class="note">{text}</span>
+      <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect width={(share * 72).toFixed(1)} height="6" />
+      </svg>{" "}
+      <span class="note">{fraction ? `${text} (${percent(share)})` : text}</span>
     </>
   );
 }
 
-/** Returns the share that a progress text states, 0 to 1; undefined when it states none. */
-function shareOf(text: string): number | undefined {
-  const percent = /^(\d{1,3}(?:\.\d{1,3})?) ?(?:%|percent)/.exec(text);
-  const fraction = /^(\d{1,12}) ?(?:\/|of) ?(\d{1,12})(?!\d)/.exec(text);
-  const share = percent ? Number(percent[1]) / 100 : fraction ? Number(fraction[1]) / Number(fraction[2]) : NaN;
-  return share >= 0 && share <= 1 ? share : undefined;
+const PERCENTAGE = /^(\d{1,3}(?:\.\d{1,20})?) ?(?:%|percent)/;
+/** Counts may have separators of thousands. */
+const FRACTION = /^(\d[\d,]{0,15}(?:\.\d{1,20})?) ?(?:\/|of) ?(\d[\d,]{0,15}(?:\.\d{1,20})?)(?!\d)/;
+
+function count(text: string): number {
+  return Number(text.replaceAll(",", ""));
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 }
