@@ -32,6 +32,8 @@ onBothStores("each class is shown with runs, failures and percentiles, sorted by
     [...(await someone.visit(`/classes?sort=${sort}`)).text.matchAll(/href="\/classes\/([^"?]+)/g)]
       .map(([, name]) => decodeURIComponent(name!));
   assertEquals(await order("runs"), ["Thumb::Nail", "Quick", hostile]);
+  assertEquals(await order("rate"), ["Thumb::Nail", "Quick", hostile]);
+  assertMatch((await someone.visit("/classes?sort=rate")).text, /aria-sort="descending"><a[^>]*>per min ↓</);
   assertEquals((await order("failed"))[0], hostile);
   assertEquals((await order("p95"))[0], "Thumb::Nail");
   const one = (await someone.visit("/classes/Thumb%3A%3ANail?over=8h")).text;

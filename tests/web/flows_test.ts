@@ -53,6 +53,15 @@ onBothStores("A batch's page shows its members by state and its callbacks", asyn
   const { text } = await visitor().visit(`/batches/${batch.id}`);
   for (const shown of ["0 of 2", "Notify", "not yet", `${batch.id}-success`]) assertStringIncludes(text, shown);
   assert(!(await visitor().visit("/flows")).text.includes("import 42"));
+  // The tiles and the button link to the lists of the members.
+  const pending = /<a href="(\/search\?q=[^"]+)">Pending</.exec(text)![1]!;
+  const found = (await visitor().visit(pending)).text;
+  assertEquals([...found.matchAll(/class="class"[^>]*>ImportRow</g)].length, 2);
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 });
+  await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+  const stuck = (await visitor().visit(`/batches/${batch.id}`)).text;
+  const dead = /<a href="(\/dead\?q=[^"]+)">Dead</.exec(stuck)![1]!;
+  assertEquals([...(await visitor().visit(dead)).text.matchAll(/class="class"[^>]*>ImportRow</g)].length, 2);
 });
 
 onBothStores("The API pushes, lists, shows, retries and cancels flows, and refuses invalid ones", async (site) => {

@@ -36,6 +36,8 @@ const BADGES: Readonly<Record<Batch["state"], string>> = {
   cancelled: "",
   abandoned: "warn",
 };
+type TileState = typeof MEMBER_STATES[number] | "waiting";
+const USUAL_STATES: ReadonlySet<TileState> = new Set(["waiting", "pending", "dead", "succeeded"]);
 const PATHS = { batch: "/batches", flow: "/flows" } as const;
 
 /** Adds the pages and their forms. */
@@ -154,6 +156,7 @@ function OnePage({ view, kind, batch, nodes, states }: {
         <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
         <span class="note mono">{batch.id}</span>
         <span class="grow"></span>
+        {kind === "batch" && <a class="button" href={membersPath(view, batch, "pending")}>Find members</a>}
         {batch.dead > 0 && <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />}
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
@@ -162,12 +165,16 @@ function OnePage({ view, kind, batch, nodes, states }: {
       </p>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
       <dl class="tiles" aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
-        {[...batch.flow ? ["waiting" as const] : [], ...MEMBER_STATES].map((state) => (
-          <div class={(state === "dead" || state === "failed") && batch[state] > 0 ? "bad" : ""}>
-            <dt>{state}</dt>
-            <dd>{number(batch[state] ?? 0)}</dd>
-          </div>
-        ))}
+        {shownStates(batch).map((state) => {
+          const count = batch[state] ?? 0;
+          const label = `${state[0]!.toUpperCase()}${state.slice(1)}`;
+          return (
+            <div class={(state === "dead" || state === "failed") && count > 0 ? "bad" : ""}>
+              <dt>{kind === "flow" || count === 0 ? label : <a href={membersPath(view, batch, state)}>{label}</a>}</dt>
+              <dd>{number(count)}</dd>
+            </div>
+          );
+        })}
       </dl>
       {batch.callbacks.length > 0 && <Callbacks view={view} batch={batch} />}
       {nodes.length > 0 && <Nodes view={view} nodes={nodes} states={states} total={batch.total} />}
@@ -178,6 +185,19 @@ function OnePage({ view, kind, batch, nodes, states }: {
       )}
     </Layout>
   );
+}
+
+/** The states with members, and those that every batch passes through. */
+function shownStates(batch: Batch): readonly TileState[] {
+  const states: readonly TileState[] = batch.flow ? ["waiting", ...MEMBER_STATES] : MEMBER_STATES;
+  return states.filter((state) => USUAL_STATES.has(state) || (batch[state] ?? 0) > 0);
+}
+
+/** A batch has no list of its members: their payloads name it, and the lists of jobs find it there. */
+function membersPath(view: View, { id: q }: Batch, state: TileState): string {
+  if (state === "pending" || state === "waiting") return link(view, "/search", { q });
+  if (state === "dead") return link(view, "/dead", { q });
+  return link(view, "/finished", { q, state: state === "deleted" ? undefined : state });
 }
 
 function Callbacks({ view, batch }: { readonly view: View; readonly batch: Batch }) {

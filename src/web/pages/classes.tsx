@@ -27,6 +27,7 @@ const WINDOW_LABELS: Readonly<Record<MetricsWindow, string>> = {
 /** The orders of the table, each by a value of the class, the largest first. */
 const SORTS = {
   runs: (one) => one.processed,
+  rate: (one) => one.processed,
   failed: (one) => one.failed / Math.max(1, one.processed),
   p50: (one) => one.p50Ms ?? 0,
   p95: (one) => one.p95Ms ?? 0,
@@ -111,7 +112,7 @@ function ClassTable({ view, classes, window, sort }: {
           <tr>
             <th>Class</th>
             {heading("runs", "Runs")}
-            <th class="num">per min</th>
+            {heading("rate", "per min")}
             {heading("failed", "Failed")}
             {heading("p50", "p50")}
             {heading("p95", "p95")}
