@@ -6,7 +6,7 @@
 import { formatDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { Step } from "../job/step.ts";
-import { isoTime, relative } from "./times.ts";
+import { isoTime, localMinute, relative } from "./times.ts";
 
 /** A value is shown this far. */
 const MAX_SHOWN = 300;
@@ -17,13 +17,15 @@ export function stepState({ state, kind, timedOut }: Step): string {
   return state === "waiting" && kind === "sleep" ? "sleeping" : state;
 }
 
-/** Returns the details of a step next to its state: `until 2026-11-24T10:00:00.000Z, in 2d, for "order:42"`. */
+/** Returns the details of a step next to its state: `until 2026-11-24 10:00 UTC, in 2d, for signal "order:42"`. */
 export function stepDetails(step: Step, now: number): string {
   const { state, kind, since, ended, until, attempts = 1, key, child, count, error, final } = step;
   const took = ended !== undefined && kind !== "each" && state === "done" ? [formatDuration(ended - since)] : [];
   return [
     ...took,
-    ...(until === undefined || state !== "waiting" ? [] : [`until ${isoTime(until)}, ${relative(until, now)}`]),
+    ...(until === undefined || state !== "waiting"
+      ? []
+      : [`until ${localMinute(until, "UTC")} UTC, ${relative(until, now)}`]),
     ...(key === undefined ? [] : [`for signal "${key}"`]),
     ...(child === undefined ? [] : [`job ${child}`]),
     ...(count === undefined ? [] : [count === 1 ? "1 item" : `${count} items`]),

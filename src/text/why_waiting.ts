@@ -61,7 +61,7 @@ export function queueReasons(
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
   const held = isQueued && around.group ? groupHeldText(around.group) : "";
   if (held !== "") reasons.push(`Group "${groupName(around.group!.name)}" is ${held}.`);
-  if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it next.");
+  if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it in its turn.");
   return reasons;
 }
 

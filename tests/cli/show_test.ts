@@ -81,7 +81,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(first), ["No worker is online."]);
 
   const worker = await register(store);
-  assertEquals(await why(first), ["Nothing blocks it: a worker fetches it next."]);
+  assertEquals(await why(first), ["Nothing blocks it: a worker fetches it in its turn."]);
   assertMatch((await why(later)).join(), /^It is due in (1h|59m.*)\.$/);
 
   await store.admin.limit("default", { running: 1 });

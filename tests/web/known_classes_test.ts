@@ -19,10 +19,10 @@ onBothStores(
     await beat(site.store, "web1:7:abc", ["Other"]);
     assertEquals(await why(), ["No worker of queue &quot;default&quot; has a handler for Hard: it waits for one."]);
     await beat(site.store, "web1:8:abc", ["Hard"]);
-    assertEquals(await why(), ["Nothing blocks it: a worker fetches it next."]);
+    assertEquals(await why(), ["Nothing blocks it: a worker fetches it in its turn."]);
     await site.store.workers.deregister("web1:8:abc");
     await beat(site.store, "ruby1:9:abc");
-    assertEquals(await why(), ["Nothing blocks it: a worker fetches it next."]);
+    assertEquals(await why(), ["Nothing blocks it: a worker fetches it in its turn."]);
   },
 );
 

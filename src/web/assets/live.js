@@ -7,8 +7,8 @@ const prefix = root.dataset.prefix ?? "";
 const $ = (selector, from = document) => from.querySelector(selector);
 const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
 
-// Times: the viewer's zone on hover, and "3s ago" kept true.
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+// Times: the viewer's zone on hover, and "3s ago" kept true. Sweden writes dates as ISO 8601, like the rest of the pages.
+const exact = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "long" });
 
 function duration(ms) {
   const seconds = Math.round(ms / 1000);

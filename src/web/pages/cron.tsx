@@ -163,6 +163,28 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
 /** Fields that the heading of the page shows. */
 const IN_HEADING = new Set(["name", "schedule"]);
 
+const LABELS: Readonly<Record<string, string>> = {
+  class: "Class",
+  args: "Arguments",
+  options: "Options",
+  memo: "Note",
+  overlap: "Overlap",
+  catchUp: "Catch-up",
+  everyProcess: "On every worker",
+  source: "Source",
+};
+
+/** A field of an entry's definition, which any program may have written. */
+function settingOf(name: string, value: unknown) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (name === "source") return value === "runtime" ? "added at run time" : "configuration";
+  if (name === "catchUp") {
+    const { policy, windowMs } = value as { readonly policy?: unknown; readonly windowMs?: unknown };
+    return typeof windowMs === "number" ? `${policy}, within ${formatDuration(windowMs)}` : `${policy}`;
+  }
+  return <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>;
+}
+
 function CronEntryPage({ view, entry, shown, times, records }: {
   readonly view: View;
   readonly entry: CrontabEntry;
@@ -242,10 +264,8 @@ function CronEntryPage({ view, entry, shown, times, records }: {
                 [name, value],
               ) => (
                 <tr>
-                  <th scope="row">{name}</th>
-                  <td>
-                    <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>
-                  </td>
+                  <th scope="row">{LABELS[name] ?? name}</th>
+                  <td>{settingOf(name, value)}</td>
                 </tr>
               ))}
             </tbody>

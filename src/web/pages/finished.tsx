@@ -118,14 +118,18 @@ function FinishedTable({ view, rows }: { readonly view: View; readonly rows: rea
             <td class="error" data-label="Result">
               {job.error
                 ? (
-                  <>
+                  <div class="clip">
                     <Icon name="failed" />
                     {`${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 300)}
-                  </>
+                  </div>
                 )
                 : job.result === null
                 ? <None />
-                : <code>{resultOf(job).slice(0, 200)}</code>}
+                : (
+                  <div class="clip">
+                    <code>{resultOf(job).slice(0, 200)}</code>
+                  </div>
+                )}
             </td>
             <td class="short" data-label="Queue">{text(job.queue)}</td>
             <td class="num" data-label="Duration">{durationOf(job)}</td>

@@ -185,8 +185,10 @@ export function JobTable({ view, place, rows, actions }: {
             </td>
             {failed && (
               <td class="error" data-label="Error" title={job.error}>
-                {job.error !== "" && <Icon name="failed" />}
-                {job.error}
+                <div class="clip">
+                  {job.error !== "" && <Icon name="failed" />}
+                  {job.error}
+                </div>
               </td>
             )}
             {failed && <td class="num" data-label="Attempts">{number(job.failures)}</td>}
@@ -220,13 +222,13 @@ export function JobTable({ view, place, rows, actions }: {
   );
 }
 
-/** The class, the arguments, the tags. */
+/** The class, the tags, and the arguments as far as there is room. */
 export function JobName({ view, job }: { readonly view: View; readonly job: JobView }) {
   return (
     <>
       <a class="class" href={jobPath(view, job)}>{job.class}</a>
-      <code class="args">{job.args}</code>
       {job.tags.map((tag) => <span class="tag">{tag}</span>)}
+      <code class="args">{job.args}</code>
     </>
   );
 }

@@ -27,13 +27,28 @@ export function LoginPage({ prefix, theme, next, name = "", problem }: {
       {problem !== undefined && <p class="flash bad" role="alert">{problem}</p>}
       <form method="post" action={`${prefix}/login`} class="sheet">
         <input type="hidden" name="next" value={next} />
-        <label>
-          Name <span class="help">Leave empty to sign in with a token.</span>
-          <input name="name" value={name} autocomplete="username" autofocus />
-        </label>
+        <div class="field">
+          <label>
+            Name
+            <input
+              name="name"
+              value={name}
+              autocomplete="username"
+              aria-describedby="name-help"
+              autofocus={name === ""}
+            />
+          </label>
+          <span class="help" id="name-help">Leave empty to sign in with a token.</span>
+        </div>
         <label>
           Password or token
-          <input name="password" type="password" autocomplete="current-password" required />
+          <input
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus={name !== ""}
+          />
         </label>
         <div class="buttons">
           <button type="submit" class="primary">Sign in</button>

@@ -22,7 +22,7 @@ const TILES: readonly { name: keyof Counts; label: string; path: string; kind?: 
   { name: "scheduled", label: "Scheduled", path: "/scheduled" },
   { name: "retrying", label: "Retrying", path: "/retrying", kind: "warn" },
   { name: "dead", label: "Dead", path: "/dead", kind: "bad" },
-  { name: "workers", label: "Workers online", path: "/workers" },
+  { name: "workers", label: "Workers", path: "/workers" },
 ];
 /** Rows of each table. Its page has the rest. */
 const MAX_ROWS = 10;

@@ -84,8 +84,8 @@ export function WorkerTable({ view, workers, isShort = false }: {
           !isShort && "Queues",
           num("Running"),
           !isShort && num("Memory"),
-          !isShort && { label: "Version", class: "optional" },
-          !isShort && { label: "Started", class: "optional" },
+          !isShort && { label: "Version", class: "not-medium" },
+          !isShort && { label: "Started", class: "not-medium" },
           "Last heartbeat",
         ]}
         hasActions={view.canAct}
@@ -95,10 +95,15 @@ export function WorkerTable({ view, workers, isShort = false }: {
           <tr>
             <td data-label="Worker">
               <WorkerState worker={worker} />
-              <span class="class">{workerName(worker)}</span>
+              <span class="class worker" title={workerName(worker)}>{workerName(worker)}</span>
               {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
                 <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
               ))}
+              {!isShort && (
+                <span class="line medium-only">
+                  version {cut(worker.version, 40)}, started <Time at={worker.startedAt} now={view.now} />
+                </span>
+              )}
             </td>
             {!isShort && <td class="short" data-label="Queues" title={queueNames(worker)}>{queueNames(worker)}</td>}
             <td
@@ -109,9 +114,9 @@ export function WorkerTable({ view, workers, isShort = false }: {
               <Usage used={worker.busy} of={worker.concurrency} />
             </td>
             {!isShort && <td class="num" data-label="Memory">{Math.round(worker.rss / 1024 / 1024)} MB</td>}
-            {!isShort && <td class="short optional" data-label="Version">{cut(worker.version, 40)}</td>}
+            {!isShort && <td class="short not-medium" data-label="Version">{cut(worker.version, 40)}</td>}
             {!isShort && (
-              <td class="nowrap optional" data-label="Started">
+              <td class="nowrap not-medium" data-label="Started">
                 <Time at={worker.startedAt} now={view.now} />
               </td>
             )}

@@ -156,8 +156,7 @@ function unhandledAlerts({ unhandled }: Situation): Alert[] {
   return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue }) => ({
     kind: "bad",
     title: `No handler for ${name}`,
-    detail:
-      `Jobs of this class wait in queue ${queue}. No worker of that queue has a handler for it: its jobs wait for one.`,
+    detail: `Its jobs wait in queue ${queue} until a worker of that queue has a handler for it.`,
     actions: [
       { label: "Show jobs", path: `/queues/${encodeURIComponent(queue)}`, query: { class: name } },
       { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true },
