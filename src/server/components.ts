@@ -291,10 +291,9 @@ function newHorses(
   registry: Registry,
   clock: Clock,
 ): HorsePool {
-  const { jobs, steps, batches, flows } = store;
   return new HorsePool({
     modules,
-    store: { jobs, steps, batches, flows, classes: { read: declaredWithin(registry, store) } },
+    store: { jobs: store.jobs, classes: { read: declaredWithin(registry, store) }, steps: store.steps },
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,

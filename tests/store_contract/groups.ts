@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { laneOf } from "../../src/job/priority.ts";
+import { laneOf, priorityIn } from "../../src/job/priority.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases } from "./harness.ts";
 import {
@@ -604,6 +604,48 @@ export const groups: Cases = {
       const left = await t.store.admin.stats();
       assertEquals([left.enqueued, left.leased, left.retry], [0, 0, 0]);
     },
+
+  "a take skips no group that has room, and keeps the order of each": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const random = randomFrom(42);
+    const below = (count: number) => Math.floor(random() * count);
+    const { limitGroup } = t.store.admin;
+    await limitGroup("default", undefined, { running: 2 });
+    for (let i = 0; i < 20; i++) await limitGroup("default", `g${i}`, { weight: 1 + below(9) });
+    await limitGroup("default", "g0", { running: 30, weight: 5 });
+    /** By group: the numbers of its jobs in their order, and its leases. An empty name: no group. */
+    const queued = new Map<string, number[]>();
+    const leased = new Map<string, Lease[]>();
+    const roomOf = (group: string) => {
+      // A separate limit replaces that of each group.
+      const limit = /^(\||$|g1?[1-9]$|g10$)/.test(group) ? Infinity : group === "g0" ? 30 : 2;
+      return Math.min(queued.get(group)!.length, limit - (leased.get(group)?.length ?? 0));
+    };
+    let pushed = 0;
+    for (let step = 0; step < 40; step++) {
+      const batch = Array.from({ length: below(300) }, () => {
+        const n = ++pushed;
+        const group = ["", laneOf("high"), laneOf("low")][below(20)] ?? `g${below(below(2) ? 400 : 4)}`;
+        queued.set(group, [...queued.get(group) ?? [], n]);
+        const priority = priorityIn(group);
+        if (priority !== undefined) return prioritized(priority, n, n)[0]!;
+        return group === "" ? job(n) : grouped(n, group);
+      });
+      await t.store.jobs.enqueue(batch);
+      const most = step % 5 === 4 ? 1_000 : 1 + below(20);
+      const room = [...queued.keys()].reduce((sum, group) => sum + roomOf(group), 0);
+      const leases = await takeUpTo(t.store, worker, most);
+      assertEquals(leases.length, Math.min(most, room), `step ${step}`);
+      for (const lease of leases) {
+        const group = lease.group ?? "";
+        assertEquals(numbers([lease])[0], queued.get(group)!.shift(), `step ${step}, group ${group}`);
+        leased.set(group, [...leased.get(group) ?? [], lease]);
+      }
+      const ended = [...leased.values()].flatMap((some) => some.splice(0, below(some.length + 1)));
+      await t.store.jobs.settle(worker, ended.map(({ token }) => ({ kind: "ack", token })));
+    }
+  },
 };
 
 /** Returns numbers from 0 to 1, the same in each run. */

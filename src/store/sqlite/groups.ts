@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { HEAD_START, laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
+import { laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
@@ -18,21 +18,18 @@ const MAX_DELETED_GROUPS = 200;
 /** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
 const MAX_HEALED = 5;
 
-/** A group that is ready. */
-export interface ReadyGroup {
-  readonly id: number;
-  /** `QUEUE|GROUP`. */
-  readonly name: string;
-  readonly tag: number;
-  readonly size: number;
-}
-
 /** The limit that applies to a group. */
 export interface AppliedLimit extends GroupLimit {
   readonly weight: number;
   readonly isOwn: boolean;
   /** When it ends, by the store's clock. */
   readonly until?: number;
+}
+
+interface GroupRow {
+  readonly id: number;
+  /** `QUEUE|GROUP`. */
+  readonly name: string;
 }
 
 interface LimitRow {
@@ -44,10 +41,16 @@ interface LimitRow {
   readonly until: number | null;
 }
 
-/** Returns the limit of a group of a queue. */
-export function limitOf({ sql, now }: Context, queue: number, group: string): AppliedLimit {
+/** Returns whether limits of groups may apply in a queue. */
+export function hasLimits({ sql }: Context, queue: number): boolean {
+  return sql("SELECT 1 FROM group_limit WHERE queue = ? LIMIT 1").get(queue) !== undefined;
+}
+
+/** Returns the limit of a group of a queue. @param queue undefined: it has no limits of groups */
+export function limitOf({ sql, now }: Context, queue: number | undefined, group: string): AppliedLimit {
   const priority = priorityIn(group);
   if (priority !== undefined) return { weight: PRIORITY_WEIGHTS[priority], isOwn: false };
+  if (queue === undefined) return { weight: 1, isOwn: false };
   const rows = sql(
     "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
   ).all(queue, group, now()) as unknown as LimitRow[];
@@ -65,23 +68,6 @@ function partsOf(row: LimitRow): GroupLimit {
 /** Returns the ID of the group of a queue with the jobs of high priority; undefined if it has none. */
 export function highPriority({ sql }: Context, queue: string): number | undefined {
   return sql("SELECT id FROM queue WHERE name = ?").get(nameOf(queue, laneOf("high")))?.id as number | undefined;
-}
-
-/** Returns the group whose turn is next, and the virtual time of that turn; undefined if none is ready. */
-export function nextGroup(
-  { sql }: Context,
-  queue: number,
-  high: number | undefined,
-): ReadyGroup & { readonly turn: number } | undefined {
-  const first = sql(
-    "SELECT id, name, tag, size FROM queue WHERE parent = ? AND state = 1 ORDER BY tag, id LIMIT 1",
-  ).get(queue) as unknown as ReadyGroup | undefined;
-  if (first === undefined) return undefined;
-  const raised = high === undefined ? undefined : sql(
-    "SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1",
-  ).get(high) as unknown as ReadyGroup | undefined;
-  if (raised === undefined || raised.tag - HEAD_START >= first.tag) return { ...first, turn: first.tag };
-  return { ...raised, turn: raised.tag - HEAD_START };
 }
 
 /** Returns the number of ready groups, counted up to `most`. */
@@ -110,7 +96,7 @@ export function heal(context: Context, queue: number): boolean {
   const { sql } = context;
   const held = sql(
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
-  ).all(queue, MAX_HEALED) as unknown as ReadyGroup[];
+  ).all(queue, MAX_HEALED) as unknown as GroupRow[];
   const open = held.filter(({ id, name }) =>
     pausedFor(context, queue, groupIn(name)) === 0 &&
     limits.room(context, { queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0
@@ -127,27 +113,38 @@ export function readyIn(context: Context, queue: number): number | undefined {
   return due === null ? undefined : Math.max(0, Number(due) - now());
 }
 
+/** The state of a queue's turns after a take. */
+interface Turns {
+  readonly vtime: number;
+  /** The virtual time of the jobs without a group. */
+  readonly tag: number;
+  /** Jobs that were taken from groups. */
+  readonly grouped: number;
+  /** Maximum number of groups to delete. */
+  readonly forget: number;
+}
+
 /**
  * Stores the state of a queue's turns, and deletes idle groups without state: their tag isn't ahead of the queue's virtual
  * time, and neither a lease nor a counted start names them. Inside a transaction.
  */
-export function advance(
-  context: Context,
-  queue: number,
-  { vtime, tag, forget }: { readonly vtime: number; readonly tag: number; readonly forget: number },
-): void {
-  const { sql } = context;
+export function advance(context: Context, queue: number, { vtime, tag, grouped, forget }: Turns): void {
+  const { sql, now } = context;
   sql(
-    `UPDATE queue SET tag = ?2, vtime = CASE WHEN grouped = 0 AND size = 0 THEN
+    `UPDATE queue SET grouped = grouped - ?4, tag = ?2, vtime = CASE WHEN grouped = ?4 AND size = 0 THEN
        max(?1, coalesce((SELECT max(tag) FROM queue WHERE parent = ?3), 0)) ELSE ?1 END WHERE id = ?3`,
-  ).run(vtime, tag, queue);
+  ).run(vtime, tag, queue, grouped);
   const idle = sql(
     `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
        AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id AND lease.grouped = 1) LIMIT ?2`,
-  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as ReadyGroup[];
+  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as GroupRow[];
+  if (idle.length === 0) return;
+  const mayBeLimited = hasLimits(context, queue);
   for (const { id, name } of idle) {
-    const { starts } = limitOf(context, queue, groupIn(name));
-    sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(id, starts ? context.now() - starts.perMs : context.now());
+    if (mayBeLimited) {
+      const { starts } = limitOf(context, queue, groupIn(name));
+      sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(id, starts ? now() - starts.perMs : now());
+    } else sql("DELETE FROM start WHERE queue = ?").run(id);
     sql("DELETE FROM queue WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM start WHERE queue = ?1)").run(id);
   }
 }

@@ -99,7 +99,7 @@ function announced(context: Context): MigrationBatch | undefined {
 function importJob(context: Context, { place, payload, at, unique, debounce }: ImportedJob, now: number): void {
   const jid = getField(payload, "jid");
   const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
-  if (place.in === "queue") queues.append(context, queues.idOf(context, nameOf(place.queue, place.group)), id, id);
+  if (place.in === "queue") queues.append(context, [[queues.idOf(context, nameOf(place.queue, place.group)), id, id]]);
   else {
     const isAwake = place.in === "scheduled" && typeof jid === "string" && takeWake(context, jid);
     sets.add(context, place.in, isAwake ? now : at ?? now, id);

@@ -35,8 +35,9 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): n
   return first;
 }
 
-/** Puts jobs, numbered from `first` on, in their places: consecutive jobs of one queue in one step. */
+/** Puts jobs, numbered from `first` on, in their places: consecutive jobs of one queue together. */
 function place(context: Context, destinations: readonly Destination[], first: number): void {
+  const runs: queues.Run[] = [];
   for (let from = 0; from < destinations.length;) {
     const destination = destinations[from]!;
     let end = from + 1;
@@ -45,10 +46,11 @@ function place(context: Context, destinations: readonly Destination[], first: nu
     } else {
       const { queue } = destination;
       while (end < destinations.length && isQueue(destinations[end]!, queue)) end++;
-      queues.append(context, queue, first + from, first + end - 1);
+      runs.push([queue, first + from, first + end - 1]);
     }
     from = end;
   }
+  queues.append(context, runs);
 }
 
 function isQueue(destination: Destination, queue: number): boolean {

@@ -56,7 +56,7 @@ export function toBack(context: Context, job: JobRow, changes: FieldTexts, now: 
     return false;
   }
   const id = jobRows.create(context, [{ jid: job.jid, payload }]);
-  queues.append(context, queues.idOf(context, nameIn(payload)), id, id);
+  queues.append(context, [[queues.idOf(context, nameIn(payload)), id, id]]);
   // Not earlier: the new row could get the old row's number.
   jobRows.remove(context, [job.id]);
   return true;

@@ -23,12 +23,6 @@ interface Token {
   readonly take: string;
 }
 
-/** A lease. */
-interface Held {
-  readonly take: string;
-  readonly queue: number;
-}
-
 /** See `JobStore.settle`. */
 export function settle(context: Context, worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
   return context.commit.run(() => {
@@ -45,8 +39,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
     let recorded = 0;
     for (const [i, outcome] of outcomes.entries()) {
       const token = tokens[i];
-      const lease = token && held.get(token.job);
-      if (token === undefined || lease?.take !== token.take) {
+      if (token === undefined || held.get(token.job) !== token.take) {
         lost.push(outcome.token);
         continue;
       }
@@ -54,7 +47,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       held.delete(token.job);
       ended.push(token.job);
       if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
-      else move(context, outcome, token.job, lease.queue, now);
+      else move(context, outcome, token.job, now);
       if (outcome.batch !== undefined) batches.noteMember(outcome.batch);
       if (outcome.parent !== undefined) answerStep(context, outcome.parent);
       if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
@@ -83,19 +76,18 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
 export function stillLeased(context: Context, worker: string, tokens: readonly string[]): string[] {
   const parsed = tokens.map(parseToken);
   const held = find(context, worker, parsed.filter((token) => token !== undefined));
-  return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job)?.take === parsed[i].take);
+  return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job) === parsed[i].take);
 }
 
-/** Returns the leases that `worker` has on these jobs, by job. Reads a row per take: a row per job costs more. */
-function find(context: Context, worker: string, tokens: readonly Token[]): Map<number, Held> {
-  const held = new Map<number, Held>();
+/** Returns the takes that leased these jobs to `worker`, by job. Reads a row per take: a row per job costs more. */
+function find(context: Context, worker: string, tokens: readonly Token[]): Map<number, string> {
+  const held = new Map<number, string>();
   inParts(tokens.map((token) => token.job), "job", (where, values) => {
     const rows = context.sql(
-      `SELECT take, queue, group_concat(job) AS jobs FROM lease WHERE ${where} AND owner = ? GROUP BY take, queue`,
+      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND owner = ? GROUP BY take`,
     ).all(...values, worker);
-    for (const { take, queue, jobs } of rows) {
-      const lease = { take: take as string, queue: queue as number };
-      for (const job of (jobs as string).split(",")) held.set(Number(job), lease);
+    for (const { take, jobs } of rows) {
+      for (const job of (jobs as string).split(",")) held.set(Number(job), take as string);
     }
   });
   return held;
@@ -105,10 +97,12 @@ function move(
   context: Context,
   outcome: Exclude<Outcome, { kind: "ack" | "discard" }>,
   job: number,
-  queue: number,
   now: number,
 ): void {
-  if (outcome.kind === "release") return queues.giveBack(context, queue, job);
+  if (outcome.kind === "release") {
+    const { queue } = context.sql("SELECT queue FROM lease WHERE job = ?").get(job)!;
+    return queues.giveBack(context, Number(queue), job);
+  }
   jobRows.rewrite(context, job, outcome.payload);
   if (outcome.kind === "bury") sets.add(context, "dead", now, job);
   else if (outcome.kind === "retry") sets.add(context, "retry", now + outcome.delayMs, job);

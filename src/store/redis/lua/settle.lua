@@ -189,29 +189,41 @@ end
 
 -- The ended leases make room: their groups become ready, and workers that wait for a queue at its limit poll again.
 if call('EXISTS', 'jobs:limits') == 1 then
-  local tokens = {}
+  -- Queue → tokens of all its jobs; queue → group → tokens.
+  local tokens, groups = {}, {}
   local i = first
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     for k = i + 2, last, width[kind] do
-      local queue = string.match(ARGV[k], ':(.*)$') or ''
+      local token = ARGV[k]
+      local queue, group = string.match(token, ':([^|]*)|?(.*)$')
+      queue = queue or ''
       tokens[queue] = tokens[queue] or {}
-      table.insert(tokens[queue], ARGV[k])
+      table.insert(tokens[queue], token)
+      if group and group ~= '' then
+        groups[queue] = groups[queue] or {}
+        groups[queue][group] = groups[queue][group] or {}
+        table.insert(groups[queue][group], token)
+      end
     end
     i = last + 1
   end
+  local function forget(name, those)
+    for from = 1, #those, 1000 do
+      redis.pcall('HDEL', 'jobs:running:' .. name, unpack(those, from, math.min(from + 999, #those)))
+    end
+  end
   local isLimited = false
-  for name, those in pairs(tokens) do
-    local queue = groupIn(name) or name
+  for queue, those in pairs(tokens) do
     local text = call('HGET', 'jobs:limits', queue)
     if text then
       isLimited = isLimited or string.sub(text, 1, 6) ~= '0 0 0 '
-      for from = 1, #those, 1000 do
-        local to = math.min(from + 999, #those)
-        redis.pcall('HDEL', 'jobs:running:' .. queue, unpack(those, from, to))
-        if queue ~= name then redis.pcall('HDEL', 'jobs:running:' .. name, unpack(those, from, to)) end
+      forget(queue, those)
+      local hasHeld = call('EXISTS', 'jobs:groups:held:' .. queue) == 1
+      for group, some in pairs(groups[queue] or {}) do
+        forget(queue .. '|' .. group, some)
+        if hasHeld then wakeGroup(queue .. '|' .. group) end
       end
-      wakeGroup(name)
     end
   end
   if isLimited then redis.pcall('PUBLISH', 'jobs:wake', 'room') end

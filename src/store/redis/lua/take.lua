@@ -94,11 +94,10 @@ local function sortOut(queue, jobs)
   return others or jobs, others ~= nil
 end
 
--- Takes up to `most` jobs of a queue or a group, and calls `note` with the new leases: token, payload, token, payload …
+-- Takes up to `most` jobs of a queue or a group, and calls `keep` with the new leases: token, payload, token, payload …
 -- Returns the payloads, or the error of a key that isn't a list; and whether jobs were moved to groups.
-local function takeFrom(name, most, note)
+local function takeFrom(name, isGroup, most, keep)
   local key, suffix = 'queue:' .. name, ':' .. name
-  local isGroup = groupIn(name) ~= nil
   local taken, moved = {}, false
   while most > 0 and bytes > 0 do
     local wanted = math.min(most, at_once)
@@ -115,14 +114,11 @@ local function takeFrom(name, most, note)
       bytes = bytes - #jobs[fits]
       leases[2 * fits - 1] = prefix .. place .. suffix
       leases[2 * fits] = jobs[fits]
-      unlockStarted(jobs[fits])
       taken[#taken + 1] = jobs[fits]
       place = place + 1
     end
-    if fits > 0 then
-      call('HSET', KEYS[1], unpack(leases))
-      note(leases)
-    end
+    if fits > 0 then keep(leases) end
+    for k = 1, fits do unlockStarted(jobs[k]) end
     if fits < #jobs then
       -- Youngest first, so that the oldest is at the right end again.
       bytes = 0
@@ -133,6 +129,53 @@ local function takeFrom(name, most, note)
     at_once = math.min(4 * at_once, 100)
   end
   return taken, moved
+end
+
+-- Returns the ready groups of a queue in the order of their turns. The sorted set stays unchanged while they are read.
+local function readyGroups(queue)
+  local ready = 'jobs:groups:ready:' .. queue
+  local high = tonumber(call('ZSCORE', ready, HIGH) or nil)
+  -- Groups that were read: group, tag, group, tag …
+  local groups, at, read = {}, 1, 0
+  -- Those that have had a turn and have jobs left, in the order of their tags.
+  local again, first = {}, 1
+
+  -- Returns the group whose turn is next, its tag, and the virtual time of the turn.
+  local function peek()
+    if groups[at] == HIGH then at = at + 2 end
+    if at > #groups and read then
+      groups, at = call('ZRANGE', ready, read, read + 99, 'WITHSCORES'), 1
+      read = #groups == 200 and read + 100 or nil
+      if groups[1] == HIGH then at = 3 end
+    end
+    local group, tag = groups[at], tonumber(groups[at + 1])
+    local other = again[first]
+    if other and (not tag or other[2] < tag) then group, tag = other[1], other[2] end
+    if high and (not tag or high - HEAD_START < tag) then return HIGH, high, high - HEAD_START end
+    return group, tag, tag
+  end
+
+  local function remove(group)
+    if group == HIGH then
+      high = nil
+    elseif again[first] and again[first][1] == group then
+      first = first + 1
+    else
+      at = at + 2
+    end
+  end
+
+  local function add(group, tag)
+    if group == HIGH then
+      high = tag
+      return
+    end
+    local place = #again + 1
+    while place > first and again[place - 1][2] > tag do place = place - 1 end
+    table.insert(again, place, { group, tag })
+  end
+
+  return peek, remove, add
 end
 
 -- Takes from the groups of a queue in turn; its jobs without a group count as one of them: see port/groups.ts. Adds the jobs
@@ -154,12 +197,52 @@ local function takeTurns(queue, most, noteQueue)
   local own = redis.pcall('LLEN', 'queue:' .. queue)
   own = type(own) == 'number' and own or 0
   local turns = call('ZCARD', ready) + (own > 0 and 1 or 0)
-  local hasHigh = call('ZSCORE', ready, HIGH)
+  local peek, remove, add = readyGroups(queue)
 
+  -- The changes of groups, written together: tags of those that stay ready, of those without jobs, of those held, with ms until
+  -- they become ready (-1: when one of their leases ends). Leases: token, payload, token, payload …
+  local tags, emptied, holds, leases = {}, {}, {}, {}
+  local function keepLater(some)
+    for _, value in ipairs(some) do leases[#leases + 1] = value end
+  end
+  local function keepNow(some)
+    call('HSET', KEYS[1], unpack(some))
+    noteQueue(some)
+  end
+  local function zadd(key, scores)
+    local arguments = {}
+    for group, score in pairs(scores) do
+      arguments[#arguments + 1] = score
+      arguments[#arguments + 1] = group
+      if #arguments == 1000 then
+        call('ZADD', key, unpack(arguments))
+        arguments = {}
+      end
+    end
+    if #arguments > 0 then call('ZADD', key, unpack(arguments)) end
+  end
+  local function write()
+    for from = 1, #leases, 1000 do keepNow({ unpack(leases, from, math.min(from + 999, #leases)) }) end
+    for group, tag in pairs(emptied) do
+      -- It may have got jobs since: those of clients that don't know groups.
+      if call('EXISTS', 'queue:' .. queue .. '|' .. group) == 1 then
+        tags[group] = tag
+      else
+        call('ZREM', ready, group)
+        call('ZADD', idle, tag, group)
+      end
+    end
+    zadd(ready, tags)
+    for group, hold in pairs(holds) do
+      call('ZREM', ready, group)
+      call('ZADD', held, hold[1], group)
+      if hold[2] >= 0 then call('ZADD', due, now + hold[2], group) end
+    end
+    tags, emptied, holds, leases = {}, {}, {}, {}
+  end
   local function hold(group, tag, opens)
-    call('ZREM', ready, group)
-    call('ZADD', held, tag, group)
-    if opens >= 0 then call('ZADD', due, now + opens, group) end
+    holds[group] = { tag, opens }
+    tags[group] = nil
   end
 
   local function heal()
@@ -175,83 +258,95 @@ local function takeTurns(queue, most, noteQueue)
     return found
   end
 
-  while total < most and bytes > 0 and looked < most + 100 do
-    looked = looked + 1
-    local head = call('ZRANGE', ready, 0, 0, 'WITHSCORES')
-    local group, tag = head[1], tonumber(head[2])
-    -- The virtual time of the turn.
-    local turn = tag
-    local raised = hasHigh and tonumber(call('ZSCORE', ready, HIGH))
-    if raised and raised - HEAD_START < tag then group, tag, turn = HIGH, raised, raised - HEAD_START end
-    u = math.max(u, v)
-    local quantum = math.min(100, math.max(1, math.floor(most / math.max(1, turns))))
-    if own > 0 and (not group or u <= turn) then
-      v = u
-      local jobs, moved = takeFrom(queue, math.min(most - total, quantum), noteQueue)
-      if jobs.err then
-        own, failure = 0, jobs
-      else
-        own = call('LLEN', 'queue:' .. queue)
-        u = u + #jobs
-        total = total + #jobs
-        if #jobs > 0 then
-          jobs[#jobs + 1] = queue
-          result[#result + 1] = jobs
-        elseif not moved then
-          own = 0
-        end
+  -- Takes the jobs of a group whose turn it is.
+  local function takeTurn(group, tag, quantum)
+    local name = queue .. '|' .. group
+    local limit = (hasLimits or PRIORITIES[group]) and groupLimitOf(queue, group, now)
+    local room, opens = 1e9, 0
+    local fine = true
+    local pausedFor = hasPauses and groupPausedFor(now, queue, group) or 0
+    if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
+    if not fine then
+      failure = room
+      return hold(group, tag, 1000)
+    elseif pausedFor ~= 0 or room == 0 then
+      turns = turns - 1
+      return hold(group, tag, pausedFor ~= 0 and pausedFor or opens)
+    end
+    local weight = limit and limit.weight or 1
+    local keep = keepLater
+    if hasLimits and not PRIORITIES[group] then
+      -- Count the leases of a group without a limit, too: it may get one.
+      local starts, per = limit and limit.starts or 0, limit and limit.per or 0
+      keep = function(some)
+        keepNow(some)
+        noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], some)
       end
-    elseif not group then
-      if total > 0 or call('EXISTS', held) == 0 or not heal() then break end
-      looked = looked + 50
+    end
+    local jobs = takeFrom(name, true, math.min(most - total, room, math.max(1, math.floor(quantum * weight))), keep)
+    if jobs.err then
+      failure = jobs
+      return hold(group, tag, 1000)
+    end
+    total, fromGroups = total + #jobs, fromGroups + #jobs
+    tag = math.max(v, tag) + #jobs / weight
+    if call('EXISTS', 'queue:' .. name) == 1 then
+      tags[group] = tag
+      add(group, tag)
     else
-      v = math.max(v, turn)
-      local name = queue .. '|' .. group
-      local limit = (hasLimits or PRIORITIES[group]) and groupLimitOf(queue, group, now)
-      local room, opens = 1e9, 0
-      local fine = true
-      local pausedFor = hasPauses and groupPausedFor(now, queue, group) or 0
-      if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
-      if not fine then
-        failure = room
-        hold(group, tag, 1000)
-      elseif pausedFor ~= 0 then
-        hold(group, tag, pausedFor)
-        turns = turns - 1
-      elseif room == 0 then
-        hold(group, tag, opens)
-        turns = turns - 1
-      else
-        local weight = limit and limit.weight or 1
-        local jobs = takeFrom(name, math.min(most - total, room, math.max(1, math.floor(quantum * weight))), function(leases)
-          noteQueue(leases)
-          -- Count the leases of a group without a limit, too: it may get one.
-          if hasLimits and not PRIORITIES[group] then
-            local starts, per = limit and limit.starts or 0, limit and limit.per or 0
-            noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], leases)
-          end
-        end)
+      tags[group], emptied[group] = nil, tag
+      turns = turns - 1
+    end
+    if #jobs > 0 then
+      jobs[#jobs + 1] = name
+      result[#result + 1] = jobs
+    end
+  end
+
+  local function takeAll()
+    while total < most and bytes > 0 and looked < most + 100 do
+      looked = looked + 1
+      local group, tag, turn = peek()
+      u = math.max(u, v)
+      local quantum = math.min(100, math.max(1, math.floor(most / math.max(1, turns))))
+      if own > 0 and (not group or u <= turn) then
+        v = u
+        local jobs, moved = takeFrom(queue, false, math.min(most - total, quantum), keepNow)
         if jobs.err then
-          failure = jobs
-          hold(group, tag, 1000)
+          own, failure = 0, jobs
         else
-          total, fromGroups = total + #jobs, fromGroups + #jobs
-          tag = math.max(v, tag) + #jobs / weight
-          if call('EXISTS', 'queue:' .. name) == 1 then
-            call('ZADD', ready, tag, group)
-          else
-            call('ZREM', ready, group)
-            turns = turns - 1
-            call('ZADD', idle, tag, group)
-          end
+          own = call('LLEN', 'queue:' .. queue)
+          u = u + #jobs
+          total = total + #jobs
           if #jobs > 0 then
-            jobs[#jobs + 1] = name
+            jobs[#jobs + 1] = queue
             result[#result + 1] = jobs
+          elseif not moved then
+            own = 0
+          end
+          if moved then
+            write()
+            peek, remove, add = readyGroups(queue)
           end
         end
+      elseif not group then
+        if total > 0 then break end
+        write()
+        if call('EXISTS', held) == 0 or not heal() then break end
+        peek, remove, add = readyGroups(queue)
+        looked = looked + 50
+      else
+        v = math.max(v, turn)
+        remove(group)
+        takeTurn(group, tag, quantum)
       end
     end
   end
+
+  -- Jobs that are popped must become leases, even after an error.
+  local fine, problem = pcall(takeAll)
+  write()
+  if not fine then error(problem) end
   if fromGroups > 0 then call('HINCRBY', state, 'size', -fromGroups) end
   if not endTurns(queue) then
     call('HSET', state, 'v', string.format('%.17g', v), 'u', string.format('%.17g', u))
@@ -273,9 +368,13 @@ for i = 2, #names do
     local function note(leases)
       if limit then noteTaken(name, limit, now, ARGV[2], leases) end
     end
+    local function keep(leases)
+      call('HSET', KEYS[1], unpack(leases))
+      note(leases)
+    end
     local hasGroups = grouped[i]
     if not hasGroups then
-      local jobs, moved = takeFrom(name, most, note)
+      local jobs, moved = takeFrom(name, false, most, keep)
       if jobs.err then
         failure = jobs
       else
