@@ -100,6 +100,16 @@ Deno.test("the library reads no file outside its folder", async () => {
   assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
 });
 
+Deno.test("a worker runs with the permissions that the guide names", async () => {
+  const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
+  const permissions = /`deno run (--allow.*?) shop\.ts`/.exec(guide)![1]!.split(" ");
+  await using folder = await newFolder({ "main.ts": PROGRAM });
+  const { success, stdout, stderr } = await folder.run("run", "--no-prompt", ...permissions, "main.ts", "sqlite:jobs.db");
+  assert(success, stderr);
+  assertEquals(stdout, "succeeded AdaAda\n", stderr);
+  assert(!stderr.includes("eartbeat thread"), stderr);
+});
+
 Deno.test("the first program of the guide runs unchanged, and stops on a signal", async () => {
   await using folder = await newFolder({});
   const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));

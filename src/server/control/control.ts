@@ -37,7 +37,8 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
         continue;
       }
       if (stopped && (asked.verb === "quiet" || asked.verb === "resume" || asked.verb === "reload")) {
-        log.info("Ignored during a stop", { asked: asked.verb, by: asked.by });
+        // systemd and `timeout` send CONT after TERM.
+        if (asked.by !== "SIGCONT") log.info("Ignored during a stop", { asked: asked.verb, by: asked.by });
         continue;
       }
       log.info(MEANING[asked.verb], { by: asked.by });
