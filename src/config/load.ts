@@ -82,8 +82,10 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
 
   const environment = sources.environment || sources.env("JOBS_ENV") || "development";
   const file = sources.file ?? findFile(sources.systemFolder);
-  if (file !== undefined) {
-    const { environments, ...common } = await readDocument(file);
+  const isMachines = sources.file === undefined && file?.startsWith("/") === true;
+  const document = file === undefined ? undefined : await readDocument(file, isMachines, namesStore(sources));
+  if (file !== undefined && document !== undefined) {
+    const { environments, ...common } = document;
     applyDocument(common, file, set);
     const section = sectionOf(environments ?? {}, environment, file, sources.environment !== undefined);
     if (section !== undefined) applyDocument(section, `${file} (${environment})`, set);
@@ -104,7 +106,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   }
   const loaded = settings as unknown as Settings;
   checkTogether(loaded);
-  return { settings: loaded, origins, environment, file, warnings: unknownVariables(sources.envNames ?? []) };
+  const read = document === undefined ? undefined : file;
+  return { settings: loaded, origins, environment, file: read, warnings: unknownVariables(sources.envNames ?? []) };
 }
 
 /**
@@ -214,12 +217,30 @@ function findFile(systemFolder?: string): string | undefined {
   return undefined;
 }
 
-async function readDocument(file: string): Promise<Record<string, unknown>> {
+/** Whether a flag or a variable names the store. */
+function namesStore({ env, flags }: ConfigSources): boolean {
+  return Boolean(flags?.store ?? (env(SETTINGS.store.env) || env("REDIS_URL")));
+}
+
+/**
+ * Returns the content of a file. Undefined if it is the machine's, readable for the service's user only, and the user names
+ * another store. Without one the file is required: this user's own store would be another than the service's.
+ */
+async function readDocument(
+  file: string,
+  isMachines: boolean,
+  hasStore: boolean,
+): Promise<Record<string, unknown> | undefined> {
   let content: string;
   try {
     content = await Deno.readTextFile(file);
   } catch (error) {
-    throw new ConfigError(`Can't read configuration file "${file}": ${whyUnreadable(error)}`);
+    const isDenied = isMachines && error instanceof Deno.errors.PermissionDenied;
+    if (isDenied && hasStore) return undefined;
+    const cure = isDenied
+      ? "; run the command as its user (sudo -u jobs jobs …), name a store (--store), or work in a folder with a jobs.json"
+      : "";
+    throw new ConfigError(`Can't read configuration file "${file}": ${whyUnreadable(error)}${cure}`);
   }
   let document: unknown;
   try {

@@ -135,6 +135,10 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   assertMatch(await machine.must("zcat /usr/share/man/man1/jobs.1.gz"), /^\.TH JOBS 1/im);
   assertMatch(await machine.must("bash -n /usr/share/bash-completion/completions/jobs && echo sound"), /sound/);
 
+  // The first command of root creates the store. It belongs to the service.
+  await machine.must("env jobs push Greet early");
+  assertEquals(await machine.must("stat -c %U:%G:%a /var/lib/jobs/jobs.db"), "jobs:jobs:600");
+
   // Start as the unit does, and push from a shell into the same store.
   await machine.write("/etc/jobs/handlers/greet.js", HANDLERS);
   await machine.startUnit("/srv/first.log");
@@ -147,8 +151,15 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
     await machine.must(asJobs("jobs stats >/dev/null; sleep 9 & jobs -p >/tmp/pids; kill %1; wc -l </tmp/pids")),
     "1",
   );
-  const { code, output } = await machine.sh("setpriv --reuid=65534 --clear-groups env jobs stats");
-  assertEquals([code > 0, output.split("\n").length], [true, 1], output); // another user: one clear line
+
+  // Another user can't read the service's settings, and names a store.
+  const asOther = (line: string) => `setpriv --reuid=65534 --regid=65534 --clear-groups env ${line}`;
+  const { code, output } = await machine.sh(asOther("jobs stats"));
+  assertEquals([code, output.split("\n").length], [2, 1], output);
+  assertStringIncludes(output, "permission denied; run the command as its user (sudo -u jobs jobs …), name a store");
+  await machine.must("install -d -o 65534 /srv/other");
+  await machine.must(asOther("JOBS_STORE=sqlite:/srv/other/jobs.db jobs push Greet eve"));
+  await machine.must(asOther("jobs stats --store sqlite:/srv/other/jobs.db"));
 
   // Upgrade: the settings are kept, and so is a job that was pushed while no worker ran.
   await machine.must("pkill -TERM -x jobs; while pgrep --runstates R,S,D -x jobs; do sleep 0.1; done");
@@ -159,7 +170,7 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   assertEquals(await machine.must("dpkg-query -W -f '${Version}' jobs"), "0.2.0");
   await machine.startUnit("/srv/second.log");
   assertEquals(await machine.must(asJobs("env jobs push Greet again --wait 2>/dev/null")), '"Hello again"');
-  await machine.must(`until ${asJobs("env jobs stats --json")} | grep -q '"processed": *3'; do sleep 0.1; done`);
+  await machine.must(`until ${asJobs("env jobs stats --json")} | grep -q '"processed": *4'; do sleep 0.1; done`);
 
   // Remove, and purge.
   await machine.must("pkill -TERM -x jobs; while pgrep --runstates R,S,D -x jobs; do sleep 0.1; done");

@@ -134,10 +134,16 @@ async function prepareFile(path: string, create: boolean): Promise<void> {
   }
 }
 
-/** Creates the file. SQLite gives the log and its index the same mode. */
+/**
+ * Creates the file. SQLite gives the log and its index the same mode and owner. The first command of root may create the store
+ * of a service: the file belongs to the owner of its folder.
+ */
 async function createFile(path: string): Promise<void> {
   try {
-    using _file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+    using file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+    if ((await file.stat()).uid !== 0) return;
+    const { uid, gid } = await Deno.stat(dirname(path));
+    await Deno.chown(path, uid, gid);
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error; // another process may have created it
   }
