@@ -4,6 +4,7 @@ import { runPage } from "../support/page_runner.ts";
 
 const PAGES = [
   "start/quickstart.md",
+  "guides/retries.md",
   "guides/scheduling.md",
   "guides/cron.md",
   "guides/limits.md",

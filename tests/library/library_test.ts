@@ -104,7 +104,13 @@ Deno.test("a worker runs with the permissions that the guide names", async () =>
   const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
   const permissions = /`deno run (--allow.*?) shop\.ts`/.exec(guide)![1]!.split(" ");
   await using folder = await newFolder({ "main.ts": PROGRAM });
-  const { success, stdout, stderr } = await folder.run("run", "--no-prompt", ...permissions, "main.ts", "sqlite:jobs.db");
+  const { success, stdout, stderr } = await folder.run(
+    "run",
+    "--no-prompt",
+    ...permissions,
+    "main.ts",
+    "sqlite:jobs.db",
+  );
   assert(success, stderr);
   assertEquals(stdout, "succeeded AdaAda\n", stderr);
   assert(!stderr.includes("eartbeat thread"), stderr);

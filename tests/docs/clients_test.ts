@@ -1,0 +1,44 @@
+/** The programs of the pages about pushing from Node and Python, run as they are written against a real worker. */
+import { assert, assertEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { blocksOf } from "../support/page_runner.ts";
+import { requireTool } from "../support/tools.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const HANDLERS = `
+export const Greet = (_ctx, name) => name;
+export const Mail = (_ctx, to) => to;
+export const Report = (_ctx, year) => year;
+`;
+const LANGUAGES = { js: ["node", "main.mjs"], python: ["python3", "main.py"] } as const;
+
+for (const page of ["clients", "pushing"]) {
+  for (const [language, [command, name]] of Object.entries(LANGUAGES)) {
+    Deno.test(`the ${command} program of docs/guides/${page}.md runs`, async () => {
+      requireTool(command);
+      await using bench = await Bench.open();
+      const module = `${bench.folder}/handlers.js`;
+      await Deno.writeTextFile(module, HANDLERS);
+      await using worker = await bench.server([module, "--web", "0"]);
+      const url = String((await worker.logged("Ready"))["web"]).replace(/\/$/, "");
+      for (const client of ["node/jobs_client.mjs", "python/jobs_client.py"]) {
+        await Deno.copyFile(`${ROOT}clients/${client}`, `${bench.folder}/${client.split("/")[1]}`);
+      }
+      const blocks = blocksOf(await Deno.readTextFile(`${ROOT}docs/guides/${page}.md`));
+      const programs = blocks.filter((block) => block.language === language);
+      assertEquals(programs.length, 1);
+      const text = programs[0]!.text.replace(`from "jobs-client"`, `from "./jobs_client.mjs"`)
+        .replace(`"http://127.0.0.1:7433"`, `"${url}"`)
+        .replace(`"http://127.0.0.1:7433/`, `"${url}/`).replace(`{ in: "5s"`, `{ in: "0s"`).replace(
+          `in_="5s"`,
+          `in_="0s"`,
+        );
+      await Deno.writeTextFile(`${bench.folder}/${name}`, text);
+      const { success, stdout, stderr } = await new Deno.Command(command, { args: [name], cwd: bench.folder }).output();
+      const decoder = new TextDecoder();
+      assert(success, decoder.decode(stderr));
+      assertEquals(decoder.decode(stdout) + decoder.decode(stderr), "");
+      await worker.logged("Done");
+    });
+  }
+}
