@@ -6,11 +6,10 @@
 import type { Clock } from "../clock.ts";
 import type { JobClass, JsonArgs } from "../job/definition.ts";
 import type { JobOptions } from "../job/payload.ts";
-import type { BatchStore } from "../store/port/batches.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { PushResult } from "./bulk.ts";
-import type { JobInput } from "./options.ts";
+import type { ClientStore, JobInput } from "./options.ts";
 
 /** `add` waits while this many jobs of an open batch are in memory. */
 const MAX_BUFFERED = 1_000;
@@ -36,8 +35,8 @@ export interface AddToBatch {
 
 /** The parts of a client that batches use. */
 export interface BatchServices {
-  /** Undefined in an isolated process. */
-  readonly store: BatchStore | undefined;
+  /** Undefined for a client that only pushes jobs. */
+  readonly store: ClientStore["batches"];
   /** The clock of IDs and polls. */
   readonly clock: Clock;
   /** Stores jobs through middleware. */

@@ -8,14 +8,7 @@ import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
-import type {
-  Batch as StoredBatch,
-  BatchCallback,
-  BatchMember,
-  BatchPage,
-  BatchStore,
-  NewBatch,
-} from "../store/port/batches.ts";
+import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
@@ -114,10 +107,10 @@ export class Batches {
     return new Batch(id, this.#services);
   }
 
-  #store(): BatchStore {
+  #store(): NonNullable<BatchServices["store"]> {
     const { store } = this.#services;
     if (store === undefined) {
-      throw new BatchError("Batches cannot be opened or read here: an isolated job has no store");
+      throw new BatchError("Batches cannot be opened or read here: the client's store has none");
     }
     return store;
   }

@@ -20,7 +20,7 @@ const MAX_NAMES = 10_000;
 export interface ClassOptionsSources {
   /** Returns the options of a class that this program registers. These take precedence. */
   readonly own: (className: string) => ClassOptions | undefined;
-  /** Has the classes that workers have registered. Without it, as in an isolated job, no class counts as unregistered. */
+  /** Has the classes that workers have registered. Without it, no class counts as unregistered. */
   readonly store: { readonly classes?: Pick<ClassStore, "read"> };
   readonly clock: Clock;
   /** Rejects a class that isn't registered. */

@@ -7,13 +7,14 @@ import { NODE_FIELD, nodeJid } from "../job/flow.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
 import { setFields } from "../job/raw.ts";
-import { type FlowStore, type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
+import { type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { BatchOptions } from "./batch_options.ts";
 import type { BatchServices } from "./batch.ts";
 import type { Batches, BatchStatus } from "./batches.ts";
 import { nodeParts } from "./flow_parts.ts";
 import { checkGraph, type FlowNodes, type GraphNode } from "./flow_graph.ts";
+import type { ClientStore } from "./options.ts";
 
 /** Options of a flow: its callbacks are those of a batch. */
 export type FlowOptions = Omit<BatchOptions, "name" | "closeWithin" | "abandoned">;
@@ -25,6 +26,8 @@ export interface PushedFlow {
   /** The jids of its nodes, by name. */
   readonly jids: Readonly<Record<string, string>>;
 }
+
+type FlowStore = NonNullable<ClientStore["flows"]>;
 
 /** The nodes of a flow are stored within this time, or none of it runs. */
 const STORE_WITHIN = "10m";
@@ -83,7 +86,8 @@ export class Flows {
     const results: Record<string, unknown> = Object.create(null);
     const texts = await this.#flowStore().results(id, names);
     for (const [i, text] of texts.entries()) {
-      if (text !== undefined) results[names[i]!] = parseLossless(text);
+      // An isolated process receives null for undefined.
+      if (text) results[names[i]!] = parseLossless(text);
     }
     return results;
   }
@@ -104,7 +108,7 @@ export class Flows {
 
   #flowStore(): FlowStore {
     if (this.#store === undefined) {
-      throw new BatchError("Flows cannot be pushed or read here: an isolated job has no store");
+      throw new BatchError("Flows cannot be pushed or read here: the client's store has none");
     }
     return this.#store;
   }

@@ -23,10 +23,10 @@ export interface ClientStore {
   readonly results?: Pick<ResultStore, "wait">;
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
-  /** Absent in an isolated process, which cannot open or read batches. */
-  readonly batches?: BatchStore;
-  /** Absent in an isolated process, which cannot push or read flows. */
-  readonly flows?: FlowStore;
+  /** Without it, the client cannot open or read batches. */
+  readonly batches?: Pick<BatchStore, "create" | "get" | "page" | "close">;
+  /** Without it, the client cannot push or read flows. */
+  readonly flows?: Pick<FlowStore, "add" | "nodes" | "node" | "results" | "spread">;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
 }

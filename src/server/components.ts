@@ -291,9 +291,10 @@ function newHorses(
   registry: Registry,
   clock: Clock,
 ): HorsePool {
+  const { jobs, steps, batches, flows } = store;
   return new HorsePool({
     modules,
-    store: { jobs: store.jobs, classes: { read: declaredWithin(registry, store) }, steps: store.steps },
+    store: { jobs, steps, batches, flows, classes: { read: declaredWithin(registry, store) } },
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,

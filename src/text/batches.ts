@@ -4,6 +4,7 @@
  * @module
  */
 import type { Batch } from "../store/port/batches.ts";
+import { localTime } from "./times.ts";
 
 const STATES: Readonly<Record<Batch["state"], string>> = {
   open: "more members may come",
@@ -24,6 +25,33 @@ export function batchStateText({ state }: Batch): string {
 export function batchProgress({ total, pending }: Batch): string {
   return `${total - pending} of ${total}`;
 }
+
+/** Returns a batch or a flow in full, as lines with a label. `now` is in epoch milliseconds. */
+export function batchLines(batch: Batch, now: number): string[] {
+  const { flow, tags, closedAt, completedAt } = batch;
+  const states = (["waiting", ...(flow ? [] : ["pending"] as const), ...ENDS] as const)
+    .filter((state) => (batch[state] ?? 0) > 0).map((state) => `${batch[state]} ${state}`);
+  const rows: (readonly [string, string | undefined])[] = [
+    ["id", batch.id],
+    ["name", batch.name],
+    ["state", `${batch.state}: ${batchStateText(batch)}`],
+    [flow ? "nodes" : "members", `${batch.total}${states.length > 0 ? ` (${states.join(", ")})` : ""}`],
+    ["tags", tags.length > 0 ? tags.join(", ") : undefined],
+    [flow ? "batch" : "parent", batch.parent],
+    ["created", localTime(batch.createdAt, now)],
+    ["closed", flow || closedAt === undefined ? undefined : localTime(closedAt, now)],
+    ["completed", completedAt === undefined ? undefined : localTime(completedAt, now)],
+    ...batch.callbacks.map(({ event, jid, class: className, pushedAt }) =>
+      [
+        event,
+        `${className} ${pushedAt === undefined ? "not pushed" : `pushed ${localTime(pushedAt, now)}, job ${jid}`}`,
+      ] as const
+    ),
+  ];
+  return rows.flatMap(([label, text]) => text === undefined ? [] : [`${label.padEnd(10)} ${text}`]);
+}
+
+const ENDS = ["dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const;
 
 /** Returns a batch as `--json` and the HTTP API have it: times in ISO 8601. */
 export function batchJson(batch: Batch): Record<string, unknown> {

@@ -125,6 +125,36 @@ Deno.test("restores the terminal on Ctrl-C, TERM and Ctrl-Z, and takes it again 
   await isGivenBack(terminal, bench);
 });
 
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`shows unfinished batches and flows, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await bench.client.batch({ name: "ended" }, () => {});
+    const { id } = await bench.client.batch({ name: "import" }, async (add) => {
+      for (let i = 0; i < 3; i++) await add("Noop", [i]);
+    });
+    const flow = await bench.client.flow("nightly", { a: { job: ["Noop", []] }, b: { job: ["Noop", []], after: "a" } });
+    const env = { JOBS_STORE: bench.url };
+    const { stdout } = await jobs(["top", "--once", "--json"], { env });
+    const { batches } = JSON.parse(stdout);
+    assertEquals(
+      batches.map(({ name, flow, state, pending }: Record<string, unknown>) => [name, flow, state, pending]),
+      [["nightly", true, "running", 2], ["import", undefined, "running", 3]],
+    );
+    await using terminal = await open(bench);
+    await terminal.sees(/Batches 2 [^]*nightly +flow [^]*0 of 2 [^]*import +batch [^]*0 of 3 /);
+    await terminal.press("Tab", "Tab", "Tab", "Down", "Enter");
+    await terminal.sees(new RegExp(`Batch ${id}[^]*members +3 \\(3 pending\\)`));
+    assertEquals((await jobs(["batch", "cancel", id], { env })).code, 0);
+    await terminal.sees(/members +3 \(3 cancelled\)/);
+    assertEquals((await jobs(["flow", "cancel", flow.id], { env })).code, 0);
+    await terminal.press("q");
+    await terminal.sees(/▸ Batches 0[^]*No unfinished batches or flows/);
+    await terminal.press("q");
+    await isGivenBack(terminal, bench);
+  });
+}
+
 Deno.test("fits the terminal, also after a resize", async () => {
   await using bench = await Bench.open();
   await bench.push("Noop", [], { queue: "mail" });
@@ -172,7 +202,7 @@ Deno.test("refuses to start without a terminal; --once prints one screen as text
   assertMatch(once.stdout, /^ {2}mail +1 .*no worker$/m);
   assertEquals(Math.max(...once.stdout.split("\n").map((line) => [...line].length)) <= 70, true);
   const json = JSON.parse((await run("--once", "--json")).stdout);
-  assertEquals([json.stats.queued, json.workers], [1, []]);
+  assertEquals([json.stats.queued, json.workers, json.batches], [1, [], []]);
   for (const wrong of [["--interval", "1ms"], ["--interval", "soon"], ["--json"], ["more"]]) {
     const { code, stderr } = await run(...wrong);
     assertEquals(code, 2);

@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { HorsePool } from "../../src/handlers/isolation/pool.ts";
+import { openStore } from "../../src/store/open.ts";
 import { jobContext } from "../support/job.ts";
 import { KeptLog } from "../support/log.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -16,14 +17,11 @@ function hasEnded(pid: number): boolean {
 
 Deno.test("a job given to a process that died while it was idle runs in another one", async () => {
   await using folder = await temporaryFolder();
+  await using store = await openStore("sqlite::memory:");
   const notes = `${folder.path}/notes`;
   const horses = new HorsePool({
     modules: [HORSES],
-    store: {
-      jobs: { enqueue: () => Promise.reject(new Error()) },
-      classes: { read: () => Promise.resolve([]) },
-      steps: { signal: () => Promise.reject(new Error()) },
-    },
+    store,
     killAfterMs: 1_000,
     maxMemoryBytes: 0,
     maxJobs: 0,

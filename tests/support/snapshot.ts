@@ -9,6 +9,7 @@ import { FIRST_STATE } from "../../src/cli/top/state.ts";
 import type { Shown } from "../../src/cli/top/frame.ts";
 import type { Snapshot } from "../../src/cli/top/snapshot.ts";
 import type { Entry, QueueInfo, Stats } from "../../src/store/admin/admin.ts";
+import type { Batch } from "../../src/store/port/batches.ts";
 import type { WorkerInfo } from "../../src/store/port/workers.ts";
 
 /** The time of all data in this file. */
@@ -63,6 +64,15 @@ export function someProcess(
   };
 }
 
+/** Returns a running batch. */
+export function someBatch(id: string, more: Partial<Batch> = {}): Batch {
+  return {
+    ...{ id, tags: [], state: "running", createdAt: NOW - 60_000, closedAt: NOW, callbacks: [], version: 1 },
+    ...{ total: 0, pending: 0, dead: 0, succeeded: 0, failed: 0, cancelled: 0, expired: 0, deleted: 0 },
+    ...more,
+  };
+}
+
 /** Returns a payload. */
 export function somePayload(jid: string, name = "Import", args: unknown[] = []): string {
   return JSON.stringify({ class: name, args, jid, queue: "default", retry: true });
@@ -86,6 +96,7 @@ export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
     url: "sqlite:jobs.db",
     stats: totals,
     ...runningJobs(workers.map(withTotals), { entries }),
+    batches: [],
     ...more,
   };
 }

@@ -3,8 +3,7 @@ import { parseBatchOptions } from "../../client/batch_options.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { cancelBatch, checkBatch, retryBatch } from "../../store/ops/batches.ts";
-import { batchJson, batchStateText } from "../../text/batches.ts";
-import { localTime } from "../../text/times.ts";
+import { batchJson, batchLines } from "../../text/batches.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
@@ -118,28 +117,7 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
 async function show(store: Store, id: string, json: boolean): Promise<void> {
   const batch = found(await store.batches.get(id), id);
   if (json) return printJson(batchJson(batch));
-  const now = systemClock.now();
-  const { name, tags, parent, createdAt, closedAt, completedAt, callbacks } = batch;
-  const members = (["pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const)
-    .filter((state) => batch[state] > 0).map((state) => `${batch[state]} ${state}`);
-  const rows: (readonly [string, string | undefined])[] = [
-    ["id", id],
-    ["name", name],
-    ["state", `${batch.state}: ${batchStateText(batch)}`],
-    ["members", `${batch.total}${members.length > 0 ? ` (${members.join(", ")})` : ""}`],
-    ["tags", tags.length > 0 ? tags.join(", ") : undefined],
-    ["parent", parent],
-    ["created", localTime(createdAt, now)],
-    ["closed", closedAt === undefined ? undefined : localTime(closedAt, now)],
-    ["completed", completedAt === undefined ? undefined : localTime(completedAt, now)],
-    ...callbacks.map(({ event, jid, class: className, pushedAt }) =>
-      [
-        event,
-        `${className} ${pushedAt === undefined ? "not pushed" : `pushed ${localTime(pushedAt, now)}, job ${jid}`}`,
-      ] as const
-    ),
-  ];
-  for (const [label, text] of rows) if (text !== undefined) print(`${label.padEnd(10)} ${text}`);
+  for (const line of batchLines(batch, systemClock.now())) print(line);
 }
 
 async function cancel(store: Store, id: string, json: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-/** `jobs flow push|list|show|cancel|retry`. @module */
+/** `jobs flow push|list|show|cancel|retry`; `flow_results.ts` has `results`. @module */
 import { parseFlow } from "../../client/flow_text.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
@@ -6,7 +6,7 @@ import { retryBatch } from "../../store/ops/batches.ts";
 import { cancelFlow, nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchStateText } from "../../text/batches.ts";
+import { batchLines } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { localTime } from "../../text/times.ts";
@@ -17,7 +17,7 @@ import { clientOf, type CommandClient, pushDefinition, readDefinition } from "..
 import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
-import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
 import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
@@ -27,6 +27,7 @@ export const help = `
 Usage: jobs flow push FILE|-
        jobs flow list [-n 25]
        jobs flow show|cancel|retry ID
+       jobs flow results [NODE …]
 
 Pushes a flow, which is jobs that run after each other, or lists, shows, cancels
 or retries flows. FILE is a JSON object with name and nodes (- is stdin). A node
@@ -34,6 +35,10 @@ has class, args, the options of a job, the nodes before it (after), and what
 happens to the nodes after it if it fails (onDead: stop, continue or cancel).
 push checks the whole flow before it stores anything, and prints its ID. retry
 enqueues its dead nodes again. cancel and retry look through all jobs.
+
+results is for a program that performs a node: it prints the results of earlier
+nodes as a JSON object, by default of those directly before it. Exit 1 if its
+job isn't a node of a flow.
 
       --strict           with push, reject a class that no worker has registered
   -n, --limit N          list this many flows, or show this many nodes (25, 100)
@@ -50,7 +55,7 @@ const MAX_REMARKED = 1_000;
 /** `show` gives at most this many reasons why nodes don't run. */
 const MAX_REASONS = 5;
 
-const VERBS = ["push", "list", "show", "cancel", "retry"];
+const VERBS = ["push", "list", "show", "cancel", "retry", "results"];
 
 /** Flags of the subcommands. */
 interface Flags {
@@ -59,7 +64,13 @@ interface Flags {
 }
 
 /** Runs the subcommand. */
-export function run(argv: readonly string[]): Promise<number> {
+export async function run(argv: readonly string[]): Promise<number> {
+  const { name, rest } = splitCommand(argv);
+  if (name === "results") return await (await import("./flow_results.ts")).results(rest);
+  return await operate(argv);
+}
+
+function operate(argv: readonly string[]): Promise<number> {
   return traced(async (tracing) => {
     const { flags, args } = parseCommand("flow", argv, {
       ...COMMON_FLAGS,
@@ -145,7 +156,7 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   const now = systemClock.now();
   const why = await reasonsOf(store, nodes.filter((node) => stateOf(node) === "queued"), now);
   if (json) return printJson({ ...flowJson(flow), why, nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
-  for (const [label, text] of summary(flow, now)) if (text !== undefined) print(`${label.padEnd(10)} ${text}`);
+  for (const line of batchLines(flow, now)) print(line);
   for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${blankControls(reason)}`);
   print("");
   printTable(
@@ -172,27 +183,6 @@ async function reasonsOf(store: Store, nodes: readonly FlowNode[], now: number):
     nodes.flatMap((node) => queueReasons(node.queue, node.class, false, { queues, processes, now })),
   );
   return [...reasons].slice(0, MAX_REASONS);
-}
-
-function summary(flow: Batch, now: number): (readonly [string, string | undefined])[] {
-  const states = (["waiting", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const)
-    .filter((state) => (flow[state] ?? 0) > 0).map((state) => `${flow[state]} ${state}`);
-  return [
-    ["id", flow.id],
-    ["name", flow.name],
-    ["state", `${flow.state}: ${batchStateText(flow)}`],
-    ["nodes", `${flow.total}${states.length > 0 ? ` (${states.join(", ")})` : ""}`],
-    ["tags", flow.tags.length > 0 ? flow.tags.join(", ") : undefined],
-    ["batch", flow.parent],
-    ["created", localTime(flow.createdAt, now)],
-    ["completed", flow.completedAt === undefined ? undefined : localTime(flow.completedAt, now)],
-    ...flow.callbacks.map(({ event, jid, class: className, pushedAt }) =>
-      [
-        event,
-        `${className} ${pushedAt === undefined ? "not pushed" : `pushed ${localTime(pushedAt, now)}, job ${jid}`}`,
-      ] as const
-    ),
-  ];
 }
 
 async function cancel(store: Store, id: string, { json }: Flags): Promise<void> {

@@ -5,6 +5,8 @@ import { openStore } from "../../store/open.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { hasColor, print, printJson, terminalColumns } from "../terminal/output.ts";
+import { batchJson } from "../../text/batches.ts";
+import { flowJson } from "../../text/flows.ts";
 import { workerJson } from "../../text/workers.ts";
 import { statsJson } from "./stats.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
@@ -20,10 +22,10 @@ export const help = `
 Usage: jobs top [--interval 1s]
        jobs top --once [--json]
 
-Shows workers, queues, running jobs and the sets live, and acts on them. Keys:
-arrows select, Enter shows more, / filters, p pauses a queue, r retries a job,
-c cancels one, d dumps a worker, Q quiets and S stops it, ? lists all keys, q
-quits.
+Shows workers, queues, running jobs, unfinished batches and flows, and the sets
+live, and acts on them. Keys: arrows select, Enter shows more, / filters, p
+pauses a queue, r retries a job, c cancels one, d dumps a worker, Q quiets and S
+stops it, ? lists all keys, q quits.
 
       --interval TIME    read the store at this interval, 100ms to 1h (1s)
       --once             print one screen as text and exit
@@ -67,6 +69,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     printJson({
       stats: statsJson(snapshot.stats),
       workers: snapshot.workers.map((worker) => workerJson(worker)),
+      batches: snapshot.batches.map((batch) => batch.flow ? flowJson(batch) : batchJson(batch)),
     });
   } else print(asText(snapshot, columns()));
   return 0;

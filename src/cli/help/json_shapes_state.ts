@@ -70,6 +70,7 @@ export const STATE_SHAPES: readonly Shape[] = [
     fields: {
       "stats": ["any", "as `jobs stats` prints it"],
       "workers": ["any", "as `jobs workers` prints it"],
+      "batches": ["any", "the latest unfinished ones, as `jobs batch list` and `jobs flow list` print them"],
     },
   },
 ];

@@ -1,25 +1,26 @@
 /**
- * The program's side of a durable step: requests it from the worker, and runs its command if it isn't done.
+ * The program's side of a durable step: requests it from the worker, and runs its command if it isn't done. Requests the
+ * results of a flow in the same way.
  *
  * @module
  */
 import { FrameConnection } from "../../handlers/isolation/ipc.ts";
 import { howItEnded } from "../../handlers/isolation/process_group.ts";
-import type { FromProgram, StepRequest, ToProgram } from "../../handlers/isolation/step_frames.ts";
+import type { FromProgram, ProgramRequest, ToProgram } from "../../handlers/isolation/step_frames.ts";
 import { parseLossless } from "../../job/json.ts";
 import { MAX_STEP_CHARACTERS } from "../../job/step.ts";
 import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
 
-/** The end of a step. */
+/** The reply to a request. */
 export interface StepEnd {
   /** JSON text; absent for none. */
   readonly value?: string;
-  /** The message of a step that failed for good. */
+  /** Why it failed for good. */
   readonly failed?: string;
 }
 
-type Body<Request = StepRequest> = Request extends StepRequest ? Omit<Request, "token"> : never;
+type Body<Request = ProgramRequest> = Request extends ProgramRequest ? Omit<Request, "token"> : never;
 type Connection = FrameConnection<ToProgram, FromProgram>;
 
 /** The variable with the address of the worker's socket. */
@@ -28,13 +29,13 @@ const SOCKET = "JOBS_SOCKET";
 const MAX_OUTPUT_BYTES = 4 * MAX_STEP_CHARACTERS;
 
 /**
- * Requests a step of the job whose program started this process.
+ * Requests a step of the job whose program started this process, or the results of its flow.
  *
  * @param command the program and arguments of `jobs step run`
  * @throws {UsageError} outside of a job's program
  * @throws {CommandFailed} if the worker ended the step without a reply: the attempt has ended
  */
-export async function requestStep(request: Body, command: readonly string[]): Promise<StepEnd> {
+export async function requestStep(request: Body, command: readonly string[] = []): Promise<StepEnd> {
   const [path, token] = [Deno.env.get(SOCKET), Deno.env.get("JOBS_TOKEN")];
   if (path === undefined || token === undefined) {
     throw new UsageError("Not in a job: JOBS_SOCKET is not set; jobs run sets it for the programs in exec");
@@ -58,7 +59,7 @@ export async function requestStep(request: Body, command: readonly string[]): Pr
         return ended();
     }
   }).then(ended);
-  connection.send({ ...request, token } as StepRequest);
+  connection.send({ ...request, token } as ProgramRequest);
   try {
     return await end.promise;
   } finally {

@@ -5,6 +5,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
+import { batchLines } from "../../text/batches.ts";
 import { type Action, type Outcome, perform, readDump, readJob } from "./actions.ts";
 import { frame, roomIn } from "./frame.ts";
 import { History } from "./history.ts";
@@ -143,12 +144,18 @@ class Live {
   async #linesOf({ of }: TextView): Promise<readonly string[]> {
     if (of?.identity !== undefined && of.dump) return await readDump(this.#store, of.identity);
     if (of?.identity !== undefined) return this.#linesOfWorker(of.identity);
+    if (of?.batch !== undefined) return await this.#linesOfBatch(of.batch);
     return of?.jid === undefined ? [] : await readJob(this.#store, of.jid);
   }
 
   #linesOfWorker(identity: string): string[] {
     const worker = this.#snapshot?.workers.find((one) => one.identity === identity);
     return worker === undefined ? [`${identity} has ended`] : boundLines(workerLines(worker, this.#snapshot!.at));
+  }
+
+  async #linesOfBatch(id: string): Promise<string[]> {
+    const batch = await this.#store.batches.get(id);
+    return batch === undefined ? [`${id} has been removed`] : boundLines(batchLines(batch, this.#clock.now()));
   }
 
   /** Reads the store at each interval, and immediately after an action or the opening of a list. */
@@ -172,7 +179,7 @@ class Live {
     }
   }
 
-  /** Reads the open worker or job again, if that is quick. A dump isn't refreshed: it shows one moment. */
+  /** Reads the open worker, batch or job again, if that is quick. A dump isn't refreshed: it shows one moment. */
   async #refreshText(): Promise<void> {
     const { text } = this.#state;
     if (text?.lines === undefined || text.of === undefined || text.of.dump || this.#slow === text.title) return;

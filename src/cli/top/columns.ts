@@ -8,6 +8,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { relative } from "../../text/times.ts";
+import { batchProgress } from "../../text/batches.ts";
 import { number } from "../../text/format.ts";
 import { heldGroupsText } from "../../text/groups.ts";
 import { workerState } from "../../text/workers.ts";
@@ -139,6 +140,38 @@ const RUNNING: readonly Column<Of<"running">>[] = [
   },
 ];
 
+const BATCHES: readonly Column<Of<"batch">>[] = [
+  { heading: "batch", width: 14, grows: 1, dropOrder: 0, cell: ({ batch }) => [batch.name ?? batch.id] },
+  { heading: "kind", width: 5, dropOrder: 3, cell: ({ batch }) => [batch.flow ? "flow" : "batch", "dim"] },
+  {
+    heading: "progress",
+    width: 10,
+    dropOrder: 2,
+    cell: ({ batch: { total, pending } }) => [meter(total - pending, total, 10), "good"],
+  },
+  { heading: "done", width: 20, right: true, dropOrder: 0, cell: ({ batch }) => [batchProgress(batch)] },
+  {
+    heading: "failed",
+    width: 7,
+    right: true,
+    dropOrder: 1,
+    cell: ({ batch: { dead, failed } }) => [number(dead + failed), dead + failed > 0 ? "bad" : undefined],
+  },
+  {
+    heading: "age",
+    width: 7,
+    right: true,
+    dropOrder: 4,
+    cell: ({ batch }, { now }) => [age(batch.createdAt, now)],
+  },
+  {
+    heading: "state",
+    width: 9,
+    dropOrder: 0,
+    cell: ({ batch: { state } }) => [state, state === "stuck" ? "bad" : undefined],
+  },
+];
+
 const SETS: readonly Column<Of<"set">>[] = [
   { heading: "set", width: 12, grows: 1, dropOrder: 0, cell: ({ set }) => [stateOfPlace({ in: set })] },
   {
@@ -176,6 +209,7 @@ const COLUMNS: Readonly<Record<ListName, readonly Column<never>[]>> = {
   workers: WORKERS,
   queues: QUEUES,
   running: RUNNING,
+  batches: BATCHES,
   sets: SETS,
   entries: ENTRIES,
 };

@@ -12,7 +12,7 @@ import { type CellContext, columnsOf } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";
 import { type Room, wrapAll } from "./keymap.ts";
-import { indexOf, type Item, type ListName, PANES, type Row, rowsOf } from "./rows.ts";
+import { indexOf, type Item, type ListName, panesOf, type Row, rowsOf } from "./rows.ts";
 import { isSameList, type Snapshot } from "./snapshot.ts";
 import { sparkline } from "./spark.ts";
 import type { State } from "./state.ts";
@@ -39,6 +39,7 @@ const TITLES: Readonly<Record<ListName, string>> = {
   workers: "Workers",
   queues: "Queues",
   running: "Running",
+  batches: "Batches",
   sets: "Sets",
   entries: "Jobs",
 };
@@ -60,7 +61,8 @@ export function roomIn({ columns, rows }: { readonly columns: number; readonly r
 
 /** Returns the number of lines that show all rows. */
 export function heightOf(snapshot: Snapshot): number {
-  return PANES.reduce((sum, pane) => sum + 1 + Math.max(1, rowsOf(pane, snapshot).length), headHeight(Infinity));
+  const panes = panesOf(snapshot, "workers");
+  return panes.reduce((sum, pane) => sum + 1 + Math.max(1, rowsOf(pane, snapshot).length), headHeight(Infinity));
 }
 
 const FOOT_HEIGHT = 2;
@@ -116,7 +118,7 @@ function bodyLines(shown: Shown, height: number): Line[] {
   if (state.text !== undefined) return textLines(state.text, columns, height);
   if (snapshot === undefined) return [];
   if (state.list !== undefined) return entryLines(shown, snapshot, height);
-  const panes = PANES.map((list) => ({ list, rows: rowsOf(list, snapshot, state.filter) }));
+  const panes = panesOf(snapshot, state.pane).map((list) => ({ list, rows: rowsOf(list, snapshot, state.filter) }));
   const shares = sharePanes(
     panes.map(({ list, rows }) => ({ lines: 1 + Math.max(1, rows.length), active: list === state.pane })),
     height,
@@ -168,6 +170,7 @@ const EMPTY_TEXTS: Readonly<Record<ListName, string>> = {
   workers: "No workers: jobs run starts one",
   queues: "No queues yet: jobs push CLASS creates one",
   running: "No running jobs",
+  batches: "No unfinished batches or flows",
   sets: "",
   entries: "No jobs",
 };
@@ -249,6 +252,7 @@ function keysOf(state: State): string {
     workers: "Enter show  d dump  Q quiet  S stop",
     queues: "Enter jobs  p pause/resume",
     running: "Enter show  c cancel",
+    batches: "Enter show",
     sets: "Enter jobs",
   }[state.pane];
   return `q quit  ${ofPane}  Tab pane  / filter  ? help`;

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import {
   NOW,
+  someBatch,
   somePayload,
   someProcess,
   someQueue,
@@ -66,6 +67,19 @@ Deno.test("shows a part of every pane at 60 columns and 15 rows", () => {
   }
   assertMatch(screen, /^› web0:1:abc +3\/10 .*running$/m);
   assertMatch(screen, /^q quit/m);
+});
+
+Deno.test("shows unfinished batches and flows with their progress and failures, and no such pane without any", () => {
+  const batches = [
+    someBatch("1a203f735340c7e1a8800001", { name: "import 42", total: 100, pending: 60, dead: 1, failed: 2 }),
+    someBatch("1a203f735340c7e1a8800002", { flow: true, state: "stuck", total: 3, pending: 1, dead: 1 }),
+  ];
+  const lines = text(someScreen({ snapshot: someSnapshot({ batches }) }));
+  assertMatch(lines.join("\n"), /^ {2}Batches 2 /m);
+  const of = (name: string) => lines.find((line) => line.trimStart().startsWith(name))!;
+  assertMatch(of("import 42"), / batch ■■■■·{6} +40 of 100 +3 +1m running$/);
+  assertMatch(of("1a203f735340c7e1a8800002"), / flow +■{7}·{3} +2 of 3 +1 +1m stuck$/);
+  assertEquals(text(someScreen()).some((line) => line.includes("Batches")), false);
 });
 
 Deno.test("queues show their pause, its duration, and that no worker fetches from them", () => {

@@ -8,7 +8,7 @@
 const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["↑ ↓ j k", "move; also PgUp PgDn Space g G"],
   ["Tab", "next pane; Shift-Tab: previous pane"],
-  ["Enter", "show a worker or a job in full, or the jobs of a queue or a set"],
+  ["Enter", "show a worker, a job or a batch in full, or the jobs of a queue or a set"],
   ["Esc q ←", "back; q on the first screen, and Ctrl-C anywhere, quits"],
   ["/", "show only rows that contain a text; Enter keeps it, Esc clears it"],
   ["n b", "next and previous page of a long list"],
@@ -29,7 +29,7 @@ const KEYS: readonly (readonly [keys: string, effect: string])[] = [
 /** Returns the help, line by line. */
 export function helpLines(): string[] {
   return [
-    "Shows workers, queues, running jobs and the sets of jobs, live.",
+    "Shows workers, queues, running jobs, unfinished batches and flows, and the sets of jobs, live.",
     "",
     ...KEYS.map(([keys, effect]) => `${keys.padEnd(9)} ${effect}`.trimEnd()),
     "",

@@ -7,7 +7,7 @@ import type { Action } from "./actions.ts";
 import { helpLines } from "./help.ts";
 import type { Key } from "./keys.ts";
 import { glance } from "./job_summary.ts";
-import { indexOf, type Item, PANES, type Row, rowsOf } from "./rows.ts";
+import { indexOf, type Item, panesOf, type Row, rowsOf } from "./rows.ts";
 import type { OpenList, Snapshot } from "./snapshot.ts";
 import { activeList, type State, type TextView } from "./state.ts";
 import { boundLines, wrapTo } from "./text.ts";
@@ -86,9 +86,10 @@ function inText(state: State, text: TextView, key: Key, room: Room): Pressed {
 
 function inList(state: State, key: Key, snapshot: Snapshot, room: Room): Pressed {
   if (state.list === undefined) {
-    const pane = PANES.indexOf(state.pane);
-    if (key === "tab") return { state: { ...state, pane: PANES[(pane + 1) % PANES.length]! } };
-    if (key === "back-tab") return { state: { ...state, pane: PANES[(pane + PANES.length - 1) % PANES.length]! } };
+    const panes = panesOf(snapshot, state.pane);
+    const pane = panes.indexOf(state.pane);
+    if (key === "tab") return { state: { ...state, pane: panes[(pane + 1) % panes.length]! } };
+    if (key === "back-tab") return { state: { ...state, pane: panes.at(pane - 1)! } };
   }
   const list = activeList(state);
   const rows = rowsOf(list, snapshot, state.filter);
@@ -133,6 +134,13 @@ function onItem(state: State, key: Key, item: Item): Pressed {
     case "queue":
       if (key === "p") return perform(state, { do: item.queue.paused ? "resume" : "pause", queue: item.queue.name });
       if (key === "enter") return enter(state, { place: { in: "queue", queue: item.queue.name }, cursors: [] });
+      break;
+    case "batch":
+      if (key === "enter") {
+        const { id, flow } = item.batch;
+        const title = `${flow ? "Flow" : "Batch"} ${id}`;
+        return { state, effect: { do: "open", text: { title, lines: undefined, top: 0, of: { batch: id } } } };
+      }
       break;
     case "set":
       if (key === "enter") return enter(state, { place: { in: item.set }, cursors: [] });

@@ -1,5 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { somePayload, someProcess, someQueue, someSnapshot, someStats } from "../../../tests/support/snapshot.ts";
+import {
+  someBatch,
+  somePayload,
+  someProcess,
+  someQueue,
+  someSnapshot,
+  someStats,
+} from "../../../tests/support/snapshot.ts";
 import { type Effect, press } from "./keymap.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { FIRST_STATE, type State } from "./state.ts";
@@ -33,6 +40,18 @@ function pressed(keys: readonly string[], snapshot: Snapshot | undefined = SNAPS
   }, from);
   return { state, effects };
 }
+
+Deno.test("Tab goes to the batches only if there are some, and Enter opens one", () => {
+  assertEquals(pressed(["tab", "tab", "tab"]).state.pane, "sets");
+  assertEquals(pressed(["back-tab", "back-tab"]).state.pane, "running");
+  const batches = { ...SNAPSHOT, batches: [someBatch("b1"), someBatch("b2", { flow: true })] };
+  const { state, effects } = pressed(["tab", "tab", "tab", "j", "enter"], batches);
+  assertEquals(state.pane, "batches");
+  const [effect] = effects;
+  assertEquals(effect?.do === "open" && [effect.text.title, effect.text.of], ["Flow b2", { batch: "b2" }]);
+  // The last batch has ended while the keys are in the pane.
+  assertEquals(pressed(["tab"], SNAPSHOT, state).state.pane, "sets");
+});
 
 Deno.test("p pauses a queue, and resumes a paused one", () => {
   assertEquals(pressed(["tab", "p"]).effects, [{ do: "perform", action: { do: "pause", queue: "default" } }]);

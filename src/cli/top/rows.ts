@@ -9,10 +9,11 @@ import { stateOfPlace } from "../shared/states.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import type { RunningJob } from "./running_jobs.ts";
 import type { Snapshot } from "./snapshot.ts";
+import type { Batch } from "../../store/port/batches.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** The panes of the main screen, from top to bottom. */
-export const PANES = ["workers", "queues", "running", "sets"] as const;
+export const PANES = ["workers", "queues", "running", "batches", "sets"] as const;
 export type PaneName = typeof PANES[number];
 /** A list with a chosen row: a pane, or the jobs of a queue or a set. */
 export type ListName = PaneName | "entries";
@@ -26,6 +27,7 @@ export type Item =
     readonly fetched: boolean;
   }
   | { readonly is: "running"; readonly job: RunningJob }
+  | { readonly is: "batch"; readonly batch: Batch }
   | {
     readonly is: "set";
     readonly set: SetName;
@@ -49,6 +51,11 @@ export interface Choice {
 }
 
 const SETS = ["scheduled", "retry", "dead"] as const;
+
+/** Returns the panes to show: batches only if there are some, or if the keys move in them. */
+export function panesOf(snapshot: Snapshot, active: PaneName): readonly PaneName[] {
+  return PANES.filter((pane) => pane !== "batches" || pane === active || snapshot.batches.length > 0);
+}
 
 /** Returns the rows of a list; with a filter, those that contain it, ignoring case. */
 export function rowsOf(list: ListName, snapshot: Snapshot, filter = ""): readonly Row[] {
@@ -78,6 +85,7 @@ const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> =
     }));
   },
   running: ({ running }) => running.map((job) => ({ key: job.key, item: { is: "running", job } })),
+  batches: ({ batches }) => batches.map((batch) => ({ key: batch.id, item: { is: "batch", batch } })),
   sets: ({ stats }) =>
     SETS.map((set) => {
       const waits = set === "scheduled" ? waitsText(stats) : "";
@@ -103,6 +111,10 @@ function textOf(item: Item): string {
       return shownQueue(item.queue.name);
     case "running":
       return `${item.job.worker} ${item.job.queue} ${item.job.progress ?? ""} ${item.job.payload}`;
+    case "batch": {
+      const { id, name = "", tags, state } = item.batch;
+      return [id, name, ...tags, state].join(" ");
+    }
     case "set":
       return stateOfPlace({ in: item.set });
     case "entry":

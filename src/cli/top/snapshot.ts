@@ -1,14 +1,17 @@
 /**
- * The data of the screen, read at one moment with at most four requests to the store.
+ * The data of the screen, read at one moment with at most six requests to the store.
  *
  * @module
  */
 import type { AdminStore, Page, Place, Stats } from "../../store/admin/admin.ts";
+import type { Batch, BatchStore } from "../../store/port/batches.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";
 import { type RunningJobs, runningJobs } from "./running_jobs.ts";
 
 /** Jobs of a list that are read at once. */
 const PAGE_SIZE = 200;
+/** Of this many latest batches, and as many flows, the unfinished ones are shown. */
+const MAX_BATCHES = 50;
 
 /** The page of a list that is open. */
 export interface OpenList {
@@ -24,22 +27,29 @@ export interface Snapshot extends RunningJobs {
   /** The store's address, without a password. */
   readonly url: string;
   readonly stats: Stats;
+  /** The latest unfinished batches and flows, newest first. */
+  readonly batches: readonly Batch[];
   /** The open list, with its page. */
   readonly list?: OpenList & { readonly page: Page };
 }
 
 /** Reads a snapshot, and the page of the open list. */
 export async function readSnapshot(
-  store: { readonly admin: Pick<AdminStore, "stats" | "page">; readonly workers: Pick<WorkerStore, "list"> } & {
+  store: {
+    readonly admin: Pick<AdminStore, "stats" | "page">;
+    readonly workers: Pick<WorkerStore, "list">;
+    readonly batches: Pick<BatchStore, "page">;
     readonly url: string;
   },
   now: () => number,
   open: OpenList | undefined,
 ): Promise<Snapshot> {
-  const [stats, reported, leased, page] = await Promise.all([
+  const [stats, reported, leased, batches, flows, page] = await Promise.all([
     store.admin.stats(),
     store.workers.list(),
     store.admin.page({ in: "leased" }, { limit: PAGE_SIZE }),
+    store.batches.page({ limit: MAX_BATCHES }),
+    store.batches.page({ limit: MAX_BATCHES, flows: true }),
     open && store.admin.page(open.place, {
       limit: PAGE_SIZE,
       reverse: open.place.in === "dead", // latest dead first, other places in the order of their work
@@ -51,8 +61,14 @@ export async function readSnapshot(
     url: store.url,
     stats,
     ...runningJobs(reported, leased),
+    batches: [...batches.batches, ...flows.batches].filter(isUnfinished).sort((a, b) => b.createdAt - a.createdAt),
     ...(open && page && { list: { ...open, page } }),
   };
+}
+
+/** Returns whether a batch needs more: members, their ends, or a hand. Also one that was cancelled or abandoned. */
+function isUnfinished({ state, pending }: Batch): boolean {
+  return ["open", "running", "stuck"].includes(state) || pending > 0;
 }
 
 /** Returns whether both are the same page of the same list. */

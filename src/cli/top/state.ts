@@ -7,7 +7,7 @@ import type { Action, Outcome } from "./actions.ts";
 import type { Choice, ListName, PaneName } from "./rows.ts";
 import type { OpenList } from "./snapshot.ts";
 
-/** A text over the panes: a job, a worker, a dump, the help. */
+/** A text over the panes: a job, a worker, a batch, a dump, the help. */
 export interface TextView {
   readonly title: string;
   /** Undefined while it is loading. */
@@ -15,7 +15,14 @@ export interface TextView {
   /** The index of the first line shown, after wrapping at the screen's width. */
   readonly top: number;
   /** The subject, to read it again and to act on it. */
-  readonly of?: { readonly jid?: string; readonly ref?: string; readonly identity?: string; readonly dump?: boolean };
+  readonly of?: {
+    readonly jid?: string;
+    readonly ref?: string;
+    readonly identity?: string;
+    readonly dump?: boolean;
+    /** The ID of a batch or a flow. */
+    readonly batch?: string;
+  };
 }
 
 /** The state of the screen. */
@@ -43,6 +50,7 @@ export const FIRST_STATE: State = {
     workers: { index: 0 },
     queues: { index: 0 },
     running: { index: 0 },
+    batches: { index: 0 },
     sets: { index: 0 },
     entries: { index: 0 },
   },

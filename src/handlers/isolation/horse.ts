@@ -13,11 +13,17 @@ import { parseLossless } from "../../job/json.ts";
 import type { Log } from "../../log/log.ts";
 import type { ExpectedChild } from "./child_listener.ts";
 import type { JobContext } from "../context.ts";
-import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
+import {
+  type Callable,
+  FrameConnection,
+  type FromHorse,
+  type ParentStore,
+  type StoreCall,
+  type ToHorse,
+} from "./ipc.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import type { LeaseSteps } from "../../steps/services.ts";
 import { stepRelay } from "../running_job.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
@@ -246,27 +252,19 @@ export class Horse {
     }
   }
 
-  #call(call: StoreCall): Promise<unknown> {
-    const { store } = this.#options;
-    // Throws after the job has ended, when its steps must not be written.
-    const steps = (): LeaseSteps => {
-      if (this.#work === undefined) throw new TypeError("The job has ended");
-      return stepRelay(this.#work.job);
-    };
-    switch (call.verb) {
-      case "enqueue":
-        return store.jobs.enqueue(...call.args);
-      case "readClasses":
-        return store.classes.read(...call.args);
-      case "signal":
-        return store.steps.signal(...call.args);
-      case "readSteps":
-        return steps().read();
-      case "rememberStep":
-        return steps().remember(...call.args);
-      case "wait":
-        return steps().wait(...call.args);
-    }
+  #call({ part, verb, args }: StoreCall): Promise<unknown> {
+    const methods = this.#callable(part) as unknown as Record<
+      string,
+      (...args: readonly unknown[]) => Promise<unknown>
+    >;
+    return methods[verb]!(...args);
+  }
+
+  #callable(part: keyof Callable): Callable[typeof part] {
+    if (part !== "lease") return this.#options.store[part];
+    // After the job has ended, its steps must not be written.
+    if (this.#work === undefined) throw new TypeError("The job has ended");
+    return stepRelay(this.#work.job);
   }
 
   #finish(): Work | undefined {

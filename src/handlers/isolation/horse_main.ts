@@ -13,8 +13,8 @@ import type { JobContext } from "../context.ts";
 import { RunningJob } from "../running_job.ts";
 import { systemClock } from "../../clock.ts";
 import { StepRunner } from "../../steps/runner.ts";
-import type { AroundStep, LeaseSteps, StepServices } from "../../steps/services.ts";
-import { FrameConnection, type FromHorse, type ParentStore, type StoreCall, type ToHorse } from "./ipc.ts";
+import type { AroundStep, StepServices } from "../../steps/services.ts";
+import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { loadHandlers } from "../load.ts";
 import { dieWithParent } from "./parent_death.ts";
@@ -56,20 +56,14 @@ export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
 
 type Answer = Extract<ToHorse, { kind: "answer" }>;
 
-type Enqueue = ParentStore["jobs"]["enqueue"];
-type Signal = ParentStore["steps"]["signal"];
-type ReadClasses = ParentStore["classes"]["read"];
-
 class HorseMain implements AsyncDisposable {
   readonly #parent: FrameConnection<ToHorse, FromHorse>;
   readonly #registry = new Registry();
   #client: Client;
   /** Forwards calls to the parent. */
-  readonly #store: ParentStore = {
-    jobs: { enqueue: (...args) => this.#call({ verb: "enqueue", args }) as ReturnType<Enqueue> },
-    classes: { read: (...args) => this.#call({ verb: "readClasses", args }) as ReturnType<ReadClasses> },
-    steps: { signal: (...args) => this.#call({ verb: "signal", args }) as ReturnType<Signal> },
-  };
+  readonly #callable = Object.fromEntries(
+    Object.entries(CALLS).map(([part, verbs]) => [part, this.#forward(part as keyof Callable, Object.keys(verbs))]),
+  ) as unknown as Callable;
   readonly #calls = new Map<number, (answer: Answer) => void>();
   #lastCall = 0;
   readonly #openTracing: OpenTracing;
@@ -176,17 +170,13 @@ class HorseMain implements AsyncDisposable {
       clock: systemClock,
       ...(around !== undefined && { around }),
       build: (job) => this.#client.build(job),
-      steps: {
-        read: () => this.#call({ verb: "readSteps", args: [] }) as ReturnType<LeaseSteps["read"]>,
-        remember: (...args) => this.#call({ verb: "rememberStep", args }) as ReturnType<LeaseSteps["remember"]>,
-        wait: (...args) => this.#call({ verb: "wait", args }) as ReturnType<LeaseSteps["wait"]>,
-      },
+      steps: this.#callable.lease,
     };
   }
 
   #newClient(): Client {
     return new Client({
-      store: this.#store,
+      store: this.#callable,
       classOptions: (name) => this.#registry.get(name)?.options,
       ...this.#tracing?.client,
     });
@@ -197,11 +187,17 @@ class HorseMain implements AsyncDisposable {
     await this.#tracing?.[Symbol.asyncDispose]();
   }
 
-  async #call(call: Pick<StoreCall, "verb" | "args">): Promise<unknown> {
+  #forward(part: keyof Callable, verbs: readonly string[]): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(
+      verbs.map((verb) => [verb, (...args: readonly unknown[]) => this.#call({ part, verb, args })]),
+    );
+  }
+
+  async #call(call: Pick<StoreCall, "part" | "verb" | "args">): Promise<unknown> {
     const id = ++this.#lastCall;
     const answer = await new Promise<Answer>((resolve) => {
       this.#calls.set(id, resolve);
-      this.#parent.send({ kind: "call", id, ...call } as StoreCall);
+      this.#parent.send({ kind: "call", id, ...call });
     });
     if (answer.error) throw new RemoteError(answer.error);
     return answer.value;

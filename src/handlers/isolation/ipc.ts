@@ -10,8 +10,24 @@ import type { ClientStore } from "../../client/client.ts";
 import type { LeaseSteps } from "../../steps/services.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
-/** The parts of the parent's store that the client in a horse uses. */
-export type ParentStore = Required<Pick<ClientStore, "jobs" | "classes" | "steps">>;
+/** The parts of the parent's store that the client in a horse uses. It cannot wait for results. */
+export type ParentStore = Required<Omit<ClientStore, "results">>;
+
+/** The objects of the parent that a horse calls. */
+export interface Callable extends ParentStore {
+  /** The steps of the running job. */
+  readonly lease: LeaseSteps;
+}
+
+/** The methods of {@linkcode Callable} that a horse calls. Arguments and results are JSON. */
+export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof Callable[Part], true>> } = {
+  jobs: { enqueue: true },
+  classes: { read: true },
+  steps: { signal: true },
+  batches: { create: true, get: true, page: true, close: true },
+  flows: { add: true, nodes: true, node: true, results: true, spread: true },
+  lease: { read: true, remember: true, wait: true },
+};
 
 /** An error as a frame; see `remote_error.ts`. */
 export interface ErrorFrame {
@@ -56,18 +72,14 @@ export type FromHorse =
   /** The client or the steps of the handler call the store. */
   | StoreCall;
 
-/** A call to the parent's store. */
-export type StoreCall =
-  & { readonly kind: "call"; readonly id: number }
-  & (
-    | { readonly verb: "enqueue"; readonly args: Parameters<ParentStore["jobs"]["enqueue"]> }
-    | { readonly verb: "readClasses"; readonly args: Parameters<ParentStore["classes"]["read"]> }
-    | { readonly verb: "signal"; readonly args: Parameters<ParentStore["steps"]["signal"]> }
-    // The steps of the running job.
-    | { readonly verb: "readSteps"; readonly args: [] }
-    | { readonly verb: "rememberStep"; readonly args: Parameters<LeaseSteps["remember"]> }
-    | { readonly verb: "wait"; readonly args: Parameters<LeaseSteps["wait"]> }
-  );
+/** A call of one of {@linkcode CALLS}. */
+export interface StoreCall {
+  readonly kind: "call";
+  readonly id: number;
+  readonly part: keyof Callable;
+  readonly verb: string;
+  readonly args: readonly unknown[];
+}
 
 /** One end of the socket. */
 export class FrameConnection<In, Out> implements Disposable {

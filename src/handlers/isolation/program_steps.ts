@@ -1,6 +1,6 @@
 /**
- * Durable steps of jobs that programs perform. The worker runs the step on behalf of the program, with the same runner as for a
- * handler in JavaScript.
+ * Durable steps of jobs that programs perform, and the results of their flows. The worker runs the step on behalf of the
+ * program, with the same runner as for a handler in JavaScript.
  *
  *  1. The environment of a program has the path of a socket and a token, which names its attempt. A program that outlives
  *     its attempt can use neither the steps of that attempt nor those of the next.
@@ -16,7 +16,7 @@ import type { StepRun } from "../../steps/options.ts";
 import type { JobContext } from "../context.ts";
 import { FrameConnection } from "./ipc.ts";
 import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
-import type { FromProgram, StepRequest, ToProgram } from "./step_frames.ts";
+import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";
 
 /** The failure of a step's part in a program. */
 export class PartFailed extends Error {
@@ -67,7 +67,7 @@ export class ProgramSteps {
     };
   }
 
-  /** Performs the step of one connection. */
+  /** Performs the request of one connection. */
   async #serve(socket: Deno.Conn): Promise<void> {
     using connection = new FrameConnection<FromProgram, ToProgram>(socket);
     const part = Promise.withResolvers<unknown>();
@@ -89,12 +89,17 @@ export class ProgramSteps {
 
   async #perform(
     connection: FrameConnection<FromProgram, ToProgram>,
-    request: StepRequest,
+    request: ProgramRequest,
     part: Promise<unknown>,
   ): Promise<void> {
     const session = this.#sessions.get(request.token);
     if (session === undefined) return connection.send({ kind: "ended" });
     try {
+      if (request.kind === "results") {
+        const { flow } = session.job;
+        if (flow === undefined) return connection.send({ kind: "failed", message: "This job isn't a node of a flow" });
+        return connection.send({ kind: "value", value: stringifyLossless(await flow.results(request.nodes))! });
+      }
       const value = await runStep(session.job, request, ({ attempt, idempotencyKey, signal }) => {
         signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
         connection.send({ kind: "run", attempt, idempotencyKey });
@@ -122,7 +127,7 @@ function endPart(
   }
 }
 
-/** @param part runs the part of the program */
+/** @param part the result of the program's part */
 async function runStep(job: JobContext, request: StepRequest, part: (step: StepRun) => unknown): Promise<unknown> {
   const { name } = request;
   switch (request.kind) {
@@ -141,7 +146,9 @@ async function runStep(job: JobContext, request: StepRequest, part: (step: StepR
     }
     default:
       throw new StepError(
-        `Invalid frame of kind ${JSON.stringify((request as StepRequest).kind)}: expected step, sleep, wait or child`,
+        `Invalid frame of kind ${
+          JSON.stringify((request as StepRequest).kind)
+        }: expected step, sleep, wait, child or results`,
       );
   }
 }

@@ -1,12 +1,15 @@
 /**
- * The protocol between a program and its worker for durable steps: one JSON frame per line, over the socket in `JOBS_SOCKET`,
- * one connection per step. `jobs step` is its client; a program in any language can be another. Values are JSON text within
- * the frames, so that no digit is lost.
+ * The protocol between a program and its worker for durable steps and the results of a flow: one JSON frame per line, over the
+ * socket in `JOBS_SOCKET`, one connection per request. `jobs step` and `jobs flow results` are its clients; a program in any
+ * language can be another. Values are JSON text within the frames, so that no digit is lost.
  *
  *   program: {"kind":"step","token":JOBS_TOKEN,"name":"charge"}
  *   worker:  {"kind":"run","attempt":1,"idempotencyKey":"JID:charge"}    only if the step isn't done
  *   program: {"kind":"result","value":"{\\"paid\\":1}"}                  or {"kind":"result","failed":"card declined"}
  *   worker:  {"kind":"value","value":"{\\"paid\\":1}"}                   or {"kind":"failed","message":"…"}: failed for good
+ *
+ *   program: {"kind":"results","token":JOBS_TOKEN,"nodes":["extract"]}   without nodes: those directly before this one
+ *   worker:  {"kind":"value","value":"{\\"extract\\":{\\"rows\\":3}}"}
  *
  * If the attempt ends instead, because the job sleeps or the step failed, the worker ends the program.
  *
@@ -14,6 +17,17 @@
  */
 
 /** The first frame of a connection. */
+export type ProgramRequest = StepRequest | ResultsRequest;
+
+/** Requests the results of other nodes of the job's flow. */
+export interface ResultsRequest {
+  readonly kind: "results";
+  readonly token: string;
+  /** Default: the nodes directly before this one. */
+  readonly nodes?: readonly string[];
+}
+
+/** Requests a durable step. */
 export type StepRequest =
   & { readonly token: string; readonly name: string }
   & (
@@ -39,7 +53,7 @@ export type StepRequest =
 
 /** A frame from a program. */
 export type FromProgram =
-  | StepRequest
+  | ProgramRequest
   /** The end of the part that `run` started: its value as JSON text, absent for none; or why it failed. */
   | { readonly kind: "result"; readonly value?: string; readonly failed?: string };
 
@@ -49,9 +63,9 @@ export type ToProgram =
   | { readonly kind: "run"; readonly attempt: number; readonly idempotencyKey: string }
   /** The step has timed out: end its part. */
   | { readonly kind: "abort" }
-  /** The step is done. The value is JSON text, absent for none and for a wait that timed out. */
+  /** The step is done, or these are the results. The value is JSON text, absent for none and for a wait that timed out. */
   | { readonly kind: "value"; readonly value?: string }
   /** The token is that of no running attempt. */
   | { readonly kind: "ended" }
-  /** The step or its child has failed for good. */
+  /** The step or its child has failed for good, or the job isn't a node of a flow. */
   | { readonly kind: "failed"; readonly message: string };
