@@ -303,7 +303,8 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     await from.jobs.enqueue([job(1)]);
     const { token } = (await takeUpTo(from, worker, 1))[0]!;
     const lease = { worker, token, jid: jid(1) };
-    const record = '{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":[12345678901234567890]}';
+    const record =
+      '{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":[12345678901234567890]}';
     await from.steps.remember(lease, { name: "charge", record });
     await from.steps.wait(lease, { name: "go", about: '"kind":"wait","key":"k"', forMs: HOUR_MS, key: "k" });
     const payload = setFields(job(1).payload, { has_steps: "true" });
@@ -357,7 +358,7 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const worker = await register(to);
     assertEquals(await to.admin.edit((await to.admin.find([jid(2)])).map(({ ref }) => ref), "requeue"), 1);
     const [lease] = await takeUpTo(to, worker, 1);
-    const parent = { jid: jid(1), step: "child", state: "done", outcome: `"value":7` } as const;
+    const parent = { jid: jid(1), step: "child", state: "succeeded", outcome: `"value":7` } as const;
     await to.jobs.settle(worker, [{ kind: "ack", token: lease!.token, parent }]);
 
     await migrateStore(from, to);
@@ -365,14 +366,14 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const [again] = await takeUpTo(to, worker, 1);
     const wait = { name: "child", about: "", forMs: HOUR_MS };
     const ended = await to.steps.wait({ worker, token: again!.token, jid: jid(1) }, wait);
-    assertMatch(ended!.record, /^\{"state":"done",.*"value":7\}$/);
+    assertMatch(ended!.record, /^\{"state":"succeeded",.*"value":7\}$/);
   });
 
   Deno.test(`migrate ${direction}: a wait that ends at the source after its steps were copied ends at the target`, async () => {
     await using t = await openBoth();
     const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const waiting = `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`;
-    const done = `{"state":"done","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
+    const done = `{"state":"succeeded","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
     await to.migration.importSteps(jid(1), [{ name: "a", record: waiting }, { name: "b", record: done }]);
     await to.migration.importSteps(jid(1), [{ name: "a", record: done }, { name: "b", record: waiting }]);
     assertEquals((await to.steps.read(jid(1))).map(({ name, record }) => [name, record]).sort(), [

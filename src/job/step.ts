@@ -10,12 +10,12 @@ import { parseLossless } from "./json.ts";
 export type StepKind = "step" | "sleep" | "wait" | "child" | "each";
 
 /**
- * - `done`: ended. The value never changes again.
+ * - `succeeded`: ended, a wait perhaps by its timeout. The value never changes again.
  * - `failed`: the last attempt failed. With `final`, no attempt follows.
  * - `running`: an iteration that has stored a cursor.
  * - `waiting`: a sleep, a wait or a child that has not ended.
  */
-export type StepState = "done" | "failed" | "running" | "waiting";
+export type StepState = "succeeded" | "failed" | "running" | "waiting";
 
 /** A step, as read from its record. Times are epoch milliseconds. */
 export interface Step {
@@ -27,7 +27,7 @@ export interface Step {
   readonly kind: StepKind;
   /** When the last attempt, the sleep or the wait began. */
   readonly since: number;
-  /** When the step was done, failed, or stored its cursor. */
+  /** When the step succeeded, failed, or stored its cursor. */
   readonly ended?: number;
   /** `waiting`: when the sleep ends, or the wait times out, by the store's clock. */
   readonly until?: number;
@@ -45,9 +45,9 @@ export interface Step {
   readonly error?: { readonly class: string; readonly message: string };
   /** `failed`: whether no attempt follows. */
   readonly final?: boolean;
-  /** `done`: whether the wait timed out. */
+  /** `succeeded`: whether the wait timed out. */
   readonly timedOut?: boolean;
-  /** `done`: the result. Absent if the function returned none. */
+  /** `succeeded`: the result. Absent if the function returned none. */
   readonly value?: unknown;
 }
 
@@ -62,12 +62,12 @@ export const MAX_STEPS_CHARACTERS = 16 * 1024 * 1024;
 /** The field of a payload that marks a job with steps. The step that ends the job deletes them. */
 export const STEPS_FIELD = "has_steps";
 
-const DONE = `{"state":"done",`;
+const SUCCEEDED = `{"state":"succeeded",`;
 const WAITING = /^\{"state":"waiting","until":(\d+),"since":(\d+),(.*)\}$/s;
 
-/** Returns whether the step of a record is done. */
-export function isDone(record: string): boolean {
-  return record.startsWith(DONE);
+/** Returns whether the step of a record has succeeded. */
+export function hasSucceeded(record: string): boolean {
+  return record.startsWith(SUCCEEDED);
 }
 
 /** Returns when the wait of a record ends; undefined for a record in another state. */
@@ -90,7 +90,7 @@ export function waitingRecord(about: string, until: number, since: number): stri
  *
  * @param outcome JSON members: `"value":…`, `"timedOut":true`, or none
  */
-export function endedRecord(waiting: string, now: number, outcome: string, state: StepState = "done"): string {
+export function endedRecord(waiting: string, now: number, outcome: string, state: StepState = "succeeded"): string {
   const [, , since, about] = WAITING.exec(waiting)!;
   return `{"state":"${state}","since":${since},"ended":${now},${about}${outcome === "" ? "" : `,${outcome}`}}`;
 }

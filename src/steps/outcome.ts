@@ -48,12 +48,12 @@ function parentStep(parent: unknown, kind: Outcome["kind"], ended: Ended): Paren
   if (typeof jid !== "string" || typeof step !== "string") return undefined;
   if ("error" in ended) return failed({ jid, step }, errorOf(ended.error));
   const { result } = ended;
-  if (result === undefined) return { jid, step, state: "done", outcome: "" };
+  if (result === undefined) return { jid, step, state: "succeeded", outcome: "" };
   const problem = (message: string) => failed({ jid, step }, { class: "StepError", message });
   try {
     const text = stringifyLossless(result);
     if (text === undefined) return problem(`Its result is a ${typeof result}, which is not JSON`);
-    if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "done", outcome: `"value":${text}` };
+    if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "succeeded", outcome: `"value":${text}` };
     return problem(`Its result has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}`);
   } catch (error) {
     return problem(`Its result is not JSON: ${errorOf(error).message}`);

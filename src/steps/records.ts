@@ -127,7 +127,7 @@ export class StepRecords {
     { kind, tookMs, ...fields }: RecordFields & { readonly kind: StepKind; readonly tookMs: number },
     value = "",
   ): Promise<Step> {
-    const { step, record } = await this.#add(name, kind, "done", fields, value);
+    const { step, record } = await this.#add(name, kind, "succeeded", fields, value);
     this.#unstored.set(name, record);
     if (value !== "" || tookMs > QUICK_MS) await this.store();
     // A failure is that of the next call.
@@ -187,7 +187,7 @@ export class StepRecords {
   async #add(
     name: string,
     kind: StepKind,
-    state: "done" | "failed" | "running",
+    state: "succeeded" | "failed" | "running",
     { since, ...fields }: RecordFields,
     value: string,
   ): Promise<{ readonly step: Step; readonly record: string }> {

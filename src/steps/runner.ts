@@ -95,7 +95,7 @@ export class StepRunner {
     // An invalid backoff fails before the function runs, not after its first failure.
     pauseMs(1);
     return await this.#use(full, "step", async (present) => {
-      if (present?.state === "done") return present.value as Awaited<Value>;
+      if (present?.state === "succeeded") return present.value as Awaited<Value>;
       const failures = present?.attempts ?? 0;
       if (present?.final) throw new StepFailed(full, present.error!, failures);
       await this.#beforeRun(full, present);
@@ -135,7 +135,7 @@ export class StepRunner {
     const full = stepName(name);
     const forMs = spanMs("duration", duration);
     await this.#use(full, "sleep", async (present) => {
-      if (present?.state === "done") return;
+      if (present?.state === "succeeded") return;
       return await this.#wait({ name: full, about: `"kind":"sleep"`, forMs }, present);
     });
   }
@@ -147,7 +147,9 @@ export class StepRunner {
     const forMs = spanMs("timeout", options.timeout);
     return await this.#use(full, "wait", async (present) => {
       const about = `"kind":"wait","key":${JSON.stringify(key)}`;
-      const ended = present?.state === "done" ? present : await this.#wait({ name: full, about, forMs, key }, present);
+      const ended = present?.state === "succeeded"
+        ? present
+        : await this.#wait({ name: full, about, forMs, key }, present);
       return ended instanceof Pause ? ended : ended.value;
     });
   }
@@ -190,7 +192,7 @@ export class StepRunner {
   ): Promise<number> {
     const full = stepName(name);
     return await this.#use(full, "each", async (present) => {
-      if (present?.state === "done") return present.count ?? 0;
+      if (present?.state === "succeeded") return present.count ?? 0;
       await this.#beforeRun(full, present);
       const since = present?.since ?? this.#records.now();
       let { count = 0, cursor } = present ?? {};

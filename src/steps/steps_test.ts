@@ -32,7 +32,7 @@ Deno.test("the result of a step is stored before the code after it runs", async 
     stored.push(...test.steps.map(({ name, state }) => [name, state]));
   }, []);
   await test.run();
-  assertEquals(stored, [["random", "done"]]);
+  assertEquals(stored, [["random", "succeeded"]]);
 });
 
 Deno.test("a step without a result is stored before the next one runs", async () => {
@@ -42,7 +42,7 @@ Deno.test("a step without a result is stored before the next one runs", async ()
     await ctx.step("next", () => void stored.push(...test.steps.map(({ name, state }) => [name, state])));
   }, []);
   await test.run();
-  assertEquals(stored, [["mail", "done"]]);
+  assertEquals(stored, [["mail", "succeeded"]]);
 });
 
 Deno.test("a step returns its stored value: undefined for no value, JSON for everything else", async () => {
@@ -74,7 +74,10 @@ Deno.test("the steps of a job have at most 16 MiB together; the one beyond is an
   await test.run();
   assertMatch(errorOf(test), /^StepError: The steps of this job have more than 16777216 characters with step "big 16"/);
   assertEquals(test.steps.length, 16);
-  assertEquals(test.steps.every(({ state, value }) => state === "done" && String(value).length === 1_000_000), true);
+  assertEquals(
+    test.steps.every(({ state, value }) => state === "succeeded" && String(value).length === 1_000_000),
+    true,
+  );
 });
 
 Deno.test("a signal whose data is too large, or not JSON, is an error", async () => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endedRecord, isDone, readStep, type Step, waitingRecord, waitsUntil } from "../job/step.ts";
+import { endedRecord, hasSucceeded, readStep, type Step, waitingRecord, waitsUntil } from "../job/step.ts";
 import type { LeaseSteps } from "../steps/services.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { NewWait, Signal, SignalResult, StoredStep, Wait } from "../store/port/steps.ts";
@@ -35,7 +35,7 @@ export class MemorySteps implements LeaseSteps {
 
   remember({ name, record }: StoredStep): Promise<string> {
     const present = this.#records.get(name);
-    if (present !== undefined && isDone(present)) return Promise.resolve(present);
+    if (present !== undefined && hasSucceeded(present)) return Promise.resolve(present);
     this.#records.set(name, record);
     return Promise.resolve(record);
   }
@@ -74,7 +74,7 @@ export class MemorySteps implements LeaseSteps {
   }
 
   /** Ends a wait. Returns false if the step doesn't wait. */
-  answer(name: string, outcome: string, state: "done" | "failed" = "done"): boolean {
+  answer(name: string, outcome: string, state: "succeeded" | "failed" = "succeeded"): boolean {
     const record = this.#records.get(name);
     if (record === undefined || waitsUntil(record) === undefined) return false;
     this.#end(name, endedRecord(record, this.#now(), outcome, state));

@@ -152,7 +152,7 @@ export class TestJob {
   /** Ends the child of a step with a result, and runs the job. */
   finishChild(step: string, result: unknown): Promise<TestState> {
     const text = result === undefined ? "" : `"value":${stringifyLossless(result)}`;
-    return this.#endChild(step, text, "done");
+    return this.#endChild(step, text, "succeeded");
   }
 
   /** Ends the child of a step with an error, and runs the job. */
@@ -166,7 +166,7 @@ export class TestJob {
     this.#stopNotice.give();
   }
 
-  async #endChild(step: string, outcome: string, state: "done" | "failed"): Promise<TestState> {
+  async #endChild(step: string, outcome: string, state: "succeeded" | "failed"): Promise<TestState> {
     if (!this.#steps.answer(step, outcome, state)) throw new Error(`Step "${step}" doesn't wait for a child`);
     return await this.#attempt();
   }

@@ -11,7 +11,7 @@ import { isoTime, localMinute, relative } from "./times.ts";
 /** A value is shown this far. */
 const MAX_SHOWN = 300;
 
-/** The state of a step: `done`, `failed`, `sleeping`, `waiting`, `timed out`, `running`. */
+/** The state of a step: `succeeded`, `failed`, `sleeping`, `waiting`, `timed out`, `running`. */
 export function stepState({ state, kind, timedOut }: Step): string {
   if (timedOut) return "timed out";
   return state === "waiting" && kind === "sleep" ? "sleeping" : state;
@@ -20,7 +20,7 @@ export function stepState({ state, kind, timedOut }: Step): string {
 /** Returns the details of a step next to its state: `until 2026-11-24 10:00 UTC, in 2d, for signal "order:42"`. */
 export function stepDetails(step: Step, now: number): string {
   const { state, kind, since, ended, until, attempts = 1, key, child, count, error, final } = step;
-  const took = ended !== undefined && kind !== "each" && state === "done" ? [formatDuration(ended - since)] : [];
+  const took = ended !== undefined && kind !== "each" && state === "succeeded" ? [formatDuration(ended - since)] : [];
   return [
     ...took,
     ...(until === undefined || state !== "waiting"

@@ -146,7 +146,7 @@ export const FLOW_CASES: readonly Case[] = [
   },
 ];
 
-const DONE = `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":1}`;
+const DONE = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":1}`;
 
 function newId(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(8);

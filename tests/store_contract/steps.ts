@@ -13,7 +13,7 @@ import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 const SLEEP = `"kind":"sleep"`;
-const done = (value: string) => `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
+const done = (value: string) => `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
 const waitFor = (key: string, forMs = HOUR_MS): NewWait => ({
   name: "approval",
   about: `"kind":"wait","key":"${key}"`,
@@ -76,7 +76,7 @@ export const steps: Cases = {
     const lease = await running(t);
     const names = ["c", "a", "b", "z", "d"];
     for (const [i, name] of names.entries()) {
-      const record = `{"state":"done","since":${1_000 + i},"ended":${5_000 - i},"kind":"step","value":null}`;
+      const record = `{"state":"succeeded","since":${1_000 + i},"ended":${5_000 - i},"kind":"step","value":null}`;
       await t.store.steps.remember(lease, { name, record });
     }
     assertEquals((await t.store.steps.read(lease.jid)).map(({ name }) => name), names);
@@ -166,7 +166,7 @@ export const steps: Cases = {
     const over = await t.store.steps.wait(lease, sleep);
     assertEquals(over!.leftMs, 0);
     const { state, kind, timedOut } = readStep("nap", over!.record);
-    assertEquals([state, kind, timedOut], ["done", "sleep", undefined]);
+    assertEquals([state, kind, timedOut], ["succeeded", "sleep", undefined]);
   },
 
   "signal: ends the wait with its data, and makes the job due": async (open) => {
@@ -179,7 +179,7 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.signal({ key: "order:1", data, ttlMs: HOUR_MS }), { reached: lease.jid });
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     const { name, record } = (await t.store.steps.read(lease.jid))[0]!;
-    assertEquals([name, readStep(name, record).state], ["approval", "done"]);
+    assertEquals([name, readStep(name, record).state], ["approval", "succeeded"]);
     assertMatch(record, /"value":\{"yes":12345678901234567890\}\}$/);
     const again = await leased(t.store, lease.worker);
     assertEquals(await t.store.steps.wait(again, waitFor("order:1")), { record, leftMs: 0 });
@@ -256,7 +256,7 @@ export const steps: Cases = {
     t.advance(60_000 + SLACK_MS);
     const over = await t.store.steps.wait(lease, waitFor("k", 60_000));
     const { state, timedOut, value } = readStep("", over!.record);
-    assertEquals([state, timedOut, value], ["done", true, undefined]);
+    assertEquals([state, timedOut, value], ["succeeded", true, undefined]);
     assertEquals(await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), {});
   },
 
@@ -271,12 +271,12 @@ export const steps: Cases = {
     const leases = await takeUpTo(t.store, lease.worker, 10, ["other"]);
     assertEquals(leases.length, 1);
     assert(getField(leases[0]!.payload, "enqueued_at") !== undefined);
-    const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":[7]` } as const;
+    const parent = { jid: lease.jid, step: "child", state: "succeeded", outcome: `"value":[7]` } as const;
     await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: leases[0]!.token, parent }]);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     const { record } = (await t.store.steps.read(lease.jid))[0]!;
     const { state, child: childJid, value } = readStep("", record);
-    assertEquals([state, childJid, value], ["done", jid(2), [7]]);
+    assertEquals([state, childJid, value], ["succeeded", jid(2), [7]]);
   },
 
   "child: a job for later is in scheduled": async (open) => {
@@ -292,7 +292,7 @@ export const steps: Cases = {
     const lease = await running(t);
     const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
     await t.store.steps.wait(lease, { ...wait, child: job(2) });
-    const parent = { jid: lease.jid, step: "child", state: "done", outcome: `"value":1` } as const;
+    const parent = { jid: lease.jid, step: "child", state: "succeeded", outcome: `"value":1` } as const;
     assertEquals(
       (await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: "99.gone:default", parent }])).lost.length,
       1,

@@ -12,7 +12,7 @@ export async function asleep(store: Store): Promise<void> {
   const { token } = lease!;
   const step = { worker, token, jid: "o1" };
   const value = JSON.stringify({ card: "visa", password: "hunter2" });
-  const record = `{"state":"done","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
+  const record = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
   await store.steps.remember(step, { name: "charge", record });
   const about = `"kind":"wait","key":"order:42"`;
   await store.steps.wait(step, { name: "approval", about, forMs: 86_400_000, key: "order:42" });

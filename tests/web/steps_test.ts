@@ -67,7 +67,7 @@ onBothStores("The API lists, clears and wakes steps, and sends signals", async (
   const someone = visitor();
   const { value: { steps } } = await someone.api("GET", "/jobs/o1/steps");
   assertEquals(steps.map(({ name, state }: Record<string, string>) => [name, state]), [
-    ["charge", "done"],
+    ["charge", "succeeded"],
     ["approval", "waiting"],
   ]);
   assertEquals(steps[0].value, { card: "visa", password: "••••••" });

@@ -8,10 +8,10 @@ import type { Fields, Shape } from "./json_shape.ts";
 /** A step, wherever one is printed. */
 export const STEP: Fields = {
   "name": ["text", "the step's name"],
-  "state": ["text", "`done`, `failed`, `running` or `waiting`"],
+  "state": ["text", "`succeeded`, `failed`, `running` or `waiting`"],
   "kind": ["text", "`step`, `sleep`, `wait`, `child` or `each`"],
   "since": ["time", "when its last attempt, the sleep or the wait began"],
-  "ended?": ["time", "when it was done, failed, or stored its cursor"],
+  "ended?": ["time", "when it succeeded, failed, or stored its cursor"],
   "until?": ["time", "waiting: when it gives up"],
   "attempts?": ["number", "how many it took, or how many failed"],
   "key?": ["text", "wait: the key of the signal"],
@@ -22,8 +22,8 @@ export const STEP: Fields = {
   "error.class?": ["text", "its class"],
   "error.message?": ["text", "its message"],
   "final?": ["boolean", "failed: it is not attempted again"],
-  "timedOut?": ["boolean", "done: the time passed without a signal, or without the child's end"],
-  "value?": ["any", "done: the result, or the signal's data"],
+  "timedOut?": ["boolean", "succeeded: the time passed without a signal, or without the child's end"],
+  "value?": ["any", "succeeded: the result, or the signal's data"],
 };
 
 /** In the order of `jobs help`. */

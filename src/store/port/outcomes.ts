@@ -47,7 +47,7 @@ export interface ParentStep {
   /** Its name. */
   readonly step: string;
   /** How it ends. */
-  readonly state: "done" | "failed";
+  readonly state: "succeeded" | "failed";
   /** JSON members of its record: `"value":…`, or `"error":…`. */
   readonly outcome: string;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { setFields } from "../../job/raw.ts";
-import { endedRecord, isDone, STEPS_FIELD, waitingRecord, waitsUntil } from "../../job/step.ts";
+import { endedRecord, hasSucceeded, STEPS_FIELD, waitingRecord, waitsUntil } from "../../job/step.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -38,7 +38,7 @@ export function stepsPart(context: Context): StepStore {
       return context.commit.run(() => {
         if (!isHeld(context, lease)) return undefined;
         const present = stepRecord(context, lease.jid, name);
-        if (present !== undefined && isDone(present)) return present;
+        if (present !== undefined && hasSucceeded(present)) return present;
         put(context, lease, name, record);
         return record;
       });
@@ -69,7 +69,7 @@ export function stepsPart(context: Context): StepStore {
         );
         for (let row = waiting.get(key); row !== undefined; row = waiting.get(key)) {
           const jid = row.jid as string;
-          if (answerStep(context, { jid, step: row.name as string, state: "done", outcome: `"value":${data}` })) {
+          if (answerStep(context, { jid, step: row.name as string, state: "succeeded", outcome: `"value":${data}` })) {
             return { reached: jid };
           }
         }

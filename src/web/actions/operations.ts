@@ -13,10 +13,10 @@ export interface Operation {
   /** The action and its target: "retry all in dead". */
   readonly label: string;
   /** Jobs changed so far. */
-  readonly done: number;
+  readonly changed: number;
   /** Jobs at the start; 0 if unknown. */
   readonly total: number;
-  readonly state: "running" | "done" | "failed";
+  readonly state: "running" | "succeeded" | "failed";
   /** The reason of a failure. */
   readonly error?: string;
 }
@@ -30,7 +30,7 @@ const MAX_RUNNING = 20;
 
 interface Entry {
   label: string;
-  done: number;
+  changed: number;
   total: number;
   state: Operation["state"];
   error?: string;
@@ -57,7 +57,7 @@ export class Operations {
     for (const entry of this.#entries) {
       if (entry.endedAt !== undefined && now - entry.endedAt > SHOW_ENDED_MS) this.#entries.delete(entry);
     }
-    return [...this.#entries];
+    return Array.from(this.#entries, ({ endedAt: _, ...operation }) => operation);
   }
 
   /**
@@ -74,28 +74,28 @@ export class Operations {
     if (this.#running.size >= MAX_RUNNING) {
       throw new HttpError(503, "Too many operations are running: wait until one has ended");
     }
-    const entry: Entry = { label, done: 0, total, state: "running" };
+    const entry: Entry = { label, changed: 0, total, state: "running" };
     const working = work((more) => {
-      entry.done += more;
+      entry.changed += more;
       this.#end.signal.throwIfAborted();
     });
     const over = new AbortController();
     const timeout = this.#clock.sleep(waitMs, over.signal).then(() => undefined);
     const first = await Promise.race([working.then(() => entry), timeout]).finally(() => over.abort());
-    if (first) return entry.done;
+    if (first) return entry.changed;
     this.#entries.add(entry);
     const watched = working.then(
-      () => void (entry.state = "done"),
+      () => void (entry.state = "succeeded"),
       (error: Error) => {
         entry.state = "failed";
         entry.error = error.message;
         if (!this.#end.signal.aborted) {
-          this.#log.error("Operation failed", { label, done: entry.done, error: entry.error });
+          this.#log.error("Operation failed", { label, changed: entry.changed, error: entry.error });
         }
       },
     ).then(() => {
       entry.endedAt = this.#clock.monotonic();
-      this.#log.info("Operation ended", { label, done: entry.done, state: entry.state });
+      this.#log.info("Operation ended", { label, changed: entry.changed, state: entry.state });
       this.#running.delete(watched);
     });
     this.#running.add(watched);

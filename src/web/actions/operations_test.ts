@@ -22,10 +22,10 @@ Deno.test("waits for a short operation; a long one continues, reports its progre
   await clock.untilSleeping();
   await clock.advance(1_000);
   assertEquals(await answer, undefined);
-  assertEquals(operations.list().map(({ done, state }) => [done, state]), [[1, "running"]]);
+  assertEquals(operations.list().map(({ changed, state }) => [changed, state]), [[1, "running"]]);
   gate.resolve();
   await clock.turn();
-  assertEquals(operations.list().map(({ done, state }) => [done, state]), [[3, "done"]]);
+  assertEquals(operations.list().map(({ changed, state }) => [changed, state]), [[3, "succeeded"]]);
   await clock.advance(30_001);
   assertEquals(operations.list(), []);
   assertEquals(typeof step, "function");

@@ -273,7 +273,24 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/operations",
     about: "Lists the long operations that are running or ended within the last 30 s",
-    answer: { type: "object", properties: { operations: OBJECTS } },
+    answer: {
+      type: "object",
+      properties: {
+        operations: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              label: { type: "string" },
+              changed: { type: "integer", description: "jobs changed so far" },
+              total: { type: "integer", description: "jobs at the start; 0 if unknown" },
+              state: { enum: ["running", "succeeded", "failed"] },
+              error: { type: "string" },
+            },
+          },
+        },
+      },
+    },
     run: (_c, services) => Promise.resolve({ value: { operations: services.operations.list() } }),
   },
 ];

@@ -197,21 +197,21 @@ function isAt(view: View, path: string): boolean {
 function Operations({ operations }: { readonly operations: readonly Operation[] }) {
   return (
     <div id="operations" data-live>
-      {operations.map(({ label, done, total, state, error }) => (
+      {operations.map(({ label, changed, total, state, error }) => (
         <div class={`operation ${state}`}>
           <span>{label}</span>
           <progress
-            max={Math.max(total, done, 1)}
-            value={state === "done" ? Math.max(total, done, 1) : done}
+            max={Math.max(total, changed, 1)}
+            value={state === "succeeded" ? Math.max(total, changed, 1) : changed}
             aria-label={label}
           >
           </progress>
           <span>
             {state === "failed"
-              ? `failed after ${number(done)}: ${error}`
-              : state === "done"
-              ? `done: ${number(done)}`
-              : `${number(done)} of ${number(total)}`}
+              ? `failed after ${number(changed)}: ${error}`
+              : state === "succeeded"
+              ? `succeeded: ${number(changed)}`
+              : `${number(changed)} of ${number(total)}`}
           </span>
         </div>
       ))}

@@ -16,7 +16,7 @@ import { TableHead } from "./table.tsx";
 
 /** The colors of states. */
 const KINDS: Readonly<Record<string, string>> = {
-  done: "ok",
+  succeeded: "ok",
   failed: "bad",
   waiting: "scheduled",
   sleeping: "scheduled",

@@ -12,7 +12,7 @@ browserTest("a sleeping job is signalled from its page, and run again from one o
   await row("approval").getByText('for signal "order:42"').waitFor();
   await press("Signal");
   await says("Job o1 continues.");
-  await row("approval").getByText("done").waitFor();
+  await row("approval").getByText("succeeded").waitFor();
   await press("Run the job again from step approval");
   await says("The job runs again from step approval.");
   assertEquals(await row("charge").count(), 1, "the step before it stays");

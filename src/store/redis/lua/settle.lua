@@ -7,7 +7,7 @@
 --          per lock: token of its job, key ("" for none: the job is the live job of a cron entry), jid;
 --          per record: token of its job, jid, TTL in ms ("" without a limit), body;
 --          per job with steps: token, jid, "", "ended" or "asleep", "";
---          per job that a step of another job waits for: token, jid of the other job, the step, "done" or "failed",
+--          per job that a step of another job waits for: token, jid of the other job, the step, "succeeded" or "failed",
 --            JSON members;
 --          per member of a batch: token, ID of the batch, state in which the batch counted it until now, "member",
 --            its new state (of a node of a flow: then a space, its name, and perhaps a space and its result as JSON);

@@ -18,7 +18,7 @@ if answered then return answered end
 local waiter = call('LPOP', 'jobs:waiting:' .. key)
 while waiter do
   local jid, name = string.match(waiter, '^(%S+) (.*)$')
-  if answerStep(now, jid, name, '"value":' .. data, 'done') then
+  if answerStep(now, jid, name, '"value":' .. data, 'succeeded') then
     call('SET', KEYS[1], jid, 'PX', ARGV[2])
     return jid
   end

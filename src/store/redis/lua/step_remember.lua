@@ -1,5 +1,5 @@
 #!lua
--- Writes a step of a job under its lease, unless the step is done already.
+-- Writes a step of a job under its lease, unless the step has succeeded already.
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- KEYS[2]  jobs:steps:JID
@@ -10,7 +10,7 @@
 local call = redis.call
 if call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return false end
 local present = call('HGET', KEYS[2], ARGV[2])
-if present and string.sub(present, 1, 16) == '{"state":"done",' then return present end
+if present and string.sub(present, 1, 21) == '{"state":"succeeded",' then return present end
 markSteps(KEYS[1], ARGV[1], KEYS[2])
 call('HSET', KEYS[2], ARGV[2], ARGV[3])
 return ARGV[3]

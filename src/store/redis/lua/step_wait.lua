@@ -37,7 +37,7 @@ if key ~= '' then
   while kept do
     local expires, data = string.match(kept, '^(%d+) (.*)$')
     if tonumber(expires) > now then
-      local ended = endedRecord(waiting, now, '"value":' .. data, 'done')
+      local ended = endedRecord(waiting, now, '"value":' .. data, 'succeeded')
       call('HSET', steps, name, ended)
       return { ended, '0' }
     end

@@ -32,7 +32,7 @@ end
 -- The same for a wait whose time has passed. A sleep ends without a timeout.
 local function passWait(now, jid, name, record)
   local isSleep = string.find(record, ',"kind":"sleep"', 1, true)
-  return endWait(now, jid, name, record, isSleep and '' or '"timedOut":true', 'done')
+  return endWait(now, jid, name, record, isSleep and '' or '"timedOut":true', 'succeeded')
 end
 
 -- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
