@@ -28,14 +28,13 @@ local function setNode(now, id, name, state)
   redis.call('HSET', 'jobs:flow:' .. id, 's:' .. name, string.format('%s %.0f', state, now))
 end
 
-local function release(now, id, name, payload)
+local function release(now, wire, id, name, payload)
   local spec = cjson.decode(redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name))
-  local wire = redis.call('HGET', 'jobs:batch:' .. id, 'wire')
   pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
 end
 
 -- Applies the effect of a node to one after it.
-local function reach(now, id, name, source, effect)
+local function reach(now, wire, id, name, source, effect)
   local call = redis.call
   local key = 'jobs:flow:' .. id
   local state, payload = unpack(call('HMGET', key, 's:' .. name, 'p:' .. name))
@@ -51,7 +50,7 @@ local function reach(now, id, name, source, effect)
   if source ~= START and call('HINCRBY', key, 'n:' .. name, -1) > 0 then return end
   setNode(now, id, name, 'pending')
   noteWaiting(id, -1)
-  release(now, id, name, payload)
+  release(now, wire, id, name, payload)
 end
 
 -- The names after a node from a position on, at most `limit`, and whether there are more.
@@ -75,13 +74,13 @@ local function spread(now, limit)
     if not item then return false end
     local id, source = string.match(item, '^(%S+) (.*)$')
     local key = 'jobs:flow:' .. id
-    local closedAs = call('HGET', 'jobs:batch:' .. id, 'closed_as')
+    local closedAs, wire = unpack(call('HMGET', 'jobs:batch:' .. id, 'closed_as', 'wire'))
     local effect, from = unpack(call('HMGET', key, 'x:' .. source, 'pos:' .. source))
     local names, hasMore = {}, false
     if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from or 0), limit) end
     -- Nothing of a flow that has been cancelled starts.
     if closedAs ~= 'closed' then effect = 'cancel' end
-    for _, name in ipairs(names) do reach(now, id, name, source, effect) end
+    for _, name in ipairs(names) do reach(now, wire, id, name, source, effect) end
     if hasMore then
       call('HINCRBY', key, 'pos:' .. source, #names)
     else
