@@ -5,7 +5,7 @@
  */
 import { BATCH_EVENTS } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import { parseObject } from "./json_object.ts";
+import { jobIn, parseObject } from "./json_object.ts";
 import type { JobInput } from "./options.ts";
 
 /** Options of a batch. Each callback is a job that is pushed at most once. */
@@ -57,8 +57,22 @@ export function checkBatchOptions(options: BatchOptions): void {
 /**
  * Parses the options of a batch: `jobs batch open FILE`, and the HTTP API. Opening the batch checks them.
  *
- * @throws {InvalidPayload} if the text isn't an object
+ * @throws {InvalidPayload} if the text isn't an object, or a callback isn't a job
  */
 export function parseBatchOptions(text: string): BatchOptions {
-  return parseObject("batch", text, 'an object such as {"name": …, "success": {"class": …, "args": […]}}');
+  return callbackJobs(
+    parseObject("batch", text, 'an object such as {"name": …, "success": {"class": …, "args": […]}}'),
+  );
+}
+
+/**
+ * Returns options from JSON, with callbacks as jobs.
+ *
+ * @throws {InvalidPayload} if a callback isn't a job
+ */
+export function callbackJobs(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const jobs = BATCH_EVENTS.flatMap((event) =>
+    options[event] === undefined ? [] : [[event, jobIn(event, options[event])]]
+  );
+  return { ...options, ...Object.fromEntries(jobs) };
 }

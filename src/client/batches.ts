@@ -11,6 +11,7 @@ import { readSpan } from "../job/time.ts";
 import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
+import { JOB_EXAMPLE } from "./json_object.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
 
 /** A batch with its counters. */
@@ -39,8 +40,8 @@ export class Batches {
    * @throws {InvalidPayload} if an option or a callback is invalid; nothing is stored then
    * @throws {BatchError} if its parent rejects new members
    */
-  open(options: BatchOptions, by?: string): Promise<Batch> {
-    return this.#open(options, by, { id: this.newId() });
+  open(options?: BatchOptions, by?: string): Promise<Batch> {
+    return this.#open(options ?? {}, by, { id: this.newId() });
   }
 
   /** @internal Returns a new ID. It sorts by age. */
@@ -121,6 +122,7 @@ export class Batches {
     for (const event of BATCH_EVENTS) {
       const given = options[event];
       if (given === undefined) continue;
+      if (typeof given !== "object" || given === null) throw new InvalidPayload(event, given, JOB_EXAMPLE);
       for (const field of ["in", "at", "unique_for", "debounce", "throttle", "batch", "jid"] as const) {
         if (given[field] !== undefined) {
           throw new InvalidPayload(`${event}.${field}`, given[field], "no such option on a callback");

@@ -44,3 +44,8 @@ export function meantOption(name: string, place?: OptionPlace): string | undefin
   // Any short name is close to a name of two letters.
   return same ?? (other && known.includes(other) ? other : closestWord(name, known.filter((one) => one.length > 3)));
 }
+
+/** Returns the field of a push that a misspelled name probably means; undefined if none is close. */
+export function meantField(name: string, fields: readonly string[]): string | undefined {
+  return meantOption(name, "push") ?? closestWord(name, fields.filter((one) => one.length > 3));
+}

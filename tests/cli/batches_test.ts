@@ -29,6 +29,26 @@ Deno.test("opens a batch from JSON, adds to it, and pushes its callback after cl
   assertEquals((await bench.store.batches.get(empty))!.state, "succeeded");
 });
 
+Deno.test("rejects a push into a batch that is closed, cancelled or unknown, in one line and with a code", async () => {
+  await using bench = await Bench.open();
+  await bench.store.classes.declare([{ name: "Row", options: "{}" }]);
+  const [closed, cancelled] = [await on(bench, ["batch", "open"]), await on(bench, ["batch", "open"])];
+  await on(bench, ["batch", "close", closed.stdout.trim()]);
+  await on(bench, ["batch", "cancel", cancelled.stdout.trim()]);
+  for (
+    const [batch, reason] of [
+      [closed.stdout.trim(), "it is closed; only its running members add to it"],
+      [cancelled.stdout.trim(), "it was cancelled"],
+      ["x", "it doesn't exist, or its retention has expired"],
+    ]
+  ) {
+    const { code, stdout, stderr } = await on(bench, ["push", "Row", "1", "--batch", batch!]);
+    assertEquals([code, stdout, stderr], [1, "", `jobs: Cannot add to batch "${batch}": ${reason}\n`]);
+  }
+  const { stdout } = await on(bench, ["push", "Row", "1", "--batch", "x", "--json"]);
+  assertEquals(JSON.parse(stdout).error.code, "batch");
+});
+
 Deno.test("rejects an invalid batch, and a close of what can't be closed, in one line", async () => {
   await using bench = await Bench.open();
   const id = (await on(bench, ["batch", "open"])).stdout.trim();
@@ -40,6 +60,12 @@ Deno.test("rejects an invalid batch, and a close of what can't be closed, in one
       [["open", "-"], `{"sucess": 1}`, 2, "Invalid batch: sucess is 1; expected one of name, tags,"],
       [["open", "-"], "[1]", 2, "Invalid batch: batch is [1]; expected an object such as"],
       [["open", "-"], "[1", 2, "Invalid batch: batch is "],
+      [
+        ["open", "-"],
+        `{"success": "Notify"}`,
+        2,
+        'Invalid batch: success is "Notify"; expected a job such as {"class"',
+      ],
       [["open", "-"], `{"success": {"in": 5}}`, 2, "Invalid batch: success.in is 5; expected no"],
       [["open", "-"], `{"parent": "x"}`, 2, 'Cannot open a batch in batch "x": it doesn\'t exist'],
       [["open", "no.json"], "", 2, 'Cannot read "no.json": No such file'],

@@ -4,6 +4,7 @@ import { BatchError } from "../../src/client/batch_errors.ts";
 import { Client, type ClientOptions } from "../../src/client/client.ts";
 import { InvalidPayload } from "../../src/job/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { cancelBatch } from "../../src/store/ops/batches.ts";
 import { sqliteFolder } from "../support/stores.ts";
 
 /** Runs `test` with a client of a new store. */
@@ -102,3 +103,18 @@ Deno.test("the class of a callback that no worker has registered is reported whe
     assertEquals(await store.batches.page(), { batches: [] });
   }, { strict: true });
 });
+
+Deno.test("cancelling a batch cancels the queued callbacks of nested batches, and not their members", () =>
+  withClient(async (client, store) => {
+    const outer = await client.batches.open();
+    const success = { class: "Notify", args: [] };
+    const empty = await client.batches.open({ parent: outer.id, success });
+    await empty.close();
+    const running = await client.batches.open({ parent: outer.id, success });
+    await running.add("ImportRow", [1]);
+    await running.close();
+    assertEquals((await store.admin.stats()).enqueued, 2);
+    assertEquals((await cancelBatch(store, outer.id, Date.now()))?.members, 1);
+    const { entries } = await store.admin.page({ in: "queue", queue: "default" });
+    assertEquals(entries.map(({ payload }) => JSON.parse(payload).class), ["ImportRow"]);
+  }));

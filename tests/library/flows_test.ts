@@ -62,6 +62,15 @@ Deno.test("a flow's text is checked: JSON, an object, no name twice", () => {
   assertMatch(refused("{")!, /^flow is ".*"; expected JSON$/);
   assertEquals(refused("[]"), "flow is []; expected an object with name and nodes");
   assertEquals(refused(`{"name": "n"}`), "nodes is undefined; expected an object");
+  const node = (fields: string) => refused(`{"name": "n", "nodes": {"a": {"class": "A", "args": [], ${fields}}}}`);
+  assertEquals(node(`"afer": "b"`), 'nodes.a.afer is "b"; expected "after"');
+  assertEquals(node(`"uniqueFor": "1h"`), 'nodes.a.uniqueFor is "1h"; expected "unique_for"');
+  assertEquals(node(`"xyzzy": 1`), 'nodes.a.xyzzy is 1; expected no such field: put your own into "fields"');
+  assertEquals(node(`"fields": 1`), 'nodes.a.fields is 1; expected an object such as {"tenant": "acme"}');
+  assertEquals(node(`"fields": {"tenant": "acme"}`), undefined);
+  const example = 'a job such as {"class": "Notify", "args": [42]}';
+  assertEquals(refused(`{"name": "n", "nodes": {"a": 5}}`), `nodes.a is 5; expected ${example}`);
+  assertEquals(refused(`{"name": "n", "nodes": {}, "success": "Notify"}`), `success is "Notify"; expected ${example}`);
   assertEquals(
     refused(`{"nodes": {"a": {"class": "A"}, "a": {"class": "B"}}}`),
     'nodes.a is "two nodes"; expected one node of each name',

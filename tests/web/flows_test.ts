@@ -3,6 +3,8 @@ import { until } from "../support/eventually.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { systemClock } from "../../src/clock.ts";
+import { WAIT_MS } from "../../src/web/actions/jobs.ts";
 import { onBothStores } from "./site.ts";
 
 /** Pushes a flow of three nodes; the first one is dead. */
@@ -72,6 +74,12 @@ onBothStores("The API pushes, lists, shows, retries and cancels flows, and refus
   const invalid = await api("POST", "/flows", { name: "x", nodes: { a: { class: "A", args: [], after: ["b"] } } });
   assertEquals(invalid.status, 422);
   assertStringIncludes(JSON.stringify(invalid.value), "nodes.a.after");
+  const twice = await someone.send("/api/v1/flows", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: `{"name": "x", "nodes": {"a": {"class": "A", "args": []}, "a": {"class": "B", "args": []}}}`,
+  });
+  assertEquals([twice.status, JSON.parse(twice.text).error.field], [422, "nodes.a"]);
   const pushed = await api("POST", "/flows", { name: "x", nodes });
   assertEquals(pushed.status, 201);
   const id = String(pushed.value["id"]);
@@ -90,6 +98,8 @@ onBothStores("The API opens a batch, adds to it and closes it, and refuses what 
   const someone = site.visitor();
   await someone.visit("/");
   const api = (path: string, body?: unknown) => someone.api("POST", path, body);
+  const text = await api("/batches", { success: "Notify" });
+  assertEquals([text.status, text.value["error"]["field"]], [422, "success"]);
   const invalid = await api("/batches", { sucess: {} });
   assertEquals([invalid.status, (invalid.value["error"] as { field: string }).field], [422, "sucess"]);
   assertEquals((await api("/batches", { parent: "x" })).status, 409);
@@ -133,7 +143,6 @@ onBothStores(
     await store.admin.edit(refs, "kill");
     const someone = site.visitor();
     await someone.visit("/");
-    // A slow machine continues in the background, with status 202.
     await someone.api("POST", `/batches/${batch.id}/retry`, {});
     await until(async () => (await store.batches.get(batch.id))!.pending === 600, "the dead are retried");
     await someone.api("POST", `/batches/${batch.id}/cancel`, {});
@@ -145,4 +154,39 @@ onBothStores(
     assertEquals(await audited(), [["batch cancel", 600], ["batch retry", 600]]);
     assertEquals((await store.admin.stats()).scheduled, 700);
   },
+);
+
+/** The system's clock, except that an action is not awaited at all. */
+const IMPATIENT = {
+  ...systemClock,
+  sleep: (ms: number, signal?: AbortSignal) => ms === WAIT_MS ? Promise.resolve() : systemClock.sleep(ms, signal),
+};
+
+onBothStores(
+  "A retry and a cancel that take longer than a visitor waits answer 202, and continue in the background",
+  async (site) => {
+    const { store } = site;
+    const client = new Client({ store, onUnregistered: () => {} });
+    const batch = await client.batch({}, async (add) => {
+      for (let i = 0; i < 3; i++) await add("ImportRow", [i], { in: "1h" });
+    });
+    const { entries } = await store.admin.page({ in: "scheduled" });
+    await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+    const someone = site.visitor();
+    await someone.visit("/");
+    const operations = async () => (await someone.api("GET", "/operations")).value["operations"];
+    assertEquals(await someone.api("POST", `/batches/${batch.id}/retry`, {}), { status: 202, value: {} });
+    await until(async () => (await store.batches.get(batch.id))!.pending === 3, "the dead are retried");
+    assertEquals(await someone.api("POST", `/batches/${batch.id}/cancel`, {}), { status: 202, value: {} });
+    await until(async () => (await store.batches.get(batch.id))!.cancelled === 3, "the jobs are cancelled");
+    await until(
+      async () => (await operations()).every(({ state }: Record<string, unknown>) => state === "succeeded"),
+      "both operations have ended",
+    );
+    assertEquals(
+      (await operations()).map(({ label, changed, total }: Record<string, unknown>) => [label, changed, total]),
+      [[`batch retry ${batch.id}`, 3, 3], [`batch cancel ${batch.id}`, 3, 3]],
+    );
+  },
+  { clock: IMPATIENT },
 );

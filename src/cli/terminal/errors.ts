@@ -44,6 +44,7 @@ const KNOWN: Readonly<Record<string, readonly [code: string, exit: number]>> = {
   CrontabError: ["cron", 2],
   CursorError: ["cursor", 2],
   InvalidPayload: ["invalid_job", 2],
+  BatchError: ["batch", 1],
   NotFoundError: ["not_found", 1],
   CommandFailed: ["failed", 1],
   HandlerError: ["handlers", 1],

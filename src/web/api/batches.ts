@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { stringifyLossless } from "../../job/json.ts";
 import { nodeStates } from "../../store/ops/flows.ts";
 import { batchJson } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { type BatchKind, cancel, closeBatch, findBatch, openBatch, pushFlow, retry } from "../actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
-import { objectOf } from "./json.ts";
+import { objectTextOf } from "./json.ts";
 import type { ActionResult } from "../actions/jobs.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
@@ -77,7 +76,7 @@ export const batchRoutes: readonly ApiRoute[] = [
     },
     answer: { type: "object", properties: { id: { type: "string" } } },
     run: async (c, services) => {
-      const text = stringifyLossless(await objectOf(c, services))!;
+      const text = await objectTextOf(c, services);
       return { value: { id: await openBatch(services, c.get("visitor"), text) }, status: 201 };
     },
   },
@@ -105,7 +104,7 @@ export const batchRoutes: readonly ApiRoute[] = [
     },
     answer: { type: "object", properties: { id: { type: "string" }, jids: { type: "object" } } },
     run: async (c, services) => {
-      const text = stringifyLossless(await objectOf(c, services))!;
+      const text = await objectTextOf(c, services);
       return { value: { ...await pushFlow(services, c.get("visitor"), text) }, status: 201 };
     },
   },

@@ -36,6 +36,22 @@ export async function objectOf(c: Context<WebEnv>, services: Services): Promise<
 }
 
 /**
+ * Reads the body of a request that takes an object, as text: with fields that are named twice.
+ *
+ * @throws {HttpError} if the body is too large, or not a JSON object
+ */
+export async function objectTextOf(c: Context<WebEnv>, services: Services): Promise<string> {
+  const text = await readBody(
+    c.req.raw,
+    largeBodyBytes(services.maxPayloadBytes),
+    services.clock,
+    services.arriving,
+  );
+  parseObject(text, services);
+  return text === "" ? "{}" : text;
+}
+
+/**
  * Reads the body of a request that takes an object or a list. A list is parsed in slices, between which other work runs.
  *
  * @throws {HttpError} if the body is too large, or neither a JSON object nor a list
