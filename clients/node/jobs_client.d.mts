@@ -1,6 +1,9 @@
 /** Options of one job; see docs/reference/job-options.md. */
 export interface JobOptions {
   queue?: string;
+  /** The group in its queue: a name, or a path into the arguments such as `args[0]`. */
+  group?: string | number | false;
+  priority?: "high" | "normal" | "low";
   /** Seconds, or `90s`, `5m`, `2h`, `1d`. */
   in?: number | string;
   at?: Date | string | number;
@@ -16,17 +19,36 @@ export interface JobOptions {
   dead?: boolean;
   timeout?: number | string;
   expires_in?: number | string;
+  /** Refuses the push while a job of the same class, queue and arguments exists, for at most this long. */
   unique_for?: number | string | false;
+  /** `unique_for` compares this instead of all arguments: a text, or a path such as `args[0]`. */
+  unique_key?: string | number;
+  /** `start`: the lock ends when a worker fetches the job. Default `end`. */
+  unique_until?: "start" | "end";
+  /** Runs the job this time after the last push with the same key, with the arguments of that push. */
+  debounce?: number | string | false;
+  debounce_key?: string | number;
+  /** A debounced job runs at the latest this time after the first push. */
+  debounce_max?: number | string | false;
+  /** Refuses a push if this many with the same key were accepted within this time: `1/1m`. */
+  throttle?: string | false;
+  throttle_key?: string | number;
   result_ttl?: number | string;
   failure_ttl?: number | string;
   backtrace?: boolean | number;
   log_level?: "debug" | "info" | "warn" | "error";
   tags?: readonly string[];
+  display_class?: string;
+  wrapped?: string;
+  /** The ID of the batch that counts the job. */
+  batch?: string;
   jid?: string;
   /** Makes the push idempotent: a later push with the same `id` returns the jid of the first. */
   id?: string;
   /** An `id` is remembered for this long. Default: a day. */
   within?: number | string;
+  /** When the job was first pushed, in epoch seconds or milliseconds: for copies of jobs. */
+  created_at?: number;
   /** Additional fields, which the payload keeps. */
   fields?: Readonly<Record<string, unknown>>;
 }
@@ -37,10 +59,30 @@ export interface Job extends JobOptions {
   args?: readonly unknown[];
 }
 
+/** A job that was pushed. */
+export interface PushedJob {
+  jid: string;
+  /** An earlier push with the same `id` or `jid` stored the job. */
+  existed: boolean;
+  /** The job replaced one that waited for the same `debounce` key, and has its jid. */
+  debounced: boolean;
+}
+
 /** The result of one job of many. */
 export type PushResult =
-  | { jid: string; existed?: true; refused?: undefined }
-  | { jid?: undefined; existed?: undefined; refused: string };
+  | { jid: string; existed?: true; debounced?: true; refused?: undefined }
+  | {
+    jid?: undefined;
+    existed?: undefined;
+    debounced?: undefined;
+    refused: string;
+    /** The job that holds the unique lock. */
+    duplicateOf?: string;
+    /** The job whose place of the `throttle` is free next. */
+    throttledBy?: string;
+    /** Milliseconds until the `throttle` accepts the next push. */
+    retryInMs?: number;
+  };
 
 /** The record of a job that has ended. */
 export interface Finished {
@@ -84,7 +126,7 @@ export class JobsClient {
     retries?: number;
     fetch?: typeof fetch;
   });
-  push(className: string, args?: readonly unknown[], options?: JobOptions): Promise<{ jid: string; existed: boolean }>;
+  push(className: string, args?: readonly unknown[], options?: JobOptions): Promise<PushedJob>;
   pushMany(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncGenerator<PushResult>;
   result(jid: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Finished | undefined>;
 }

@@ -22,7 +22,7 @@ export class JobsError extends Error {
   constructor(message, { code, status, field, cause }) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "JobsError";
-    /** `invalid`, `conflict` (the unique lock is held), `forbidden`, `rate_limited`, `unavailable`, `unreachable`, … */
+    /** `invalid`, `conflict` (a unique lock, a throttle or a batch refuses the job), `forbidden`, `rate_limited`, `unavailable`, `unreachable`, … */
     this.code = code;
     /** HTTP status code; undefined without a response. */
     this.status = status;
@@ -55,11 +55,12 @@ export class JobsClient {
     this.#fetch = fetch;
   }
 
-  /** Pushes one job. Throws a JobsError with the code `conflict` if another job holds its unique lock. */
+  /** Pushes one job. Throws a JobsError with the code `conflict` if its unique lock, throttle or batch refuses it. */
   async push(className, args = [], options = {}) {
     const body = JSON.stringify(requestOf({ ...options, class: className, args }));
-    const { jid, existed = false } = await this.#send("POST", "/jobs", body, options.id ?? crypto.randomUUID());
-    return { jid, existed };
+    const key = options.id ?? crypto.randomUUID();
+    const { jid, existed = false, debounced = false } = await this.#send("POST", "/jobs", body, key);
+    return { jid, existed, debounced };
   }
 
   /** Pushes jobs from any iterable, in batches. Yields a result for each, in order, once its batch is stored. */

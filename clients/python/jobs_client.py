@@ -32,8 +32,8 @@ _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
 class JobsError(Exception):
     """The API rejected a request, or is unreachable.
 
-    code: "invalid", "conflict" (the unique lock is held), "forbidden",
-    "rate_limited", "unavailable", "unreachable", …
+    code: "invalid", "conflict" (a unique lock, a throttle or a batch refuses
+    the job), "forbidden", "rate_limited", "unavailable", "unreachable", …
     status: HTTP's status code; None if there was no answer.
     field: the field that is wrong, or None.
     """
@@ -62,19 +62,38 @@ class JobsClient:
         self._retries = retries
 
     def push(self, class_: str, args: Iterable[Any] = (), **options: Any) -> Dict[str, Any]:
-        """Pushes one job, and returns {"jid": …, "existed": …}.
+        """Pushes one job, and returns {"jid": …, "existed": …, "debounced": …}.
 
-        Options are those of docs/reference/job-options.md; "in" is in_.
-        Raises JobsError with the code "conflict" if another job holds its unique lock.
+        Raises JobsError with the code "conflict" if its unique lock, throttle or batch refuses it.
+
+        Options, with the types and defaults of docs/reference/job-options.md:
+
+        queue, group, priority: where it waits, and its share
+        in_, at: when it runs: seconds or "5m"; a datetime, ISO 8601 text or epoch seconds
+        retry, retry_for, retry_queue, backoff, dead: after a failure
+        timeout, expires_in: bounds of an attempt, and of the wait before it
+        unique_for, unique_key, unique_until: refuses a duplicate: unique_for="1h"
+        debounce, debounce_key, debounce_max: runs once after the last push of a burst
+        throttle, throttle_key: refuses pushes above a rate: throttle="1/1m"
+        result_ttl, failure_ttl: how long its record is kept
+        backtrace, log_level, tags, display_class, wrapped: how it is shown, logged and performed
+        batch: the ID of the batch that counts it
+        jid, id, within, created_at: its ID; with id, a later push returns the first jid
+        fields: additional fields, which the payload keeps
         """
         job = _request_of({**options, "class": class_, "args": list(args)})
         answer = self._send("POST", "/jobs", job, job.get("id") or str(uuid.uuid4()))
-        return {"jid": answer["jid"], "existed": answer.get("existed", False)}
+        return {
+            "jid": answer["jid"],
+            "existed": answer.get("existed", False),
+            "debounced": answer.get("debounced", False),
+        }
 
     def push_many(self, jobs: Iterable[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
         """Pushes jobs from any iterable, in batches: {"class": "Mail", "args": [1], "queue": "low"}.
 
-        Yields a result for each, in order, once its batch is stored: {"jid": …} or {"refused": …}.
+        Yields a result for each, in order, once its batch is stored: {"jid": …} or {"refused": …}; a
+        throttle's refusal has "retryInMs".
         """
         batch: List[Dict[str, Any]] = []
         for job in jobs:

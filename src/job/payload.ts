@@ -9,6 +9,7 @@
  * @module
  */
 import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
+import { NODE_FIELD } from "./flow.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
@@ -78,6 +79,11 @@ const JID_TTL_S = 30 * 86_400;
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
   ...["enqueued_at", "unique_key", "debounce_key", COUNTED_FIELD],
+]);
+
+/** Fields by which the end of a job changes its batch, its flow or the steps of another job. Only the code here sets them. */
+export const LINK_FIELDS: ReadonlySet<string> = new Set([
+  ...[COUNTED_FIELD, ADDED_BY_FIELD, NODE_FIELD, "callback_of", "parent"],
 ]);
 
 /**

@@ -1,5 +1,6 @@
 /** The JSON API for programs: refusals, idempotent pushes, results, and tokens with limits. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
 import { bury, openSite, processRecord, push, type Site, type SiteOptions } from "./site.ts";
@@ -174,6 +175,17 @@ onEach("a token of the role push pushes what its scope allows, and does nothing 
   assertEquals((list.value["results"] as { refused?: string }[])[1]!.refused, "This token may push only Mail, Report");
   assertEquals([await push("low", { ...mail, queue: "low" }), await push("low", mail)], [201, 403]);
   assertEquals(await push("eye", mail), 403);
+  assertEquals(await push("low", { ...mail, queue: "low", retry_queue: "default" }), 403);
+  assertEquals(await push("low", { ...mail, queue: "low", retry_queue: "low" }), 201);
+  const batch = await new Client({ store: site.store }).batches.open();
+  assertEquals([await push("any", { ...mail, batch: batch.id }), await push("mail", { ...mail, batch: batch.id })], [
+    201,
+    403,
+  ]);
+  assertEquals((await site.store.batches.get(batch.id))!.total, 1);
+  for (const field of ["batch_by", "batch_counted", "flow_node", "callback_of", "parent"]) {
+    assertEquals(await push("any", { ...mail, fields: { [field]: "x" } }), 422, field);
+  }
   const token = tokens["any"]!.token;
   for (const path of ["/stats", "/jobs?in=dead", "/settings", "/tokens", "/jobs/a1"]) {
     assertEquals((await call(site, "GET", path, { token })).status, 403, path);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { optionNames } from "../../src/job/option_names.ts";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
@@ -101,6 +102,8 @@ onBothStores("the API does the same as the pages", async ({ store, visitor }) =>
   assertEquals((await program.api("POST", "/workers/x/quiet")).status, 404);
   const document = (await program.api("GET", "/openapi.json")).value;
   assertEquals(document.openapi, "3.1.0");
+  const push = document.components.schemas.Push.properties;
+  assertEquals(optionNames("push").filter((name) => push[name] === undefined), [], "every option of a push");
   for (const path of ["/jobs", "/jobs/{jid}/retry", "/actions", "/queues/{name}/clear"]) {
     assert(document.paths[path]?.post);
   }

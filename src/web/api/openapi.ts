@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { jobOption, optionNames } from "../../job/option_names.ts";
 import { VERSION } from "../../version.ts";
 import type { ApiRoute } from "./routes.ts";
 
@@ -79,10 +80,11 @@ const SCHEMAS = {
   Push: {
     type: "object",
     required: ["class"],
-    description: "A job to push. For all options see docs/reference/job-options.md.",
+    description: "A job to push, with the options of docs/reference/job-options.md.",
     properties: {
       class: { type: "string" },
       args: { type: "array", items: {}, default: [] },
+      ...Object.fromEntries(optionNames("push").map((name) => [name, optionSchema(name)])),
       queue: { type: "string", default: "default" },
       group: { type: ["number", "string"], description: "a name, or a path such as args[0]" },
       priority: { type: "string", enum: ["high", "normal", "low"], default: "normal" },
@@ -167,4 +169,10 @@ function operation({ method, path, about, query = {}, body, answer }: ApiRoute):
       },
     },
   };
+}
+
+/** Returns the schema of an option without its type. */
+function optionSchema(name: string): Record<string, string> {
+  const { about, kind } = jobOption(name)!;
+  return { description: `${about}. Expected: ${kind.expected}` };
 }

@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import type { PushResult } from "../../client/client.ts";
 import { performedClass } from "../../job/job.ts";
 import { meantOption, optionNames } from "../../job/option_names.ts";
-import type { JobRequest } from "../../job/payload.ts";
+import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
 import type { PushScope } from "../auth/accounts.ts";
@@ -136,6 +136,10 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
   if (taken !== undefined) {
     throw new HttpError(422, `"fields.${taken}" is an option: put it next to "class"`, `fields.${taken}`);
   }
+  const own = Object.keys(fields ?? {}).find((name) => LINK_FIELDS.has(name));
+  if (own !== undefined) {
+    throw new HttpError(422, `"fields.${own}" links jobs, and only jobs sets it: choose another name`, `fields.${own}`);
+  }
   const request = { args: [], ...fields, ...known } as unknown as JobRequest;
   checkScope(request, scope);
   return request;
@@ -143,15 +147,23 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
 
 /**
  * Checks a push against a token's scope. The class is the one that would be performed: `wrapped` can name another. The push
- * must name its queue: otherwise the class's options could choose another.
+ * must name its queue: otherwise the class's options could choose another. A batch pushes its callbacks when its members
+ * end, whatever their classes and queues are: one who may push into some queues must not cause or delay them.
  */
 function checkScope(request: JobRequest, scope: PushScope | undefined): void {
-  const { queue = "" } = request;
+  const { queue = "", retry_queue: retryQueue = queue, batch } = request;
+  if (scope !== undefined && batch !== undefined) {
+    const why = "its callbacks may be of other classes and queues";
+    throw new HttpError(403, `A token that is limited to classes or queues can't add to a batch: ${why}`, "batch");
+  }
   if (scope?.classes !== undefined && !scope.classes.includes(performedClass(request))) {
     throw new HttpError(403, `This token may push only ${scope.classes.join(", ")}`, "class");
   }
   if (scope?.queues !== undefined && !scope.queues.includes(queue)) {
     throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}: set "queue"`, "queue");
+  }
+  if (scope?.queues !== undefined && !scope.queues.includes(retryQueue)) {
+    throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}`, "retry_queue");
   }
 }
 
