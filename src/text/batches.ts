@@ -4,6 +4,7 @@
  * @module
  */
 import type { Batch } from "../store/port/batches.ts";
+import { formatDuration } from "../job/duration.ts";
 import { localTime } from "./times.ts";
 
 const STATES: Readonly<Record<Batch["state"], string>> = {
@@ -26,6 +27,22 @@ export function batchProgress({ total, pending }: Batch): string {
   return `${total - pending} of ${total}`;
 }
 
+/**
+ * Returns how many members have ended per second since the batch was created, and about how long the others take at that
+ * pace: `12.3 jobs/s, about 5m left`; undefined in the first second, or if none has ended.
+ */
+export function batchThroughput(batch: Batch, now: number): string | undefined {
+  const { createdAt, closedAt, completedAt = now, total, pending, waiting = 0, state } = batch;
+  const [ended, elapsedMs] = [total - pending, completedAt - createdAt];
+  if (ended === 0 || elapsedMs < 1_000) return undefined;
+  const perSecond = ended / elapsedMs * 1_000;
+  const rate = perSecond >= 1 ? `${perSecond.toFixed(1)} jobs/s` : `${(60 * perSecond).toFixed(1)} jobs/min`;
+  const leftMs = Math.ceil(pending / perSecond) * 1_000;
+  // Nodes that wait may take any time, and more members may come.
+  const isKnown = state === "running" && closedAt !== undefined && waiting === 0;
+  return isKnown ? `${rate}, about ${formatDuration(leftMs)} left` : rate;
+}
+
 /** Returns a batch or a flow in full, as lines with a label. `now` is in epoch milliseconds. */
 export function batchLines(batch: Batch, now: number): string[] {
   const { flow, tags, closedAt, completedAt } = batch;
@@ -36,6 +53,7 @@ export function batchLines(batch: Batch, now: number): string[] {
     ["name", batch.name],
     ["state", `${batch.state}: ${batchStateText(batch)}`],
     [flow ? "nodes" : "members", `${batch.total}${states.length > 0 ? ` (${states.join(", ")})` : ""}`],
+    ["throughput", batchThroughput(batch, now)],
     ["tags", tags.length > 0 ? tags.join(", ") : undefined],
     [flow ? "batch" : "parent", batch.parent],
     ["created", localTime(batch.createdAt, now)],

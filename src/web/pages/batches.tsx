@@ -8,7 +8,7 @@ import { MEMBER_STATES } from "../../job/batch.ts";
 import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchProgress, batchStateText } from "../../text/batches.ts";
+import { batchProgress, batchStateText, batchThroughput } from "../../text/batches.ts";
 import { waitText } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import { type BatchKind, cancel, findBatch, retry } from "../actions/batches.ts";
@@ -147,6 +147,7 @@ function OnePage({ view, kind, batch, nodes, states }: {
   readonly states: ReadonlyMap<string, ShownState>;
 }) {
   const path = `${PATHS[kind]}/${batch.id}`;
+  const throughput = batchThroughput(batch, view.now);
   const hasEnded = batch.pending === 0 || batch.state === "cancelled";
   return (
     <Layout view={view} title={batch.name ?? batch.id}>
@@ -161,7 +162,8 @@ function OnePage({ view, kind, batch, nodes, states }: {
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
       <p>
-        <Progress text={`${batchProgress(batch)} ended`} /> <span class="note">· {batchStateText(batch)}</span>
+        <Progress text={`${batchProgress(batch)} ended`} />{" "}
+        <span class="note">· {batchStateText(batch)}{throughput && ` · ${throughput}`}</span>
       </p>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
       <dl class="tiles" aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
