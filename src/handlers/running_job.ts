@@ -230,9 +230,9 @@ class Context extends StepMethods implements JobContext {
     this.#running = running;
   }
 
-  /** See {@linkcode stepRelay}. */
-  static stepRelay(context: JobContext): LeaseSteps {
-    if (context instanceof Context) return context.#running.useSteps().relay;
+  /** See {@linkcode stepRunnerOf}. */
+  static stepRunner(context: JobContext): StepRunner {
+    if (context instanceof Context) return context.#running.useSteps();
     throw new TypeError("This context belongs to no running job");
   }
 
@@ -293,7 +293,12 @@ export function setTrace(context: JobContext, trace: JobTrace): void {
 
 /** Returns the store of a job's steps, for its runner in an isolated process. */
 export function stepRelay(context: JobContext): LeaseSteps {
-  return Context.stepRelay(context);
+  return stepRunnerOf(context).relay;
+}
+
+/** Returns the step runner of a job, for the steps that a program runs. */
+export function stepRunnerOf(context: JobContext): StepRunner {
+  return Context.stepRunner(context);
 }
 
 /** Returns the log fields of a job's span, with OpenTelemetry's names. */

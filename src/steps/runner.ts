@@ -228,21 +228,44 @@ export class StepRunner {
     });
   }
 
+  /**
+   * Returns the cursor of an iteration that runs outside of this runner, in a program; undefined if none is stored. Such an
+   * iteration has no end: a later attempt finds no items after the cursor.
+   */
+  async cursor(name: string): Promise<unknown> {
+    const full = stepName(name);
+    const present = await this.#stored(full, "each");
+    await this.#beforeRun(full, present);
+    return present?.cursor;
+  }
+
+  /** Stores the cursor of such an iteration. Releases the job if the worker stops. */
+  async storeCursor(name: string, cursor: unknown): Promise<void> {
+    const full = stepName(name);
+    const present = await this.#stored(full, "each");
+    this.#records.checkCount(full, present);
+    const { since = this.#records.now(), count = 0 } = present ?? {};
+    const fields = { since, count: count + 1 };
+    await this.#records.write(full, "each", "running", fields, resultText(full, cursor, "cursor"));
+    if (this.#job.stopping.aborted) this.#active.release();
+  }
+
   /** Runs one use of a step with its stored record. A {@linkcode Pause} ends the attempt. */
   #use<Result>(
     name: string,
     kind: StepKind,
     run: (present: Step | undefined) => Promise<Result | Pause>,
   ): Promise<Result> {
-    return this.#active.use(name, async () => {
-      const present = await this.#records.get(name);
-      if (present !== undefined && present.kind !== kind) {
-        throw new StepError(
-          `Step "${name}" was stored as "${present.kind}" and is used as "${kind}" now; give it another name, or clear it: jobs steps clear ${this.#job.jid} "${name}"`,
-        );
-      }
-      return await run(present);
-    });
+    return this.#active.use(name, async () => await run(await this.#stored(name, kind)));
+  }
+
+  /** Returns the stored record of a step. */
+  async #stored(name: string, kind: StepKind): Promise<Step | undefined> {
+    const present = await this.#records.get(name);
+    if (present === undefined || present.kind === kind) return present;
+    throw new StepError(
+      `Step "${name}" was stored as "${present.kind}" and is used as "${kind}" now; give it another name, or clear it: jobs steps clear ${this.#job.jid} "${name}"`,
+    );
   }
 
   /** Stores the steps before this one, so that a crash in this one repeats no other. */

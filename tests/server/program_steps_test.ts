@@ -124,6 +124,47 @@ Deno.test("a program begins no step on a stopping worker, and continues on the n
   assertEquals(await bench.readNotes(), ["two", "three 1"]);
 });
 
+/** Imports rows 1 to 5 after the cursor. Row 3 waits for `bench.go()`. */
+const LOOP = `
+set -eu
+last=$($step cursor rows)
+note "from '$last' attempt $JOBS_ATTEMPT"
+i=\${last:-0}
+while [ $i -lt 5 ]; do
+  i=$((i + 1))
+  note "row $i"
+  if [ $i = 3 ]; then while ! test -e $notes.go; do sleep 0.05; done; fi
+  $step cursor rows $i
+done`.replaceAll("\\$", "$");
+
+Deno.test("a loop of a program continues after its cursor on the next worker, without using an attempt", async () => {
+  await using bench = await Bench.open();
+  await using first = await serve(bench, LOOP);
+  const jid = await bench.push("Program", []);
+  await bench.noted("row 3");
+  first.kill("SIGTERM");
+  await first.logged("Stopping");
+  await bench.go();
+  await first.status();
+  const [step] = await bench.store.steps.read(jid);
+  assertMatch(step!.record, /^\{"state":"running",.*"kind":"each","count":3,"cursor":"3"\}$/);
+  await using _second = await serve(bench, LOOP);
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
+  const rows = ["row 1", "row 2", "row 3", "from '3' attempt 1", "row 4", "row 5"];
+  assertEquals(await bench.readNotes(), ["from '' attempt 1", ...rows]);
+});
+
+Deno.test("a cursor is printed as it was given, and a name of another kind fails the attempt", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await serve(
+    bench,
+    `set -e\n$step cursor a 007\n$step cursor b -- '-1 "x"'\nnote "$($step cursor a) $($step cursor b)"\n$step sleep a 1d`,
+  );
+  const jid = await bench.push("Program", []);
+  assertMatch(await errorOf(bench, jid), /^StepError: Step "a" was stored as "each" and is used as "sleep" now/);
+  assertEquals(await bench.readNotes(), ['007 -1 "x"']);
+});
+
 Deno.test("a misspelled option of jobs step ends the program with a message, so that no compensation runs", async () => {
   await using bench = await Bench.open();
   await using _worker = await serve(bench, `$step run charge --retyr 2 -- true || note compensated`);

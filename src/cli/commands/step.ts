@@ -1,4 +1,4 @@
-/** `jobs step run|sleep|wait|child`: durable steps in a program. @module */
+/** `jobs step run|sleep|wait|child|cursor`: durable steps in a program. @module */
 import type { StepRequest } from "../../handlers/isolation/step_frames.ts";
 import { parseLossless } from "../../job/json.ts";
 import { argumentsText } from "../shared/arguments.ts";
@@ -13,6 +13,7 @@ Usage: jobs step run NAME [OPTION …] -- COMMAND [ARG …]
        jobs step sleep NAME TIME
        jobs step wait NAME --key KEY --timeout TIME
        jobs step child NAME CLASS [ARG …]
+       jobs step cursor NAME [VALUE]
 
 For programs that perform jobs ("exec" in the configuration): the durable steps
 of the job. When the program runs again, it repeats no completed step.
@@ -22,6 +23,7 @@ of the job. When the program runs again, it repeats no completed step.
   wait      continue with a signal (jobs signal KEY), and print its data;
             exit 1 if the time has passed
   child     run another job, and print its result
+  cursor    store how far a loop is, or print what was stored last
 
 A sleep, a wait and a failure end the program; its job runs it again later. A
 step with --retry, and a child, exit 1 when they have failed for good.
@@ -41,7 +43,10 @@ COMMAND has JOBS_STEP_ATTEMPT and JOBS_IDEMPOTENCY_KEY in its environment.
 Examples
   charge=$(jobs step run charge --timeout 30s -- ./charge "$order")
   jobs step sleep "cooling off" 2d
-  answer=$(jobs step wait approval --key "order:$order" --timeout 7d)`;
+  answer=$(jobs step wait approval --key "order:$order" --timeout 7d)
+  rows_after "$(jobs step cursor rows)" | while read -r row; do
+    import "$row" && jobs step cursor rows "$row"
+  done`;
 
 const FLAGS = {
   ...COMMON_FLAGS,
@@ -101,6 +106,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
       class: className!,
       args: argumentsText(args),
       ...given({ queue, giveUpAfter }),
+    }),
+  },
+  cursor: {
+    usage: "NAME [VALUE]",
+    flags: [],
+    // A text, so that it is printed as it was given.
+    request: ([name, value]) => ({
+      kind: "cursor",
+      name: name!,
+      ...(value !== undefined && { cursor: JSON.stringify(value) }),
     }),
   },
 };

@@ -14,6 +14,7 @@ import { parseLossless, stringifyLossless } from "../../job/json.ts";
 import { ChildFailed, StepError, StepFailed } from "../../steps/errors.ts";
 import type { StepRun } from "../../steps/options.ts";
 import type { JobContext } from "../context.ts";
+import { stepRunnerOf } from "../running_job.ts";
 import { FrameConnection } from "./ipc.ts";
 import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
 import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";
@@ -137,6 +138,11 @@ async function runStep(job: JobContext, request: StepRequest, part: (step: StepR
       return await job.sleep(name, request.duration);
     case "wait":
       return await job.waitFor(name, request);
+    case "cursor": {
+      const steps = stepRunnerOf(job);
+      if (request.cursor === undefined) return await steps.cursor(name);
+      return await steps.storeCursor(name, parseLossless(request.cursor));
+    }
     case "child": {
       const { queue, giveUpAfter } = request;
       return await job.run(name, request.class, parseLossless(request.args) as unknown[], {
@@ -148,7 +154,7 @@ async function runStep(job: JobContext, request: StepRequest, part: (step: StepR
       throw new StepError(
         `Invalid frame of kind ${
           JSON.stringify((request as StepRequest).kind)
-        }: expected step, sleep, wait, child or results`,
+        }: expected step, sleep, wait, cursor, child or results`,
       );
   }
 }

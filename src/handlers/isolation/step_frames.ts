@@ -41,6 +41,8 @@ export type StepRequest =
     }
     | { readonly kind: "sleep"; readonly duration: string }
     | { readonly kind: "wait"; readonly key: string; readonly timeout: string }
+    /** Stores the cursor of a loop, or requests it. JSON text; the reply has none if none is stored. */
+    | { readonly kind: "cursor"; readonly cursor?: string }
     | {
       readonly kind: "child";
       readonly class: string;
