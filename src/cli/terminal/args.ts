@@ -116,7 +116,8 @@ function spellOut(argv: readonly string[], flags: Readonly<Record<string, Flag>>
     const isFlag = arg.startsWith("--") && Object.hasOwn(flags, arg.slice(2));
     const flag = isFlag ? flags[arg.slice(2)] : undefined;
     if (flag === undefined) written.push(arg);
-    else if (flag.takes === "switch") written.push(`${arg}=${ON}`);
+    // `parseArgs` takes one `no-` off: `--no-no-color=on` is its flag `no-color`.
+    else if (flag.takes === "switch") written.push(`${arg.replace(/^--no-/, "--no-no-")}=${ON}`);
     else if (/^-./.test(long[i + 1] ?? "")) written.push(`${arg}=`);
     else written.push(`${arg}=${long[++i] ?? ""}`);
   }

@@ -124,6 +124,13 @@ Deno.test("reads the short forms of common options", () => {
   assertEquals(flags, { config: "a.json", environment: "production", store: "sqlite:x", ...switches });
 });
 
+Deno.test("reads --no-color before and after arguments", () => {
+  for (const argv of [["a", "--no-color"], ["--no-color", "a"], ["--no-color", "--", "a"]]) {
+    const { flags, args } = parseCommand("show", argv, COMMON_FLAGS, "JID");
+    assertEquals([flags["no-color"], args], [true, ["a"]], argv.join(" "));
+  }
+});
+
 Deno.test("splits off the command; common options may precede it", () => {
   const cases: [argv: string[], name: string | undefined, rest: string[]][] = [
     [["stats", "--json"], "stats", ["--json"]],
