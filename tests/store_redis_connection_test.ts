@@ -147,7 +147,13 @@ Deno.test("redis: connects over TLS with a private certificate authority", async
     await works(`rediss://localhost:${port}?ca=${ca}`);
     await redis.cli("FLUSHALL");
     await works(`rediss://127.0.0.1:${port}?ca=${ca}`);
-    await fails(() => openStore(`rediss://localhost:${port}`, { waitMs: 2_000 }), "unavailable", "certificate");
+    const brief = { waitMs: 2_000 };
+    await fails(() => openStore(`rediss://localhost:${port}`, brief), "unavailable", "; add ?ca=FILE");
+    await fails(
+      () => openStore(`redis://localhost:${port}`, brief),
+      "unavailable",
+      "if the port expects TLS, use rediss://",
+    );
     await fails(
       () => openStore(`rediss://localhost:${port}?ca=${dir}/none.pem`),
       "wrong",

@@ -49,6 +49,34 @@ Deno.test("each code of a StoreError is in the table", async () => {
   assertEquals(firstColumn("Store errors"), codes);
 });
 
+/** Returns what a message shows before its details: without values, reason and cure. */
+function beginning(message: string): string {
+  return message.replaceAll(/(\$\{[^}]*\})+/g, "…").split(/; | \(|: /, 1)[0]!;
+}
+
+Deno.test("each message of a StoreError is on the page, with its cause and cure", async () => {
+  const texts = new Set<string>();
+  for await (const source of sources("src/store")) {
+    for (const [, quoted] of source.matchAll(/new StoreError\(\s*(?:"\w+"|code),\s*(`[^`]*`|"[^"\n]*"|'[^'\n]*')/g)) {
+      texts.add(beginning(quoted!.slice(1, -1)).replace(/^Redis at "…" /, ""));
+    }
+  }
+  // Redis's replies have texts by their first word, or by what they contain.
+  const replies = await Deno.readTextFile(`${ROOT}src/store/redis/client/errors.ts`);
+  for (const [, text] of replies.matchAll(/"((?:accepts|cannot|denied|has|is|rejected|requires|runs) [^"]*)"/g)) {
+    texts.add(beginning(text!));
+  }
+  for (const [, word] of replies.matchAll(/^ {2}([A-Z]{3,}): /gm)) texts.add(word!);
+  texts.delete("…"); // one of the replies' texts
+  assertEquals(texts.size > 50, true, `${texts.size} messages found`);
+  const missing = [...texts].filter((text) => !PAGE.includes(`\`${text}\``));
+  assertEquals(
+    missing,
+    [],
+    'docs/operate/troubleshooting.md, "SQLite errors" and "Redis errors": a row for each message',
+  );
+});
+
 Deno.test("each code of a failed command is in the table, with its exit code", async () => {
   const text = await Deno.readTextFile(`${ROOT}src/cli/terminal/errors.ts`);
   const codes = [...text.matchAll(/^ {2}\w+: \["(\w+)", (\d+)\],$/gm)].map((match) => `${match[1]} ${match[2]}`);

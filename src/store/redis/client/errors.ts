@@ -100,13 +100,23 @@ export function toStoreError(error: unknown, shown: string): StoreError {
     return new StoreError(code, `Command not sent to Redis at "${shown}": ${error.message}`, cause);
   }
   if (!(error instanceof RedisError)) {
-    return new StoreError("unavailable", `Redis at "${shown}" cannot be reached: ${reason(error)}`, cause);
+    const why = reason(error);
+    return new StoreError("unavailable", `Redis at "${shown}" cannot be reached: ${why}${cureOf(why, shown)}`, cause);
   }
   const transient = TRANSIENT[error.word];
   if (transient) return new StoreError("unavailable", `Redis at "${shown}" ${transient}: try again later`, cause);
   if (error.word === "ERR") return fromPlainError(error, shown);
   const [code, text] = PERMANENT[error.word] ?? ["wrong", "rejected the command"];
   return new StoreError(code, `Redis at "${shown}" ${text} (its reply: "${error.message}")`, cause);
+}
+
+/** Returns the cure of a mistake in the address, to be added to the reason. */
+function cureOf(why: string, shown: string): string {
+  if (/unable to verify|self-signed|local issuer|UnknownIssuer/.test(why)) {
+    return "; add ?ca=FILE with the certificate of its authority";
+  }
+  if (/certificate's altnames|not valid for name/.test(why)) return "; use a name that the certificate has";
+  return /ECONNRESET/.test(why) && shown.startsWith("redis://") ? "; if the port expects TLS, use rediss://" : "";
 }
 
 /** Returns in one line why a connection broke. */
