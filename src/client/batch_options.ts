@@ -5,7 +5,7 @@
  */
 import { BATCH_EVENTS } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import { jobIn, parseObject } from "./json_object.ts";
+import { jobIn, objectIn, parseObject } from "./json_object.ts";
 import type { JobInput } from "./options.ts";
 
 /** Options of a batch. Each callback is a job that is pushed at most once. */
@@ -38,6 +38,7 @@ const OPTIONS: ReadonlySet<string> = new Set(["name", "tags", "closeWithin", "ke
  * @throws {InvalidPayload}
  */
 export function checkBatchOptions(options: BatchOptions): void {
+  objectIn("options", options, "an object with the options of a batch");
   for (const name of Object.keys(options)) {
     if (!OPTIONS.has(name)) {
       throw new InvalidPayload(

@@ -55,8 +55,8 @@ export class Batches {
   }
 
   /** Returns a batch; undefined if it doesn't exist, or its retention has expired. */
-  get(id: string): Promise<BatchStatus | undefined> {
-    return this.#store().get(id);
+  async get(id: string): Promise<BatchStatus | undefined> {
+    return await this.#store().get(checkId(id));
   }
 
   /** Returns a page of batches, newest first. Default limit: 25. */
@@ -65,8 +65,8 @@ export class Batches {
   }
 
   /** Closes a batch that another program opened. */
-  close(id: string): Promise<void> {
-    return new Batch(id, this.#services).close();
+  async close(id: string): Promise<void> {
+    await new Batch(checkId(id), this.#services).close();
   }
 
   /**
@@ -147,6 +147,12 @@ export class Batches {
     }
     return callbacks;
   }
+}
+
+/** @throws {InvalidPayload} if it can't be an ID */
+function checkId(id: string): string {
+  if (typeof id !== "string") throw new InvalidPayload("id", id, "the ID of a batch");
+  return id;
 }
 
 /** Returns whether nothing more happens by itself. */

@@ -56,8 +56,15 @@ export class Client {
   /** Pushes flows, reads them and waits for them. */
   readonly flows: Flows;
 
-  /** Creates a client of one store. */
+  /**
+   * Creates a client of one store.
+   *
+   * @throws {TypeError} without a store
+   */
   constructor(options: ClientOptions) {
+    if (typeof options?.store !== "object") {
+      throw new TypeError("A client requires a store: new Client({ store: await openStore(url) })");
+    }
     const { store, clock = systemClock } = options;
     this.#store = store;
     for (const job of options.jobs ?? []) this.#own.set(job.class, job.options);
@@ -110,6 +117,13 @@ export class Client {
    * @throws the error that `fill` throws
    */
   async batch(options: BatchOptions, fill: (add: AddToBatch, batch: Batch) => unknown): Promise<Batch> {
+    if (typeof fill !== "function") {
+      throw new InvalidPayload(
+        "fill",
+        fill,
+        "a function that adds the jobs; client.batches.open opens a batch without",
+      );
+    }
     const batch = await this.batches.open(options);
     try {
       await fill(batch.add, batch);
@@ -152,12 +166,14 @@ export class Client {
    * some; for one that isn't kept, this waits until `signal` aborts.
    *
    * @returns undefined if `signal` aborted first
+   * @throws {InvalidPayload} if `jid` isn't a text
    * @throws {Error} in an isolated job, which has no store
    */
   async result(jid: string, options: { readonly signal?: AbortSignal } = {}): Promise<EndedJob | undefined> {
     if (this.#store.results === undefined) {
       throw new Error("Cannot wait for a result here: an isolated job has no store");
     }
+    if (typeof jid !== "string") throw new InvalidPayload("jid", jid, "the ID of a job");
     const record = await this.#store.results.wait(jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
   }
@@ -250,15 +266,21 @@ export class Client {
     args: Items<NoInfer<JsonArgs<Args>>>,
     options?: JobOptions & BulkOptions,
   ): Promise<PushResult[]>;
+  /** Pushes jobs of one class by its name. */
+  pushBulk(
+    className: string,
+    args: Items<readonly unknown[]>,
+    options?: JobOptions & BulkOptions,
+  ): Promise<PushResult[]>;
   /** Pushes jobs of one class, by its name or definition. */
   pushBulk(request: BulkRequest): Promise<PushResult[]>;
   async pushBulk(
     // deno-lint-ignore no-explicit-any -- as above
-    request: BulkRequest | JobClass<any>,
+    request: BulkRequest | JobClass<any> | string,
     list?: Items<readonly unknown[]>,
     options?: JobOptions & BulkOptions,
   ): Promise<PushResult[]> {
-    const given = typeof request === "function" ? { ...options, class: request, args: list } : request;
+    const given = typeof request === "object" ? request : { ...options, class: request, args: list };
     const { args, spread = 0, ...rest } = given;
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");

@@ -160,6 +160,13 @@ Deno.test("pushBulk stores 1,000 jobs per call, and returns a result for each jo
   assertEquals(new Set(store.stored.map((job) => `${job.queue} ${job.at}`)), new Set([`low ${NOW + 1_000}`]));
 });
 
+Deno.test("pushBulk accepts a class by its name, as push does", async () => {
+  const { store, client } = recorded();
+  assertEquals((await client.pushBulk("Mail", [[1], [2]], { queue: "low" })).length, 2);
+  const shown = store.payloads.map(({ class: name, args, queue }) => [name, args, queue]);
+  assertEquals(shown, [["Mail", [1], "low"], ["Mail", [2], "low"]]);
+});
+
 Deno.test("pushBulk rejects an invalid shared option before anything is stored", async () => {
   const { store, client } = recorded();
   await assertRejects(() => client.pushBulk({ class: "A", args: [[]], queue: "a b" }), InvalidPayload, "queue");

@@ -44,7 +44,9 @@ export interface StoreOptions {
  * @throws {StoreError} if the address is invalid, or the store can't be opened
  */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const scheme = url.slice(0, url.indexOf(":"));
+  // A JavaScript program may pass any value.
+  const address = String(url);
+  const scheme = address.slice(0, address.indexOf(":"));
   switch (scheme) {
     case "sqlite": {
       const { openSqlite } = await import("./sqlite/open.ts");
@@ -61,7 +63,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       throw new StoreError(
         "wrong",
         `No store at "${
-          hidePassword(url)
+          hidePassword(address)
         }": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
       );
   }

@@ -78,6 +78,20 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
       { keepFor: -1 },
     ];
     for (const options of bad) await assertRejects(() => client.batches.open(options as never), InvalidPayload);
+    const say = [
+      [
+        () => client.batches.open("import" as never),
+        'options is "import"; expected an object with the options of a batch',
+      ],
+      [
+        () => client.batch({}, undefined as never),
+        "fill is undefined; expected a function that adds the jobs; client.",
+      ],
+      [() => client.batches.get(undefined as never), "id is undefined; expected the ID of a batch"],
+      [() => client.batches.close(7 as never), "id is 7; expected the ID of a batch"],
+      [() => client.result(undefined as never), "jid is undefined; expected the ID of a job"],
+    ] as const;
+    for (const [call, message] of say) await assertRejects(call as () => Promise<unknown>, InvalidPayload, message);
     await assertRejects(() => client.batches.open({ parent: "none" }), BatchError, "it doesn't exist");
     assertEquals(await store.batches.page(), { batches: [] });
   }));
