@@ -10,9 +10,9 @@ import type { JobInput } from "./options.ts";
 
 /** Options of a batch. Each callback is a job that is pushed at most once. */
 export interface BatchOptions {
-  /** Shown with the batch. */
+  /** Shown with the batch; at most 200 characters. */
   readonly name?: string;
-  /** Words shown with the batch. */
+  /** Words shown with the batch; at most 100. */
   readonly tags?: readonly string[];
   /** Pushed when the batch is closed and every member has succeeded, also after dead members were retried by hand. */
   readonly success?: JobInput;
@@ -32,6 +32,11 @@ export interface BatchOptions {
 
 const OPTIONS: ReadonlySet<string> = new Set(["name", "tags", "closeWithin", "keepFor", "parent", ...BATCH_EVENTS]);
 
+/** Lists of batches show name and tags in full. */
+const MAX_CHARACTERS = 200;
+const SHORT = `at most ${MAX_CHARACTERS} characters`;
+const MAX_TAGS = 100;
+
 /**
  * Checks the options of a batch, except for its callbacks.
  *
@@ -49,10 +54,15 @@ export function checkBatchOptions(options: BatchOptions): void {
     }
   }
   const { name, tags } = options;
-  if (name !== undefined && typeof name !== "string") throw new InvalidPayload("name", name, "a text");
-  if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === "string" && tag !== ""))) {
-    throw new InvalidPayload("tags", tags, "a list of words");
+  if (name !== undefined && !isShort(name)) throw new InvalidPayload("name", name, `a text of ${SHORT}`);
+  if (tags === undefined) return;
+  if (!Array.isArray(tags) || tags.length > MAX_TAGS || !tags.every((tag) => tag !== "" && isShort(tag))) {
+    throw new InvalidPayload("tags", tags, `a list of at most ${MAX_TAGS} words of ${SHORT}`);
   }
+}
+
+function isShort(text: unknown): boolean {
+  return typeof text === "string" && text.length <= MAX_CHARACTERS;
 }
 
 /**

@@ -73,7 +73,10 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
       { success: { class: "A", args: [], in: "5m" } },
       { complete: { class: "A", args: [], batch: "b" } },
       { name: 7 },
+      { name: "n".repeat(201) },
       { tags: "customer" },
+      { tags: ["t".repeat(201)] },
+      { tags: Array.from({ length: 101 }, () => "t") },
       { closeWithin: "soon" },
       { keepFor: -1 },
     ];
