@@ -54,9 +54,6 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "main": "cli",
 };
 
-/** Modules of Node that are as pure as `job` is, and so may be imported there. */
-const PURE_PACKAGES = ["node:zlib"];
-
 /** Packages that one place alone may know; others are free. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "deno-std/": ["src/std/"],
@@ -101,7 +98,7 @@ function objection(source: Source, specifier: string): string | undefined {
 }
 
 function packageObjection(path: string, from: string, specifier: string): string | undefined {
-  if (from === "job" && !PURE_PACKAGES.includes(specifier)) {
+  if (from === "job") {
     return `"job" is pure and may not import "${specifier}": do it in the caller, pass the result in`;
   }
   const name = Object.keys(PACKAGES).find((name) =>

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { deflateSync, inflateSync } from "node:zlib";
+import { zlib } from "../std/zlib.ts";
 import type { Described } from "./describe_error.ts";
 import { failureCount, type Job } from "./job.ts";
 import { readWireTime, setFields, wireTime } from "./raw.ts";
@@ -185,7 +185,7 @@ const MAX_BACKTRACE_BYTES = 4 * 1024 * 1024;
 
 /** Packs the lines of a stack as Sidekiq does: a JSON array, deflated, in base64. */
 export function encodeBacktrace(lines: readonly string[]): string {
-  return deflateSync(JSON.stringify(lines)).toString("base64");
+  return zlib().deflateSync(JSON.stringify(lines)).toString("base64");
 }
 
 /** Unpacks a payload's `error_backtrace`, also with the line breaks of Sidekiq 6; undefined if it is invalid. */
@@ -193,7 +193,7 @@ export function decodeBacktrace(text: unknown): string[] | undefined {
   if (typeof text !== "string") return undefined;
   try {
     const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    const lines: unknown = JSON.parse(inflateSync(packed, { maxOutputLength: MAX_BACKTRACE_BYTES }).toString());
+    const lines: unknown = JSON.parse(zlib().inflateSync(packed, { maxOutputLength: MAX_BACKTRACE_BYTES }).toString());
     return Array.isArray(lines) && lines.every((line) => typeof line === "string") ? lines : undefined;
   } catch {
     return undefined;
