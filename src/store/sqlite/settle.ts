@@ -32,6 +32,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
     const lost: string[] = [];
     const ended: number[] = [];
     const done: number[] = [];
+    const withSteps: string[] = [];
     const batches = new BatchChanges(context);
     let finished = 0;
     let failed = 0;
@@ -51,7 +52,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       if (outcome.batch !== undefined) batches.noteMember(outcome.batch);
       if (outcome.parent !== undefined) answerStep(context, outcome.parent);
       if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
-        forgetSteps(context, outcome.jid);
+        withSteps.push(outcome.jid);
       }
       if (outcome.unlock !== undefined) locks.release(context, outcome.unlock, outcome.jid);
       if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(context, outcome.jid);
@@ -65,6 +66,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
     }
     inParts(ended, "job", (where, values) => context.sql(`DELETE FROM lease WHERE ${where}`).run(...values));
     jobRows.remove(context, done);
+    forgetSteps(context, withSteps);
     totals.add(context, now, finished, failed);
     if (recorded > 0) results.trim(context, now);
     batches.apply(now);

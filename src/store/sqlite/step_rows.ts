@@ -16,17 +16,19 @@ export function stepRecord({ sql }: Context, jid: string, name: string): string 
   return sql("SELECT record FROM step WHERE jid = ? AND name = ?").get(jid, name)?.record as string | undefined;
 }
 
-/** Deletes a job's steps. */
-export function forgetSteps({ sql }: Context, jid: string): void {
-  sql("DELETE FROM step WHERE jid = ?").run(jid);
-  sql("DELETE FROM step_wait WHERE jid = ?").run(jid);
+/** Deletes the steps of jobs. */
+export function forgetSteps({ sql }: Context, jids: readonly string[]): void {
+  if (jids.length === 0) return;
+  const all = JSON.stringify(jids);
+  sql("DELETE FROM step WHERE jid IN (SELECT value FROM json_each(?))").run(all);
+  sql("DELETE FROM step_wait WHERE jid IN (SELECT value FROM json_each(?))").run(all);
 }
 
 /** The same for a job that is deleted, if its payload is marked. */
 export function forgetStepsOf(context: Context, payload: string): void {
   if (!payload.includes(`"${STEPS_FIELD}"`)) return;
   const jid = getField(payload, "jid");
-  if (typeof jid === "string") forgetSteps(context, jid);
+  if (typeof jid === "string") forgetSteps(context, [jid]);
 }
 
 /** Fails the step that waits for the end of a job that an operator has ended. */

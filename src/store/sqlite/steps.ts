@@ -36,24 +36,30 @@ export function stepsPart(context: Context): StepStore {
 
     remember(lease: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
       return context.commit.run(() => {
-        if (!isHeld(context, lease)) return undefined;
-        const present = stepRecord(context, lease.jid, name);
-        if (present !== undefined && hasSucceeded(present)) return present;
-        put(context, lease, name, record);
+        const { jid } = lease;
+        const held = findStep(context, lease, name);
+        if (held === undefined) return undefined;
+        if (held.record !== null && hasSucceeded(held.record)) return held.record;
+        put(context, { jid, name, record });
+        if (!held.hasSteps) mark(context, jobOf(lease));
         return record;
       });
     },
 
     wait(lease: StepLease, wait: NewWait): Promise<Wait | undefined> {
       return context.commit.run(() => {
-        if (!isHeld(context, lease)) return undefined;
-        const now = context.now();
         const { name } = wait;
-        const present = stepRecord(context, lease.jid, name);
-        const until = present === undefined ? undefined : waitsUntil(present);
-        if (present !== undefined && until === undefined) return { record: present, leftMs: 0 };
-        if (present === undefined) return begin(context, lease, wait, now);
-        if (until! > now) return { record: present, leftMs: until! - now };
+        const held = findStep(context, lease, name);
+        if (held === undefined) return undefined;
+        const now = context.now();
+        const { record: present } = held;
+        if (present === null) {
+          if (!held.hasSteps) mark(context, jobOf(lease));
+          return begin(context, lease.jid, wait, now);
+        }
+        const until = waitsUntil(present);
+        if (until === undefined) return { record: present, leftMs: 0 };
+        if (until > now) return { record: present, leftMs: until - now };
         const record = passedRecord(present, now);
         endStep(context, lease.jid, name, record);
         return { record, leftMs: 0 };
@@ -109,39 +115,61 @@ export function stepsPart(context: Context): StepStore {
   };
 }
 
-function begin(context: Context, lease: StepLease, { name, about, forMs, key, child }: NewWait, now: number): Wait {
+function begin(context: Context, jid: string, { name, about, forMs, key, child }: NewWait, now: number): Wait {
   const { sql } = context;
-  const { jid } = lease;
   const waiting = waitingRecord(about, Math.round(now + forMs), now);
   const kept = key === undefined ? undefined : sql(
     "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ? AND expires > ?) RETURNING data",
   ).get(key, now);
   if (kept !== undefined) {
     const record = endedRecord(waiting, now, `"value":${kept.data}`);
-    put(context, lease, name, record);
+    put(context, { jid, name, record });
     return { record, leftMs: 0 };
   }
-  put(context, lease, name, waiting);
+  put(context, { jid, name, record: waiting });
   if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
   if (child !== undefined) newJobs.store(context, [child], now);
   return { record: waiting, leftMs: forMs };
 }
 
-/** Writes a record, and marks the payload of the job at its first step. */
-function put(context: Context, { jid, token }: StepLease, name: string, record: string): void {
-  const { sql } = context;
-  const isFirst = sql("SELECT 1 FROM step WHERE jid = ? LIMIT 1").get(jid) === undefined;
-  sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET record = excluded.record")
-    .run(jid, name, record);
-  if (!isFirst) return;
-  const job = jobRows.get(context, Number(token.slice(0, token.indexOf("."))));
-  jobRows.rewrite(context, job.id, setFields(job.payload, { [STEPS_FIELD]: "true" }));
+/** A job whose lease exists. */
+interface HeldJob {
+  /** The record of the step; null if it has none. */
+  readonly record: string | null;
+  /** Whether the job has any steps: then its payload is marked. */
+  readonly hasSteps: boolean;
 }
 
-function isHeld(context: Context, { worker, token }: StepLease): boolean {
-  const dot = token.indexOf(".");
-  const held = context.sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
-  return held.get(Number(token.slice(0, dot)), token.slice(dot + 1), worker) !== undefined;
+/** Reads a step of a job under its lease. Undefined without that lease. */
+function findStep({ sql }: Context, lease: StepLease, name: string): HeldJob | undefined {
+  const { worker, token, jid } = lease;
+  const take = token.slice(token.indexOf(".") + 1);
+  const row = sql(
+    `SELECT record, EXISTS (SELECT 1 FROM step AS any WHERE any.jid = ?4) AS has_steps
+     FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5 WHERE job = ?1 AND take = ?2 AND owner = ?3`,
+  ).get(jobOf(lease), take, worker, jid, name);
+  return row && { record: row.record as string | null, hasSteps: row.has_steps === 1 };
+}
+
+/** Returns the number of the leased job. */
+function jobOf({ token }: StepLease): number {
+  return Number(token.slice(0, token.indexOf(".")));
+}
+
+function put({ sql }: Context, { jid, name, record }: StoredStep & { readonly jid: string }): void {
+  sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET record = excluded.record")
+    .run(jid, name, record);
+}
+
+/** Marks the payload of a job that gets its first step. */
+function mark(context: Context, job: number): void {
+  const { changes } = context.sql(
+    `UPDATE job SET payload = substr(payload, 1, length(payload) - 1) || ',"${STEPS_FIELD}":true}'
+     WHERE id = ? AND substr(payload, -1) = '}' AND instr(payload, '"${STEPS_FIELD}"') = 0`,
+  ).run(job);
+  if (Number(changes) > 0) return;
+  const { payload } = jobRows.get(context, job);
+  jobRows.rewrite(context, job, setFields(payload, { [STEPS_FIELD]: "true" }));
 }
 
 /** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */
