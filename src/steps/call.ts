@@ -53,6 +53,7 @@ export async function callStep(
     const running = Promise.resolve(run(step));
     return await Promise.race([running, expiry.then(() => running)]);
   } finally {
-    ended.abort();
+    // A reason spares an exception with a stack.
+    ended.abort("ended");
   }
 }

@@ -210,7 +210,7 @@ export class StepRunner {
             await run(item);
             count++;
             cursor = options.cursor === undefined ? count : options.cursor(item);
-            if (this.#job.stopping.aborted) return this.#active.release();
+            if (this.#job.isStopping) return this.#active.release();
             if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
             if (this.#services.clock.monotonic() - storedAt >= CURSOR_INTERVAL_MS) await store();
           }
@@ -247,7 +247,7 @@ export class StepRunner {
     const { since = this.#records.now(), count = 0 } = present ?? {};
     const fields = { since, count: count + 1 };
     await this.#records.write(full, "each", "running", fields, resultText(full, cursor, "cursor"));
-    if (this.#job.stopping.aborted) this.#active.release();
+    if (this.#job.isStopping) this.#active.release();
   }
 
   /** Runs one use of a step with its stored record. A {@linkcode Pause} ends the attempt. */
@@ -270,7 +270,7 @@ export class StepRunner {
 
   /** Stores the steps before this one, so that a crash in this one repeats no other. */
   async #beforeRun(name: string, present: Step | undefined): Promise<void> {
-    if (this.#job.stopping.aborted) this.#active.release();
+    if (this.#job.isStopping) this.#active.release();
     this.#records.checkCount(name, present);
     await this.#records.store();
   }

@@ -18,8 +18,8 @@ export interface LeaseSteps {
 export interface StepJob {
   readonly jid: string;
   readonly job: { readonly payload: Readonly<Record<string, unknown>> };
-  /** Aborts when the worker stops or becomes quiet. */
-  readonly stopping: AbortSignal;
+  /** Whether the worker stops or has become quiet. */
+  readonly isStopping: boolean;
   /** Aborts when the job must end: a timeout, a cancellation, a lost lease. */
   readonly signal: AbortSignal;
   /** The reason why {@linkcode signal} aborted; undefined before. */
