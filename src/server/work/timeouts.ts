@@ -38,7 +38,8 @@ export class Timeouts {
     try {
       return await run();
     } finally {
-      ended.abort();
+      // A reason spares an exception with a stack.
+      ended.abort("ended");
     }
   }
 

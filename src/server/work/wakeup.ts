@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.ts";
 /** Wakes up one loop. */
 export class Wakeup {
   #rung = false;
-  #waiter: (() => void) | undefined;
+  #waiter: (() => unknown) | undefined;
 
   /** Ends the current wait, or the next one. */
   ring(): void {
@@ -33,7 +33,8 @@ export class Wakeup {
       return;
     }
     const either = new AbortController();
-    const end = () => either.abort();
+    // With a reason, and once: each call without one makes an exception with a stack, which takes as long as a small job.
+    const end = () => either.signal.aborted || either.abort("rung");
     this.#waiter = end;
     signal.addEventListener("abort", end, { once: true });
     try {
