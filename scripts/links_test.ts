@@ -49,6 +49,17 @@ Deno.test("every link between the pages leads to a file and a heading", async ()
   assertEquals(dead, []);
 });
 
+Deno.test("every page is in the sidebar of the site", async () => {
+  const config = await Deno.readTextFile(join(ROOT, "scripts/site/config.mjs"));
+  const missing = (await pages("docs")).filter((page) => {
+    const [folder, name] = page.replace(/^docs\//, "").replace(/\.md$/, "").split("/");
+    if (name === undefined) return !config.includes(`link: "/${folder}"`);
+    const lists = config.split(`items("${folder}/", {`).slice(1).map((list) => list.split("}", 1)[0]!);
+    return !lists.some((list) => new RegExp(`\\b"?${name}"?:`).test(list));
+  });
+  assertEquals(missing, []);
+});
+
 Deno.test("docs/architecture.md has at most 150 lines", async () => {
   const lines = (await Deno.readTextFile(join(ROOT, "docs/architecture.md"))).trimEnd().split("\n").length;
   assertEquals(lines <= 150, true, `${lines} lines`);

@@ -10,7 +10,10 @@ const items = (folder, pages) => Object.entries(pages).map(([name, text]) => ({ 
 const sidebar = [
   {
     text: "Start",
-    items: items("start/", { why: "Why jobs", install: "Install", quickstart: "Quickstart", concepts: "Concepts" }),
+    items: [
+      ...items("start/", { why: "Why jobs", install: "Install", quickstart: "Quickstart", concepts: "Concepts" }),
+      { text: "Benchmarks", link: "/benchmarks" },
+    ],
   },
   {
     text: "Guides",
@@ -22,6 +25,8 @@ const sidebar = [
       timeouts: "Timeouts, cancelling, isolation",
       programs: "Programs in any language",
       results: "Results and history",
+      batches: "Batches",
+      flows: "Flows",
       workflows: "Workflows as code",
       testing: "Testing",
       pushing: "Pushing from any language",
