@@ -41,7 +41,8 @@ export async function readDefinition(file: string): Promise<string> {
   try {
     return await Deno.readTextFile(file);
   } catch (error) {
-    throw new UsageError(`Cannot read "${file}": ${(error as Error).message}`);
+    // Deno appends the number of the error and the path.
+    throw new UsageError(`Cannot read "${file}": ${(error as Error).message.replace(/ \(os error.*/s, "")}`);
   }
 }
 
