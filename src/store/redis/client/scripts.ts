@@ -38,6 +38,7 @@ import flowAdd from "../lua/flow_add.lua" with { type: "text" };
 import flowImport from "../lua/flow_import.lua" with { type: "text" };
 import flowSpread from "../lua/flow_spread.lua" with { type: "text" };
 import forget from "../lua/forget.lua" with { type: "text" };
+import groupLimits from "../lua/group_limits.lua" with { type: "text" };
 import groupRows from "../lua/group_rows.lua" with { type: "text" };
 import groups from "../lua/groups.lua" with { type: "text" };
 import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
@@ -149,7 +150,7 @@ export const SCRIPTS = {
   leased: script(leased),
   limit: script(limit, groups),
   limitGroup: script(limitGroup, groups),
-  groupRows: script(groupRows, paused + limits + turns),
+  groupRows: script(groupRows, paused + limits + groupLimits),
   migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
   move: script(
     move,
@@ -179,7 +180,7 @@ export const SCRIPTS = {
   stats: script(stats, paused + limits + queueRows),
   stillLeased: script(stillLeased),
   suspects: script(suspects),
-  take: script(take, paused + limits + groups + turns + unlock),
+  take: script(take, paused + limits + groups + groupLimits + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
   window: script(window),
 };

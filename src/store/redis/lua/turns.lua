@@ -1,37 +1,50 @@
--- Included after groups.lua and limits.lua: limits of groups.
+-- Included after group_limits.lua: the order of turns.
 
--- The jobs of a priority are stored as a group without a limit: src/job/priority.ts.
-local HIGH, HEAD_START = '|high', 1
-local PRIORITIES = { [HIGH] = 10, ['|low'] = 0.1 }
+-- Returns three functions over the ready groups of a queue, in the order of their turns. They read the groups in parts, and need
+-- jobs:groups:ready:QUEUE to stay unchanged: peek, remove (the group that peek has returned), add (it again, with another tag).
+local function readyGroups(queue)
+  local call = redis.call
+  local ready = 'jobs:groups:ready:' .. queue
+  local high = tonumber(call('ZSCORE', ready, HIGH) or nil)
+  -- Groups that were read: group, tag, group, tag …
+  local groups, at, read = {}, 1, 0
+  -- Those that have had a turn and have jobs left, in the order of their tags.
+  local again, first = {}, 1
 
--- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none.
-local function groupLimitOf(queue, group, now)
-  if PRIORITIES[group] then
-    return { running = 0, starts = 0, per = 0, till = 0, isOwn = false, weight = PRIORITIES[group] }
+  -- Returns the group whose turn is next, its tag, and the virtual time of the turn.
+  local function peek()
+    if groups[at] == HIGH then at = at + 2 end
+    if at > #groups and read then
+      groups, at = call('ZRANGE', ready, read, read + 99, 'WITHSCORES'), 1
+      read = #groups == 200 and read + 100 or nil
+      if groups[1] == HIGH then at = 3 end
+    end
+    local group, tag = groups[at], tonumber(groups[at + 1])
+    local other = again[first]
+    if other and (not tag or other[2] < tag) then group, tag = other[1], other[2] end
+    if high and (not tag or high - HEAD_START < tag) then return HIGH, high, high - HEAD_START end
+    return group, tag, tag
   end
-  local found
-  local weight = 0
-  for i, text in ipairs(redis.call('HMGET', 'jobs:groups:limits:' .. queue, group, '')) do
-    local running, starts, per, own, till = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-    if running and (till == '0' or tonumber(till) > now) then
-      found = found or {
-        running = tonumber(running),
-        starts = tonumber(starts),
-        per = tonumber(per),
-        till = tonumber(till),
-        isOwn = i == 1 and group ~= '',
-      }
-      if weight == 0 then weight = tonumber(own) end
+
+  local function remove(group)
+    if group == HIGH then
+      high = nil
+    elseif again[first] and again[first][1] == group then
+      first = first + 1
+    else
+      at = at + 2
     end
   end
-  if not found then return nil end
-  found.weight = math.max(1, weight)
-  return found
-end
 
--- Computes what the limit of a group leaves: how many jobs may be taken now, ms until one may if none (-1: when one ends).
-local function groupRoomIn(name, limit, now, tidy)
-  local room, opens, running, started = roomIn(name, limit, now, tidy)
-  if room == 0 and limit.till > 0 and (opens < 0 or limit.till - now < opens) then opens = limit.till - now end
-  return room, opens, running, started
+  local function add(group, tag)
+    if group == HIGH then
+      high = tag
+      return
+    end
+    local place = #again + 1
+    while place > first and again[place - 1][2] > tag do place = place - 1 end
+    table.insert(again, place, { group, tag })
+  end
+
+  return peek, remove, add
 end
