@@ -38,6 +38,8 @@ export interface Load {
   readonly groups?: number;
   /** Jobs that are queued already in a group that stays at its limit. Default 0. */
   readonly full?: number;
+  /** Takes and settles the jobs without a worker, which is the most that one could reach. Default false. */
+  readonly bare?: boolean;
   /** Default: warn, so that nothing is logged. */
   readonly logLevel?: LogLevel;
   readonly logFile?: string;
@@ -133,6 +135,24 @@ async function drain(url: string, load: Load): Promise<{ ms: number; cpuMs: numb
   return { ms, cpuMs: (user + system) / 1_000 };
 }
 
+/** Takes and settles the jobs, with two takes of 100 in flight. Returns the same. */
+async function drainBare(store: Store): Promise<{ ms: number; cpuMs: number }> {
+  const worker = "bench:1:000000000000";
+  const loop = async () => {
+    for (;;) {
+      const leases = await store.jobs.take({ queues: ["default"], limit: 100, worker });
+      if (leases.length === 0) return;
+      await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
+    }
+  };
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  await Promise.all([loop(), loop()]);
+  const ms = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms, cpuMs: (user + system) / 1_000 };
+}
+
 const queueName = (i: number) => `q${i}`;
 
 /** Pushes and performs the jobs of a load. */
@@ -142,7 +162,7 @@ export async function runLoad(url: string, load: Load): Promise<LoadResult> {
   await using store = await openStore(url);
   const before = (await store.admin.stats()).processed;
   const pushMs = await push(store, load);
-  const { ms, cpuMs } = await drain(url, load);
+  const { ms, cpuMs } = load.bare ? await drainBare(store) : await drain(url, load);
   const { processed, leased } = await store.admin.stats();
   return {
     pushPerSecond: Math.round(jobs / pushMs * 1_000),

@@ -84,6 +84,8 @@ async function drain(): Promise<void> {
     "Redis": on(() => redis.url),
     "Redis, log level info": on(() => redis.url, logged),
     "Redis, concurrency 50": on(() => redis.url, { concurrency: 50 }),
+    "SQLite, take and settle alone": on(sqlite("full"), { bare: true }),
+    "Redis, take and settle alone": on(() => redis.url, { bare: true }),
   }, rounds);
   console.log("### No-op jobs, concurrency 10, nothing logged\n");
   printTable(
