@@ -1,20 +1,10 @@
 /** Links between the pages: each leads to a file, and to one of its headings. */
 import { assertEquals } from "@std/assert";
 import { dirname, join, normalize } from "node:path";
+import { documentationPages } from "../tests/support/pages.ts";
 import { slug } from "./site/slug.mjs";
 
 const ROOT = new URL("../", import.meta.url).pathname;
-
-/** Paths of all pages, relative to the project's folder. */
-async function pages(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
-    const path = join(folder, name);
-    if (isDirectory) found.push(...await pages(path));
-    else if (name.endsWith(".md")) found.push(path);
-  }
-  return found.sort();
-}
 
 const withoutCode = (text: string) => text.replace(/^(\s*)```.*?^\s*```/gms, "").replace(/`[^`\n]*`/g, "");
 
@@ -35,7 +25,7 @@ function anchorsOf(text: string): Set<string> {
 
 Deno.test("every link between the pages leads to a file and a heading", async () => {
   const dead: string[] = [];
-  for (const page of ["README.md", "CHANGELOG.md", ...await pages("docs")]) {
+  for (const page of ["CHANGELOG.md", ...await documentationPages()]) {
     const text = withoutCode(await Deno.readTextFile(join(ROOT, page)));
     for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target!)) continue;
@@ -51,7 +41,8 @@ Deno.test("every link between the pages leads to a file and a heading", async ()
 
 Deno.test("every page is in the sidebar of the site", async () => {
   const config = await Deno.readTextFile(join(ROOT, "scripts/site/config.mjs"));
-  const missing = (await pages("docs")).filter((page) => {
+  const missing = (await documentationPages()).filter((page) => {
+    if (page === "README.md") return false;
     const [folder, name] = page.replace(/^docs\//, "").replace(/\.md$/, "").split("/");
     if (name === undefined) return !config.includes(`link: "/${folder}"`);
     const lists = config.split(`items("${folder}/", {`).slice(1).map((list) => list.split("}", 1)[0]!);

@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { COMMAND_GROUPS } from "../../src/cli/commands_table.ts";
 import { COMMON_FLAGS } from "../../src/cli/terminal/args.ts";
+import { documentationPages } from "../support/pages.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const COMMANDS = Object.assign({}, ...Object.values(COMMAND_GROUPS)) as typeof COMMAND_GROUPS[string];
@@ -10,14 +11,6 @@ const COMMON = Object.entries(COMMON_FLAGS).flatMap(([name, flag]) => [
   `--${name}`,
   ...("short" in flag ? [`-${flag.short}`] : []),
 ]);
-
-async function* pages(folder: string): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
-    const path = join(folder, name);
-    if (isDirectory) yield* pages(path);
-    else if (name.endsWith(".md")) yield path;
-  }
-}
 
 /** Returns the words after `jobs` of each command in a text: in blocks for a shell, and in code spans. */
 function commandsOf(text: string): string[][] {
@@ -33,7 +26,7 @@ function commandsOf(text: string): string[][] {
 Deno.test("README and the pages name commands and options that exist", async () => {
   const wrong: string[] = [];
   let count = 0;
-  for (const path of ["README.md", "CHANGELOG.md", ...await Array.fromAsync(pages("docs"))]) {
+  for (const path of ["CHANGELOG.md", ...await documentationPages()]) {
     for (const [name, ...words] of commandsOf(await Deno.readTextFile(join(ROOT, path)))) {
       if (name === "help") continue; // its argument may be a topic
       count++;

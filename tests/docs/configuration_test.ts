@@ -5,6 +5,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 import { checkEntries } from "../../src/cron/entry_check.ts";
 import { blocksOf } from "../support/page_runner.ts";
+import { documentationPages } from "../support/pages.ts";
 import { temporaryFolder } from "../support/process.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -12,19 +13,11 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const KEYS = new Set(["environments", ...Object.values(SETTINGS).map(({ key }) => key.split(".")[0]!)]);
 KEYS.delete("name");
 
-async function* pages(folder: string): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
-    const path = join(folder, name);
-    if (isDirectory) yield* pages(path);
-    else if (name.endsWith(".md")) yield path;
-  }
-}
-
 Deno.test("the configurations of the pages are valid, with their cron entries", async () => {
   await using folder = await temporaryFolder();
   const wrong: string[] = [];
   let count = 0;
-  for (const path of ["README.md", ...await Array.fromAsync(pages("docs"))]) {
+  for (const path of await documentationPages()) {
     for (const { language, text, line } of blocksOf(await Deno.readTextFile(join(ROOT, path)))) {
       const first = text.match(/^(?:\{\s*(?:\/\/.*\s*)?)?"?(\w+)"?:/)?.[1];
       if (!["json", "jsonc", "yaml"].includes(language) || !KEYS.has(first ?? "")) continue;
