@@ -5,11 +5,7 @@ import { blocksOf } from "../support/page_runner.ts";
 import { requireTool } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const HANDLERS = `
-export const Greet = (_ctx, name) => name;
-export const Mail = (_ctx, to) => to;
-export const Report = (_ctx, year) => year;
-`;
+const HANDLERS = "export const Greet = (_ctx, name) => name;";
 const LANGUAGES = { js: ["node", "main.mjs"], python: ["python3", "main.py"] } as const;
 
 for (const page of ["clients", "pushing"]) {
@@ -17,15 +13,15 @@ for (const page of ["clients", "pushing"]) {
     Deno.test(`the ${command} program of docs/guides/${page}.md runs`, async () => {
       requireTool(command);
       await using bench = await Bench.open();
+      const blocks = blocksOf(await Deno.readTextFile(`${ROOT}docs/guides/${page}.md`));
       const module = `${bench.folder}/handlers.js`;
-      await Deno.writeTextFile(module, HANDLERS);
+      await Deno.writeTextFile(module, blocks.find(({ file }) => file === "handlers.js")?.text ?? HANDLERS);
       await using worker = await bench.server([module, "--web", "0"]);
       const url = String((await worker.logged("Ready"))["web"]).replace(/\/$/, "");
       for (const client of ["node/jobs_client.mjs", "python/jobs_client.py"]) {
         await Deno.copyFile(`${ROOT}clients/${client}`, `${bench.folder}/${client.split("/")[1]}`);
       }
-      const blocks = blocksOf(await Deno.readTextFile(`${ROOT}docs/guides/${page}.md`));
-      const programs = blocks.filter((block) => block.language === language);
+      const programs = blocks.filter((block) => block.language === language && block.file === undefined);
       assertEquals(programs.length, 1);
       const text = programs[0]!.text.replace(`from "jobs-client"`, `from "./jobs_client.mjs"`)
         .replace(`"http://127.0.0.1:7433"`, `"${url}"`)
