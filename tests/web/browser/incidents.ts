@@ -8,10 +8,16 @@ import { Crontab } from "../../../src/client/crontab.ts";
 import { until } from "../../support/eventually.ts";
 import { JobsProcess, MORTAL } from "../../support/process.ts";
 import { bury, PATIENT, placeOf, push } from "../site.ts";
-import { browserTest, type Tools } from "./browser.ts";
+import { type BrowserOptions, browserTest, type Tools } from "./browser.ts";
 
 const HANDLERS = new URL("../../support/handlers.js", import.meta.url).pathname;
 const HOUR_MS = 3_600_000;
+
+function incident(name: string, test: (tools: Tools) => Promise<void>, options: BrowserOptions = {}): void {
+  for (const kind of ["sqlite", "redis"] as const) {
+    browserTest(`incident: ${name} (${kind})`, test, { ...options, kind });
+  }
+}
 
 function startWorker({ site }: Tools, args: readonly string[] = [], env: Record<string, string> = {}): JobsProcess {
   return new JobsProcess({ store: site.url, args: [HANDLERS, "-t", "0", ...args], env });
@@ -28,7 +34,7 @@ async function alertOn({ page, go }: Tools, text: string) {
   return alert;
 }
 
-browserTest("incident: a bad deploy fails all jobs; their error is two clicks from a retry of all", async (tools) => {
+incident("a bad deploy fails all jobs; their error is two clicks from a retry of all", async (tools) => {
   const { page, site: { store }, press, says } = tools;
   for (let i = 0; i < 24; i++) await push(store, `f${i}`, { class: "ThrowNull", args: [i] });
   await using worker = startWorker(tools);
@@ -46,7 +52,7 @@ browserTest("incident: a bad deploy fails all jobs; their error is two clicks fr
   await says("24 jobs queued.");
 });
 
-browserTest("incident: a queue is stuck because no worker fetches from it, or because it is paused", async (tools) => {
+incident("a queue is stuck because no worker fetches from it, or because it is paused", async (tools) => {
   const { page, site: { store }, says } = tools;
   await push(store, "m1", { class: "Noop", args: [], queue: "mail" });
   await push(store, "l1", { class: "Noop", args: [], queue: "low" });
@@ -65,7 +71,7 @@ browserTest("incident: a queue is stuck because no worker fetches from it, or be
   await until(async () => await placeOf(store, "m1") === undefined);
 });
 
-browserTest("incident: a poison job crashes its workers; one click shows the job with its error", async (tools) => {
+incident("a poison job crashes its workers; one click shows the job with its error", async (tools) => {
   const { page, site: { store } } = tools;
   // Burial itself requires several dead workers: tests/server/burial_test.ts.
   const message = "its worker died 3 times while it ran";
@@ -77,7 +83,7 @@ browserTest("incident: a poison job crashes its workers; one click shows the job
   assertEquals(await page.getByRole("button", { name: "Delete" }).count(), 1);
 });
 
-browserTest("incident: a worker dies; the alert names it, and one click shows its last heartbeat", async (tools) => {
+incident("a worker dies; the alert names it, and one click shows its last heartbeat", async (tools) => {
   const { page, site: { store } } = tools;
   await using worker = startWorker(tools, [], MORTAL);
   await worker.logged("Ready");
@@ -94,7 +100,7 @@ browserTest("incident: a worker dies; the alert names it, and one click shows it
   await page.locator("tr", { hasText: `:${worker.pid}` }).locator(".badge.bad", { hasText: "offline" }).waitFor();
 });
 
-browserTest("incident: a cron entry did not run; one click runs it now", async (tools) => {
+incident("a cron entry did not run; one click runs it now", async (tools) => {
   const { site: { store }, says } = tools;
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await using worker = startWorker(tools);
