@@ -152,7 +152,7 @@ onBothStores("pauses, resumes and clears a queue", async ({ store, visitor }) =>
   await someone.submit("/queues/default/resume", {}, "/queues");
   assertEquals((await store.admin.stats()).queues[0]!.paused, false);
   const asked = await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all" }, "/queues");
-  assertStringIncludes(asked.text, "Delete 3 jobs in queue:default?");
+  assertStringIncludes(asked.text, "Delete 3 jobs in queue default?");
   await someone.submit("/jobs/act", { in: "queue:default", do: "delete", scope: "all", confirmed: "yes" }, "/queues");
   assertEquals((await store.admin.stats()).enqueued, 0);
 });

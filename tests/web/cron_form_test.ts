@@ -28,7 +28,10 @@ onBothStores(
     assertEquals(wrong.status, 422);
     assertStringIncludes(wrong.text, "Arguments: invalid JSON");
     const wrongRule = await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *", every: "5m" }, "/cron-new");
-    assertStringIncludes(wrongRule.text, "expected one of them");
+    assertStringIncludes(wrongRule.text, "Both a cron expression and an interval; expected one of them");
+    const nothing = await someone.submit("/cron-new", { args: "[]" }, "/cron-new");
+    assertStringIncludes(nothing.text, "Missing: expected a text of at most 200 characters");
+    assertStringIncludes(nothing.text, "Neither a cron expression nor an interval; expected one of them");
     assertStringIncludes(wrongRule.text, 'value="61 3 * * *"');
     assertStringIncludes(
       (await someone.submit("/cron-new", { ...fields, rule: "61 3 * * *" }, "/cron-new")).text,

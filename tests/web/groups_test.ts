@@ -89,7 +89,7 @@ onBothStores("a group is cleared without the others, and a queue with its groups
   const someone = visitor();
   const act = { in: "queue:default|a/b", do: "delete", scope: "all" };
   const asked = await someone.submit("/jobs/act", act, "/queues/default/groups/a%2Fb");
-  assertStringIncludes(asked.text, "Delete 5 jobs in queue:default|a/b?");
+  assertStringIncludes(asked.text, "Delete 5 jobs in group a/b of queue default?");
   await someone.submit("/jobs/act", { ...act, confirmed: "yes" }, "/queues/default/groups/a%2Fb");
   assertEquals((await store.admin.stats()).enqueued, 2);
   await someone.submit("/jobs/act", { ...act, in: "queue:default", confirmed: "yes" }, "/queues");

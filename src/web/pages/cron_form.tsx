@@ -100,7 +100,11 @@ function cronErrors(error: unknown): FieldErrors {
   const errors: Record<string, string> = {};
   for (const { field = "", message } of error.problems) {
     const name = (FIELDS as readonly string[]).includes(field) ? field : "";
-    const text = message.replace(/^Cron entry(?: "(?:[^"\\]|\\.)*")?: /, "");
+    // The form names its fields differently from a configuration file.
+    const text = message.replace(/^Cron entry(?: "(?:[^"\\]|\\.)*")?: /, "")
+      .replace(/^"\w+" is undefined; /, "Missing: ")
+      .replace('both "rule" and "every"', "Both a cron expression and an interval")
+      .replace('neither "rule" nor "every"', "Neither a cron expression nor an interval");
     errors[name] = errors[name] === undefined ? text : `${errors[name]}\n${text}`;
   }
   return errors;

@@ -17,6 +17,7 @@ import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_s
 import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../actions/workers.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
+import { groupName } from "../../text/groups.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { localPath } from "../read/paging.ts";
 import { countMatching } from "../read/scan.ts";
@@ -143,7 +144,7 @@ async function ask(
   const view = await viewOf(services, c);
   const count = all ? await countAll(services, question) : jobs(refs.length);
   const label = labelOf(question, count);
-  const of = all ? ` in ${placeName(place)}${isEmpty(filter) ? "" : ` with ${describeFilter(filter)}`}` : "";
+  const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeFilter(filter)}`}` : "";
   const fields = {
     ...filter,
     in: placeName(place),
@@ -185,6 +186,12 @@ async function askQueue(
   };
   const problem = queue === "" ? "Missing queue." : `Invalid queue name "${queue.slice(0, 80)}".`;
   return html(services, c, <MovePage {...{ view, fields, refs, queue, problem }} title={`Move ${count}`} />, 422);
+}
+
+function placeText(place: Place): string {
+  if (place.in !== "queue") return place.in === "retry" ? "retrying" : placeName(place);
+  const queue = `queue ${place.queue}`;
+  return place.group === undefined ? queue : `group ${groupName(place.group)} of ${queue}`;
 }
 
 const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
