@@ -4,6 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { ClassCounters } from "../../src/server/stats/counters.ts";
+import { register, takeUpTo } from "../store_contract/jobs.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
 
@@ -266,6 +267,32 @@ onBothStores("shows cron entries in plain words; runs, pauses, resumes and remov
   assertEquals((await someone.visit(page)).status, 404);
   assertEquals((await someone.api("POST", `${page}/pause`)).status, 404);
 });
+
+onBothStores(
+  "shows how the last job of a cron entry ended, and reports one that is dead",
+  async ({ store, visitor }) => {
+    const crontab = new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) });
+    await crontab.add({ name: "report", class: "Report", every: "1h" });
+    const jid = await crontab.run("report");
+    const someone = visitor();
+    assertStringIncludes((await someone.visit("/cron")).text, `href="/jobs/${jid}">not ended</a>`);
+    assertStringIncludes((await someone.visit("/cron/report")).text, '<span class="badge running">not ended</span>');
+    const worker = await register(store);
+    const [lease] = await takeUpTo(store, worker);
+    const body = { jid, class: "Report", queue: "default", state: "dead", endedAt: Date.now(), elapsedMs: 9 };
+    const record = { jid: jid!, ttlMs: 60_000, body: JSON.stringify(body) };
+    const ended = { token: lease!.token, payload: lease!.payload, jid: jid!, occurrence: "report", record };
+    await store.jobs.settle(worker, [{ kind: "bury", ...ended }]);
+    const list = (await someone.visit("/cron")).text;
+    assertStringIncludes(list, `<a href="/jobs/${jid}"><span class="badge bad">dead</span></a>`);
+    assert(!list.includes("not ended"));
+    assertStringIncludes(
+      (await someone.visit("/cron/report")).text,
+      '<td data-label="Job ended"><span class="badge bad">',
+    );
+    assertStringIncludes((await someone.visit("/")).text, "The last job of cron entry &quot;report&quot; is dead");
+  },
+);
 
 onBothStores("a running job shows its progress and its log, and can be cancelled", async ({ store, visitor }) => {
   const identity = "web1:7:abc";

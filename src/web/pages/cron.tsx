@@ -15,6 +15,8 @@ import { changeCron, type CronVerb } from "../actions/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
+import { enqueuedJid, type JobEnds, readEnds } from "../read/cron_ends.ts";
+import { EndBadge } from "./finished.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Layout } from "./layout.tsx";
 import { RunTimes } from "./run_times.tsx";
@@ -27,7 +29,8 @@ const HISTORY = 50;
 export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron", async (c) => {
     const [view, entries] = await Promise.all([viewOf(services, c), services.crontab.list()]);
-    return html(services, c, <CronPage view={view} entries={entries} />);
+    const ends = await readEnds(services, entries.map(({ last }) => last));
+    return html(services, c, <CronPage view={view} entries={entries} ends={ends} />);
   });
   app.get("/cron/:name", async (c) => {
     const name = c.req.param("name");
@@ -38,7 +41,8 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
       services.crontab.history(name, HISTORY),
     ]);
     const shown = entry.definition && services.mask.value(entry.definition);
-    return html(services, c, <CronEntryPage view={view} entry={entry} shown={shown} times={times} records={records} />);
+    const ends = await readEnds(services, records);
+    return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records, ends }} />);
   });
   for (const verb of ["run", "pause", "resume", "remove"] as const) {
     app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), verb));
@@ -58,7 +62,13 @@ async function cronForm(services: Services, c: Context<WebEnv>, name: string, ve
   return await back(services, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
 }
 
-function CronPage({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {
+interface CronPageProps {
+  readonly view: View;
+  readonly entries: readonly CrontabEntry[];
+  readonly ends: JobEnds;
+}
+
+function CronPage({ view, entries, ends }: CronPageProps) {
   return (
     <Layout view={view} title="Cron">
       <div class="heading">
@@ -75,13 +85,13 @@ function CronPage({ view, entries }: { readonly view: View; readonly entries: re
               {view.canAct && ", or as a new entry here"}.
             </Empty>
           )
-          : <CronTable view={view} entries={entries} />}
+          : <CronTable view={view} entries={entries} ends={ends} />}
       </div>
     </Layout>
   );
 }
 
-function CronTable({ view, entries }: { readonly view: View; readonly entries: readonly CrontabEntry[] }) {
+function CronTable({ view, entries, ends }: CronPageProps) {
   return (
     <table class="list">
       <TableHead columns={["Name", "Schedule", "Next run", "Last run", "Job"]} hasActions={view.canAct} />
@@ -97,9 +107,9 @@ function CronTable({ view, entries }: { readonly view: View; readonly entries: r
               <Time at={entry.next} now={view.now} />
             </td>
             <td class="when" data-label="Last run">
-              <Last view={view} record={entry.last} />
+              <Last view={view} record={entry.last} ends={ends} />
               {entry.live !== undefined && (
-                <a class="badge running" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>running</a>
+                <a class="badge running" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>not ended</a>
               )}
             </td>
             <td class="name" data-label="Job" title={entry.definition?.class}>
@@ -133,12 +143,24 @@ const OUTCOMES: Readonly<Record<CronRecord["outcome"], string>> = {
   missed: "bad",
 };
 
-function Last({ view, record }: { readonly view: View; readonly record: CronRecord | undefined }) {
+/** The latest run: how its job ended, or else whether it was enqueued. */
+function Last({ view, record, ends }: {
+  readonly view: View;
+  readonly record: CronRecord | undefined;
+  readonly ends: JobEnds;
+}) {
   if (record === undefined) return <span class="note">no runs yet</span>;
+  const jid = enqueuedJid(record);
+  const end = jid === undefined ? undefined : ends.get(jid);
   return (
     <span>
-      <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>{" "}
-      <Time at={record.decidedAt} now={view.now} />
+      {end === undefined
+        ? <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>
+        : (
+          <a href={link(view, `/jobs/${encodeURIComponent(jid!)}`)}>
+            <EndBadge state={end} />
+          </a>
+        )} <Time at={record.decidedAt} now={view.now} />
     </span>
   );
 }
@@ -185,13 +207,14 @@ function settingOf(name: string, value: unknown) {
   return <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>;
 }
 
-function CronEntryPage({ view, entry, shown, times, records }: {
+function CronEntryPage({ view, entry, shown, times, records, ends }: {
   readonly view: View;
   readonly entry: CrontabEntry;
   /** The definition without secrets. */
   readonly shown: unknown;
   readonly times: readonly number[];
   readonly records: readonly CronRecord[];
+  readonly ends: JobEnds;
 }) {
   const { name, definition } = entry;
   const path = `/cron/${encodeURIComponent(name)}`;
@@ -230,7 +253,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
         <h2>History</h2>
         {records.length === 0 ? <Empty title="No runs yet." /> : (
           <table class="list">
-            <TableHead columns={["Scheduled", "Outcome", num("Late"), "Job"]} />
+            <TableHead columns={["Scheduled", "Outcome", num("Late"), "Job ended", "Job"]} />
             <tbody>
               {records.map((record) => (
                 <tr>
@@ -245,6 +268,9 @@ function CronEntryPage({ view, entry, shown, times, records }: {
                   </td>
                   <td class="num" data-label="Late">
                     {record.outcome === "enqueued" ? formatDuration(record.decidedAt - record.scheduledAt) : <None />}
+                  </td>
+                  <td data-label="Job ended">
+                    <JobEnd entry={entry} record={record} ends={ends} />
                   </td>
                   <td class="mono" data-label="Job">
                     {record.jid && <a href={link(view, `/jobs/${encodeURIComponent(record.jid)}`)}>{record.jid}</a>}
@@ -274,6 +300,19 @@ function CronEntryPage({ view, entry, shown, times, records }: {
       )}
     </Layout>
   );
+}
+
+/** How the job of a run ended. Nothing if it isn't known: its result is no longer kept. */
+function JobEnd({ entry, record, ends }: {
+  readonly entry: CrontabEntry;
+  readonly record: CronRecord;
+  readonly ends: JobEnds;
+}) {
+  const jid = enqueuedJid(record);
+  if (jid === undefined) return <None />;
+  const end = ends.get(jid);
+  if (end !== undefined) return <EndBadge state={end} />;
+  return jid === entry.live ? <span class="badge running">not ended</span> : <None />;
 }
 
 /** A time in the zone of the entry: `2026-11-22 06:00:00 Europe/Zurich`. */

@@ -145,9 +145,13 @@ function FinishedTable({ view, rows }: { readonly view: View; readonly rows: rea
 
 const KINDS: Readonly<Record<string, string>> = { succeeded: "ok", dead: "bad", failed: "bad", expired: "warn" };
 
+/** The final state of a job. */
+export function EndBadge({ state }: { readonly state: string }) {
+  return <span class={`badge ${KINDS[state] ?? ""}`}>{state}</span>;
+}
+
 function State({ job }: { readonly job: EndedJob }) {
-  const name = stateName(job);
-  return <span class={`badge ${KINDS[name] ?? ""}`}>{name}</span>;
+  return <EndBadge state={stateName(job)} />;
 }
 
 /** Returns the status for display. Any program may have written the record. */

@@ -7,6 +7,7 @@ import type { CrontabEntry } from "../../client/crontab.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { JobEnds } from "./cron_ends.ts";
 import type { Sample } from "./live_stats.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
@@ -41,6 +42,8 @@ export interface Situation {
   /** Counts of the last minutes, the earliest first. */
   readonly samples: readonly Sample[];
   readonly cron: readonly CrontabEntry[];
+  /** How the jobs of the entries' latest runs ended. */
+  readonly cronEnds: JobEnds;
   /** Dead jobs that crashed their workers, the latest first. */
   readonly crashes: readonly {
     readonly class: string;

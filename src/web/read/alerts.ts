@@ -4,9 +4,11 @@
  * @module
  */
 import { openSchedule } from "../../cron/schedule_spec.ts";
+import type { CronRecord } from "../../cron/occurrence.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { number } from "../../text/format.ts";
 import type { Alert, AlertAction, Situation } from "./alert.ts";
+import { enqueuedJid } from "./cron_ends.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 
 /** A cron entry whose run is overdue by more than this is late. */
@@ -164,9 +166,16 @@ function unhandledAlerts({ unhandled }: Situation): Alert[] {
   }));
 }
 
-function cronAlerts({ cron, now }: Situation): Alert[] {
+/** Returns the latest run of each entry that counts as recent, the latest first. */
+export function recentRuns(cron: Situation["cron"], now: number): CronRecord[] {
+  return cron.flatMap(({ last }) => last !== undefined && last.decidedAt > now - DAY_MS ? [last] : [])
+    .sort((a, b) => b.decidedAt - a.decidedAt);
+}
+
+function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[] {
   const alerts: Alert[] = [];
-  for (const { name, definition, state, last } of cron) {
+  const isOnline = workers.some(({ alive }) => alive);
+  for (const { name, definition, state, last, isLoaded } of cron) {
     if (definition === undefined || state === undefined || state.paused) continue;
     const page: AlertAction = { label: "Show entry", path: `/cron/${encodeURIComponent(name)}` };
     const run: AlertAction = { label: "Run now", path: `/cron/${encodeURIComponent(name)}/run`, acts: true };
@@ -175,7 +184,11 @@ function cronAlerts({ cron, now }: Situation): Alert[] {
       alerts.push({
         kind: "bad",
         title: `Cron entry "${name}" did not run: due ${formatDuration(now - due)} ago`,
-        detail: "No running worker defines it, or none is running.",
+        detail: !isOnline
+          ? "No worker is running."
+          : isLoaded
+          ? "Its workers did not enqueue it in time: see their logs."
+          : "No running worker has it in its configuration.",
         actions: [run, page],
       });
     } else if (last?.outcome === "missed" && last.decidedAt > now - DAY_MS) {
@@ -183,6 +196,16 @@ function cronAlerts({ cron, now }: Situation): Alert[] {
         kind: "warn",
         title: `Cron entry "${name}" missed ${last.count === 1 ? "a run" : `${number(last.count ?? 1)} runs`}`,
         actions: [run, page],
+      });
+    } else if (last !== undefined && last.decidedAt > now - DAY_MS) {
+      const jid = enqueuedJid(last);
+      const end = jid === undefined ? undefined : cronEnds.get(jid);
+      if (end !== "failed" && end !== "dead") continue;
+      alerts.push({
+        kind: "warn",
+        title: `The last job of cron entry "${name}" ${end === "dead" ? "is dead" : "failed"}`,
+        detail: `It was enqueued ${formatDuration(Math.max(0, now - last.decidedAt))} ago.`,
+        actions: [{ label: "Show job", path: `/jobs/${encodeURIComponent(jid!)}` }, run, page],
       });
     }
   }

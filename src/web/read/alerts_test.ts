@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import type { CronRecord } from "../../cron/occurrence.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
@@ -47,6 +48,7 @@ function alerts(situation: Partial<Situation>) {
     today: { processed: 0, failed: 0 },
     samples: [],
     cron: [],
+    cronEnds: new Map(),
     unhandled: [],
     crashes: [],
     ...situation,
@@ -157,11 +159,41 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
   const [late] = alerts({ cron: [entry] });
   assert(late!.title.startsWith('Cron entry "sync" did not run: due '), late!.title);
   assertEquals(late!.actions[0], { label: "Run now", path: "/cron/sync/run", acts: true });
+  const detail = (more: Partial<Situation>) => alerts({ cron: [entry], ...more })[0]!.detail;
+  assertEquals(detail({ workers: [] }), "No worker is running.");
+  assertEquals(detail({ cron: [{ ...entry, isLoaded: false }] }), "No running worker has it in its configuration.");
   const paused = { ...entry, state: { schedule, considered: NOW - 600_000, paused: true } as never };
   assertEquals(alerts({ cron: [paused] }), []);
   const record = { outcome: "missed", scheduledAt: NOW, decidedAt: NOW - 1_000, count: 4 } as const;
   const missed = { ...entry, state: { schedule, considered: NOW } as never, last: record };
   assertEquals(alerts({ cron: [missed] })[0]!.title, 'Cron entry "sync" missed 4 runs');
+});
+
+Deno.test("reports a cron entry whose last job failed or is dead, with the job", () => {
+  const schedule = { everyMs: 60_000, anchor: 0 } as const;
+  const entry = (name: string, more: Partial<CronRecord> = {}) => ({
+    name,
+    definition: { name, class: "Sync", args: [], schedule } as never,
+    state: { schedule, considered: NOW } as never,
+    next: undefined,
+    live: undefined,
+    isLoaded: true,
+    last: { outcome: "enqueued", scheduledAt: NOW, decidedAt: NOW - 60_000, jid: name, ...more } as const,
+  });
+  const cron = [
+    entry("died"),
+    entry("done"),
+    entry("unknown"),
+    entry("old", { decidedAt: NOW - 90_000_000 }),
+    // The job that blocked it.
+    entry("skipped", { outcome: "skipped", jid: "died" }),
+  ];
+  const cronEnds = new Map([["died", "dead"], ["done", "succeeded"], ["old", "dead"]]);
+  assertEquals(summary(alerts({ cron, cronEnds })), [[
+    "warn",
+    'The last job of cron entry "died" is dead',
+    ["Show job → /jobs/died", "Run now → /cron/died/run", "Show entry → /cron/died"],
+  ]]);
 });
 
 Deno.test("reports classes whose jobs crashed their workers within the last hour", () => {

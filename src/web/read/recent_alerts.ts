@@ -10,7 +10,8 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Services } from "../services.ts";
 import type { Alert, Situation } from "./alert.ts";
-import { alertsOf, CRASH_ERROR } from "./alerts.ts";
+import { alertsOf, CRASH_ERROR, recentRuns } from "./alerts.ts";
+import { readEnds } from "./cron_ends.ts";
 import { viewEntry } from "./job_view.ts";
 
 /** The queues, and jobs of each, that are checked for classes without a handler. */
@@ -44,9 +45,14 @@ async function readAlerts(services: Services): Promise<Alert[]> {
     store.admin.history(now, now),
     crontab.list(),
   ]);
-  const [unhandled, crashes] = await Promise.all([unhandledClasses(services, stats, workers), crashedJobs(services)]);
+  const [unhandled, crashes, cronEnds] = await Promise.all([
+    unhandledClasses(services, stats, workers),
+    crashedJobs(services),
+    readEnds(services, recentRuns(cron, now)),
+  ]);
   const counts = today ?? { processed: 0, failed: 0 };
-  return alertsOf({ now, stats, workers, metrics, today: counts, samples: feed.samples, cron, unhandled, crashes });
+  const { samples } = feed;
+  return alertsOf({ now, stats, workers, metrics, today: counts, samples, cron, cronEnds, unhandled, crashes });
 }
 
 /** Dead jobs that are checked for crashes. */

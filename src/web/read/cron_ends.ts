@@ -1,0 +1,26 @@
+/**
+ * How the jobs of cron entries ended: whether a run was enqueued says nothing about its job.
+ *
+ * @module
+ */
+import type { CronRecord } from "../../cron/occurrence.ts";
+import type { Services } from "../services.ts";
+import { endedJob } from "./results.ts";
+
+/** Results that are read, of the first records. */
+const MAX_READ = 100;
+
+/** The final states of jobs, by jid, as far as their results are kept. */
+export type JobEnds = ReadonlyMap<string, string>;
+
+/** Returns the final states of the jobs that runs have enqueued. */
+export async function readEnds(services: Services, records: readonly (CronRecord | undefined)[]): Promise<JobEnds> {
+  const jids = records.flatMap((record) => (record && enqueuedJid(record)) ?? []).slice(0, MAX_READ);
+  const ended = await Promise.all(jids.map((jid) => endedJob(services, jid)));
+  return new Map(jids.flatMap((jid, i) => ended[i] === undefined ? [] : [[jid, String(ended[i].state)] as const]));
+}
+
+/** Returns the job that a run has enqueued; undefined if it has enqueued none. A skipped run names the job that blocked it. */
+export function enqueuedJid({ outcome, jid }: CronRecord): string | undefined {
+  return outcome === "enqueued" || outcome === "manual" ? jid : undefined;
+}
