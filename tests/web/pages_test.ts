@@ -260,6 +260,7 @@ onBothStores("shows cron entries in plain words; runs, pauses, resumes and remov
   assertStringIncludes(ran.text, "manual");
   assertStringIncludes((await someone.submit(`${page}/pause`, {}, page)).text, "paused");
   assertEquals((await crontab.get("nightly report"))!.state!.paused, true);
+  assertStringIncludes((await someone.visit(page)).text, "these runs don&#39;t take place until it is resumed");
   assertEquals((await someone.api("POST", `${page}/resume`)).status, 200);
   assertEquals((await someone.api("GET", page)).value.entry.paused, false);
   await someone.submit(`${page}/remove`, {}, page);

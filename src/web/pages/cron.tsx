@@ -240,6 +240,9 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
       {definition && (
         <section>
           <h2>Next runs</h2>
+          {entry.state?.paused
+            ? <p class="note">The entry is paused: these runs don't take place until it is resumed.</p>
+            : !entry.isLoaded && <p class="note">These runs don't take place until a worker has the entry.</p>}
           {times.length === 0 ? <Empty title="No further runs." /> : (
             <RunTimes
               view={view}

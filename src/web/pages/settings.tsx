@@ -42,11 +42,13 @@ export function SettingsPage({ view, settings, tokens, mask }: {
           <tbody>
             {settings.map(({ key, value, origin, about }) => (
               <tr>
-                <td data-label="Setting" class="mono">{key}</td>
-                <td data-label="Value">
-                  {value === undefined ? <None /> : <code>{JSON.stringify(mask.value(value))}</code>}
+                <td data-label="Setting" class="mono nowrap">{key}</td>
+                <td data-label="Value" class="value">
+                  <Value value={mask.value(value)} />
                 </td>
-                <td data-label="From">{origin === "default" ? <span class="note">default</span> : origin}</td>
+                <td data-label="From" class="nowrap">
+                  {origin === "default" ? <span class="note">default</span> : origin}
+                </td>
                 <td data-label="Meaning" class="note">{about}</td>
               </tr>
             ))}
@@ -55,6 +57,14 @@ export function SettingsPage({ view, settings, tokens, mask }: {
       </section>
     </Layout>
   );
+}
+
+/** A value: texts and lists of texts as a configuration has them, without quotes. */
+function Value({ value }: { readonly value: unknown }) {
+  if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) return <None />;
+  if (typeof value === "string") return <code>{value}</code>;
+  const isTexts = Array.isArray(value) && value.every((one) => typeof one === "string");
+  return <code>{isTexts ? value.join(", ") : JSON.stringify(value)}</code>;
 }
 
 function Tokens({ view, tokens }: { readonly view: View; readonly tokens: readonly TokenInfo[] }) {

@@ -187,7 +187,7 @@ function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[] {
         detail: !isOnline
           ? "No worker is running."
           : isLoaded
-          ? "Its workers did not enqueue it in time: see their logs."
+          ? "No worker enqueued it. Is it still in their configuration? Otherwise see their logs."
           : "No running worker has it in its configuration.",
         actions: [run, page],
       });
