@@ -280,6 +280,12 @@ onBothStores(
   },
 );
 
+onBothStores("a job that is pushed without a queue goes to the queue of its class", async ({ store, visitor }) => {
+  await store.classes.declare([{ name: "Greet", options: '{"queue":"low"}' }]);
+  const { text } = await visitor().submit("/push", { class: "Greet", args: "[]", queue: "" }, "/push");
+  assertEquals(await placeOf(store, /Pushed as (\w+)\./.exec(text)![1]!), "queue:low");
+});
+
 onBothStores("edits a job and pushes it again; masked values stay unchanged", async ({ store, visitor }) => {
   const someone = visitor();
   await bury(store, "old", { args: [{ name: "bob", password: "hunter2" }], tags: ["x"] });

@@ -233,7 +233,7 @@ export async function pushAgain(
   services: Services,
   visitor: Visitor,
   original: Entry,
-  changed: { readonly class: string; readonly args?: unknown; readonly queue: string },
+  changed: { readonly class: string; readonly args?: unknown; readonly queue?: string },
 ): Promise<string> {
   const before = parsePayload(original.payload)?.payload;
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));

@@ -80,7 +80,9 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
   const original = ref === null ? undefined : await services.store.admin.get(ref);
   if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
   try {
-    const request = { class: field("class"), args: parseArgs(field("args")), queue: field("queue") || "default" };
+    const queue = field("queue");
+    // Without a queue, that of the class applies; a changed job stays in its queue.
+    const request = { class: field("class"), args: parseArgs(field("args")), ...(queue !== "" && { queue }) };
     const job = { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
     const visitor = c.get("visitor");
     const jid = original
