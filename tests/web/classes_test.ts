@@ -32,6 +32,11 @@ onBothStores("each class is shown with runs, failures and percentiles, sorted by
     [...(await someone.visit(`/classes?sort=${sort}`)).text.matchAll(/href="\/classes\/([^"?]+)/g)]
       .map(([, name]) => decodeURIComponent(name!));
   assertEquals(await order("runs"), ["Thumb::Nail", "Quick", hostile]);
+  // The number of failures leads to their errors.
+  assertMatch(
+    (await someone.visit("/classes")).text,
+    /href="\/retrying\?group=error&amp;class=Thumb%3A%3ANail">300 \(/,
+  );
   assertEquals(await order("rate"), ["Thumb::Nail", "Quick", hostile]);
   assertMatch((await someone.visit("/classes?sort=rate")).text, /aria-sort="descending"><a[^>]*>per min ↓</);
   assertEquals((await order("failed"))[0], hostile);

@@ -130,7 +130,11 @@ function ClassTable({ view, classes, window, sort }: {
               <td class="num" data-label="Runs">{number(one.processed)}</td>
               <td class="num" data-label="per min">{rate(one.processed / minutes)}</td>
               <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
-                {share(one.failed, one.processed)}
+                {one.failed === 0 ? "0" : (
+                  <a href={link(view, "/retrying", { group: "error", class: one.class })}>
+                    {share(one.failed, one.processed)}
+                  </a>
+                )}
               </td>
               <td class="num" data-label="p50">{estimate(one.p50Ms)}</td>
               <td class="num" data-label="p95">{estimate(one.p95Ms)}</td>
@@ -276,5 +280,5 @@ function estimate(ms: number | undefined): string {
 }
 
 function share(failed: number, count: number): string {
-  return failed === 0 ? "0" : `${number(failed)} (${(failed / count * 100).toFixed(failed / count < 0.1 ? 1 : 0)} %)`;
+  return `${number(failed)} (${(failed / count * 100).toFixed(failed / count < 0.1 ? 1 : 0)} %)`;
 }
