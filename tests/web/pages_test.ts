@@ -295,6 +295,21 @@ onBothStores(
   },
 );
 
+Deno.test("the first page takes less than 100 kB over the wire, with its style, scripts and font", async () => {
+  await using site = await openSite("sqlite");
+  const size = async (path: string) => {
+    const headers = { "host": "localhost:7433", "accept-encoding": "gzip" };
+    const response = await site.web.handle(new Request(`http://localhost:7433${path}`, { headers }), "127.0.0.1");
+    return (await response.arrayBuffer()).byteLength;
+  };
+  const files = [...(await site.visitor().visit("/")).text.matchAll(/\/assets\/[^"]+/g)].map(([path]) => path);
+  assert(
+    ["style.css", "live.js", "uplot.js", "inter.woff2"].every((name) => files.some((file) => file.includes(name))),
+  );
+  const sizes = await Promise.all(["/", ...files].map(size));
+  assert(sizes.reduce((sum, one) => sum + one, 0) < 100_000, `${["/", ...files]}: ${sizes}`);
+});
+
 onBothStores("a running job shows its progress and its log, and can be cancelled", async ({ store, visitor }) => {
   const identity = "web1:7:abc";
   const work = [{

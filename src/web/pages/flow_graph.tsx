@@ -35,7 +35,7 @@ export function FlowGraph({ view, nodes, states }: {
         viewBox={`0 0 ${width} ${height}`}
         width={width}
         height={height}
-        role="img"
+        role="group"
         aria-label="Nodes and their order"
       >
         {placed.flatMap(({ node, x, y }) =>

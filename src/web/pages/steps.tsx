@@ -77,14 +77,14 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
         path="/jobs/steps"
         fields={{ do: "clear", jid, name }}
         label="Run again"
-        title={`Run step ${name} again in the next attempt`}
+        title={`Run again: step ${name}, in the next attempt`}
       />
       <ActionButton
         view={view}
         path="/jobs/steps"
         fields={{ do: "rerun", jid, name }}
         label="Run again from here"
-        title={`Run the job again from step ${name}`}
+        title={`Run again from here: step ${name}`}
       />
     </>
   );

@@ -4,12 +4,13 @@ import axe from "axe-core";
 import { Client } from "../../../src/client/client.ts";
 import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { Crontab } from "../../../src/client/crontab.ts";
+import { asleep } from "../asleep.ts";
 import { bury, fail, processRecord, push } from "../site.ts";
 import { browserTest, type Tools } from "./browser.ts";
 
-/** A phone; and the narrowest window of each other layout that `style.css` has. */
+/** A phone; and the narrowest window of each other layout that `style.css` has, and a very wide one. */
 const PHONE = { width: 360, height: 740 };
-const WIDTHS = [1280, 1001];
+const WIDTHS = [2560, 1280, 1001];
 
 browserTest(
   "axe finds nothing on any page, light or dark, and no page is wider than its window of 360 pixels or more",
@@ -18,6 +19,7 @@ browserTest(
 );
 
 async function accessible({ page, site: { store, visitor }, go, press }: Tools): Promise<void> {
+  const linked = await linkJobs(store);
   await fillWide(store);
   await go("/");
   const paths = await page.locator("nav a[data-key]").evaluateAll((links) => links.map((a) => a.getAttribute("href")!));
@@ -40,6 +42,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
     "/dead?group=error",
     "/classes/Report",
     "/nope",
+    ...linked,
   ];
   const pages = new Map<string, string>();
   for (const path of [...paths, ...more]) pages.set(path, (await visitor().visit(path)).text);
@@ -86,6 +89,24 @@ const SHOW = (html: string): number => {
   document.body.replaceWith(document.adoptNode(fresh.body));
   return document.documentElement.scrollWidth;
 };
+
+/** Stores a batch, a flow, a group and a job with steps; returns their pages. */
+async function linkJobs(store: Tools["site"]["store"]): Promise<string[]> {
+  await asleep(store);
+  const client = new Client({ store, onUnregistered: () => {} });
+  const callback = { class: "Notify", args: [] };
+  const batch = await client.batch({ name: "word".repeat(20), tags: ["a-tag"], success: callback }, async (add) => {
+    await add("ImportRow", [1]);
+  });
+  const { id } = await client.flow("word".repeat(20), {
+    extract: { job: ["Extract", []] },
+    ["load".repeat(20)]: { job: ["Load", []], after: "extract" },
+  }, { success: callback });
+  await client.push("Export", [1], { queue: "grouped", group: "word".repeat(20) });
+  await store.admin.limitGroup("grouped", undefined, { running: 2 });
+  const group = `/queues/grouped/groups/${"word".repeat(20)}`;
+  return ["/jobs/o1", `/batches/${batch.id}`, `/flows/${id}`, "/queues/grouped", group];
+}
 
 /** Fills the store with everything that pages list, in long words. */
 async function fillWide(store: Tools["site"]["store"]): Promise<void> {

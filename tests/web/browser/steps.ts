@@ -13,7 +13,7 @@ browserTest("a sleeping job is signalled from its page, and run again from one o
   await press("Signal");
   await says("Job o1 continues.");
   await row("approval").getByText("succeeded").waitFor();
-  await press("Run the job again from step approval");
+  await press("Run again from here: step approval");
   await says("The job runs again from step approval.");
   assertEquals(await row("charge").count(), 1, "the step before it stays");
   assertEquals(await row("approval").count(), 0);
