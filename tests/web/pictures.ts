@@ -11,7 +11,7 @@ import { fillShop } from "./shop.ts";
 import { openSite } from "./site.ts";
 
 const FOLDER = Deno.args[0] ?? new URL("../../docs/pictures", import.meta.url).pathname;
-const WIDE = { width: 1200, height: 760 };
+const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
 
 /** Name → page. Each is taken in light; those of {@linkcode DARK} in dark. */

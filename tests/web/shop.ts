@@ -378,15 +378,16 @@ async function runSome(store: Store): Promise<void> {
     const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, worker: identity });
     const work = leases.map(({ payload, queue }, i) => {
       const isImport = queue === "imports";
+      const done = (1_380 * (i + 1) + 417).toLocaleString("en-US");
       return {
         task: `processor-${i + 1}`,
         queue,
         payload,
-        since: Date.now() - (isImport ? 61_000 : 400 + 730 * i),
+        since: Date.now() - (isImport ? 21_000 * (i + 1) : 400 + 730 * i),
         ...(isImport && {
-          progress: "64 % of 8,120 rows",
-          lastLine: "Row 5,197: updated linen-duvet",
-          log: ["Opened catalogue-0.csv", "8,120 rows, 12 columns", "Row 5,197: updated linen-duvet"],
+          progress: `${done} of 8,120 rows`,
+          lastLine: `Row ${done}: updated ${pick(SKUS, i)}`,
+          log: [`Opened catalogue-${i}.csv`, "8,120 rows, 12 columns", `Row ${done}: updated ${pick(SKUS, i)}`],
         }),
       };
     });
