@@ -1,9 +1,7 @@
 // Updates pages live: counts, lists and relative times. All pages work without it.
 "use strict";
 
-const root = document.documentElement;
-root.classList.add("script");
-const prefix = root.dataset.prefix ?? "";
+const prefix = document.documentElement.dataset.prefix ?? "";
 const $ = (selector, from = document) => from.querySelector(selector);
 const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
 

@@ -16,7 +16,7 @@ const DAY_S = 86_400;
 export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const isEmpty = chart.series.every(({ values }) => values.every((value) => value === null || value === 0));
   return (
-    <figure class="chart" id={`chart-${chart.id}`} data-chart={JSON.stringify(chart)}>
+    <figure class={`chart series-${chart.series.length}`} id={`chart-${chart.id}`} data-chart={JSON.stringify(chart)}>
       <h2>{chart.title}</h2>
       <div class="plot script-only" aria-hidden="true"></div>
       {isEmpty && <p class="note">Nothing recorded in this time. Workers record once a minute.</p>}

@@ -1,5 +1,6 @@
 /** The look of pages: times in the viewer's zone, light and dark. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { push } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
@@ -28,3 +29,27 @@ browserTest("times are in the viewer's zone, and colors follow the system or the
   await page.locator("html:not([data-theme])").waitFor();
   assertEquals(await ground(), dark);
 }, { live: false, context: { timezoneId: "Asia/Tokyo", colorScheme: "dark" } });
+
+browserTest(
+  "a page keeps its place when its scripts draw the charts",
+  async ({ page, site: { store }, go, complaints }) => {
+    const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
+    await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
+    await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
+    const height = () => page.evaluate("document.querySelector('main').scrollHeight");
+    for (const path of ["/", "/classes/Report"]) {
+      for (const width of [360, 1280, 2200]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.route("**/*.js?*", (route) => route.abort());
+        await go(path);
+        const before = await height();
+        await page.unrouteAll();
+        await go(path);
+        await page.locator(".u-legend").last().waitFor();
+        assertEquals(await height(), before, `${path} at ${width}`);
+      }
+    }
+    complaints.length = 0; // of the refused scripts
+  },
+  { live: false },
+);
