@@ -99,7 +99,7 @@ export function heal(context: Context, queue: number): boolean {
   ).all(queue, MAX_HEALED) as unknown as GroupRow[];
   const open = held.filter(({ id, name }) =>
     pausedFor(context, queue, groupIn(name)) === 0 &&
-    limits.room(context, { queue: id, ...limitOf(context, queue, groupIn(name)) }) > 0
+    limits.room(context, { queue: id, isGroup: true, ...limitOf(context, queue, groupIn(name)) }) > 0
   );
   for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
   return open.length > 0;
@@ -222,7 +222,9 @@ function infoOf(
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
   const pausedMs = pausedFor(context, queue.id, name);
-  const info: LimitInfo | undefined = isLimited ? limits.info(context, { queue: id, ...limit }) : undefined;
+  const info: LimitInfo | undefined = isLimited
+    ? limits.info(context, { queue: id, isGroup: true, ...limit })
+    : undefined;
   return {
     name,
     size: Number(row?.size ?? 0),

@@ -10,9 +10,11 @@ import type { Context } from "./context.ts";
 /** The columns of `queue` that {@linkcode limitIn} reads. */
 export const LIMIT_COLUMNS = "id, most_running, most_starts, starts_per";
 
-/** The limit of a queue, and the queue's ID. */
+/** The limit of a queue or a group, and its ID. */
 export interface Limited extends QueueLimit {
   readonly queue: number;
+  /** The leases of a queue include those of its groups, and are counted by reading all. Default false. */
+  readonly isGroup?: boolean;
 }
 
 /** Returns the limit in a row with {@linkcode LIMIT_COLUMNS}; undefined if the queue has none. */
@@ -64,7 +66,7 @@ export function note(context: Context, { queue, starts }: Limited, count: number
 
 /** Returns the limit, and how much of it is used. */
 export function info(context: Context, limited: Limited): LimitInfo {
-  const { queue: _, ...limit } = limited;
+  const { queue: _, isGroup: __, ...limit } = limited;
   const used = usedOf(context, limited);
   return { ...limit, ...used, freeInMs: opensInMs(context, limited, used) };
 }
@@ -81,14 +83,14 @@ function add(context: Context, queue: number, count: number): void {
 }
 
 /** Returns how much is used. Starts in the future don't count, so that a worker tries to take, which moves them to now. */
-function usedOf(context: Context, { queue, running, starts }: Limited): { taken: number; started: number } {
+function usedOf(context: Context, limited: Limited): { taken: number; started: number } {
   const { sql, now } = context;
-  const taken = running === undefined ? 0 : count(
-    sql(
-      `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
-         (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`,
-    ).get(queue),
-  );
+  const { queue, running, starts, isGroup } = limited;
+  const leases = isGroup
+    ? "SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1"
+    : `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
+         (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`;
+  const taken = running === undefined ? 0 : count(sql(leases).get(queue));
   const started = starts === undefined ? 0 : count(
     sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")
       .get(queue, now() - starts.perMs, now()),

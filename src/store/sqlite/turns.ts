@@ -78,7 +78,7 @@ export function leaseInTurn(
     vtime = Math.max(vtime, groups.turnOf(group!));
     groups.removeFirst();
     const limit = limitOf(context, mayBeLimited ? queue.id : undefined, key);
-    const limited = { queue: id, ...limit };
+    const limited = { queue: id, isGroup: true, ...limit };
     const isLimited = limit.running !== undefined || limit.starts !== undefined;
     let room = Math.min(most - count, Math.max(1, Math.floor(quantum * limit.weight)));
     if (isLimited || mayBePaused) {
