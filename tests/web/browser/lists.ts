@@ -33,6 +33,7 @@ browserTest("jobs are selected, confirmed and acted on, one by one and all at on
   await page.getByLabel("Queue to move to").fill("elsewhere");
   await press("Move selected");
   await page.locator("h1", { hasText: "3 jobs" }).waitFor();
+  assertEquals(await page.locator(":focus").innerText(), "Back", "Enter confirms nothing");
   assertEquals(await placeOf(store, "d4"), "queue:default", "asks for confirmation first");
   await press("Move 3 jobs to queue elsewhere");
   await says("3 jobs moved.");
