@@ -6,11 +6,12 @@
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
-import * as locks from "./unique_locks.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import { putOff } from "./debounce.ts";
 import * as newJobs from "./new_jobs.ts";
+import * as onceKeys from "./once_keys.ts";
 import * as throttles from "./throttles.ts";
+import * as locks from "./unique_locks.ts";
 
 /** See `JobStore.enqueue`. */
 export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -21,7 +22,8 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     let keys = 0;
     const results = jobs.map((job): EnqueueResult => {
       // A job that is refused must not use its once key.
-      let first = (job.unique || job.batch || job.throttle) && job.once && locks.firstWith(context, job.once.key, now);
+      let first = (job.unique || job.batch || job.throttle) && job.once &&
+        onceKeys.firstWith(context, job.once.key, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
       if (batch) return { stored: false, batch };
       const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
@@ -30,7 +32,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
       if (holder) return { stored: false, holder };
       if (job.once) {
         keys++;
-        first ??= locks.remember(context, job.once, job.jid, now);
+        first ??= onceKeys.remember(context, job.once, job.jid, now);
       }
       if (first !== undefined) return { stored: false, first };
       if (job.throttle) throttles.note(context, job.throttle, job.jid, now);
@@ -42,7 +44,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
       accepted.push(job);
       return { stored: true };
     });
-    if (keys > 0) locks.forgetKeys(context, keys, now);
+    if (keys > 0) onceKeys.sweep(context, keys, now);
     newJobs.store(context, accepted, now);
     batches.apply(now);
     return results;

@@ -1,0 +1,47 @@
+/**
+ * Once keys, which make pushes idempotent. They outlive their job, until they expire. All functions run inside transactions.
+ *
+ * @module
+ */
+import type { OnceKey } from "../port/jobs.ts";
+import type { Context } from "./context.ts";
+
+/** Returns the jid of the job that was stored with the key; undefined if none was, or the key has expired. */
+export function firstWith(context: Context, key: string, now: number): string | undefined {
+  return context.sql("SELECT jid FROM once_key WHERE key = ? AND expires > ?").get(key, now)?.jid?.toString();
+}
+
+/** Notes that a job is stored with the key. Returns the jid of the first job if one was stored with it before. */
+export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string, now: number): string | undefined {
+  const { sql } = context;
+  const { changes } = sql(
+    "INSERT INTO once_key (key, jid, expires) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE " +
+      "SET jid = ?2, expires = ?3 WHERE expires <= ?4",
+  ).run(key, jid, Math.round(now + ttlMs), now);
+  return Number(changes) === 0 ? firstWith(context, key, now) : undefined;
+}
+
+/** Keys are swept once per this many new ones. */
+const KEYS_PER_SWEEP = 64;
+/** Keys that a sweep reads per new one. With 4, the store has at most a third more keys than are valid. */
+const SWEPT_PER_KEY = 4;
+/** The keys stored since the last sweep. Begins at random, so that processes which push a single job sweep in their turn. */
+const unswept = new WeakMap<Context, number>();
+
+/**
+ * Notes that keys were stored. From time to time reads the next keys in their order, from where the last sweep of any process
+ * ended, and deletes those that have expired.
+ */
+export function sweep(context: Context, count: number, now: number): void {
+  const keys = (unswept.get(context) ?? Math.floor(Math.random() * KEYS_PER_SWEEP)) + count;
+  unswept.set(context, keys < KEYS_PER_SWEEP ? keys : 0);
+  if (keys < KEYS_PER_SWEEP) return;
+  const { sql } = context;
+  const from = String(sql("SELECT key FROM once_sweep").get()!.key);
+  const most = SWEPT_PER_KEY * keys;
+  const next = sql("SELECT key FROM once_key WHERE key >= ? ORDER BY key LIMIT 1 OFFSET ?").get(from, most)?.key;
+  if (next === undefined) sql("DELETE FROM once_key WHERE key >= ? AND expires <= ?").run(from, now);
+  else sql("DELETE FROM once_key WHERE key >= ? AND key < ? AND expires <= ?").run(from, next, now);
+  // After the last key, the next sweep begins at the first one.
+  sql("UPDATE once_sweep SET key = ?").run(next ?? "");
+}
