@@ -19,8 +19,8 @@ export interface MemberServices {
 }
 
 /**
- * Counts a member that another producer pushed without counting it. Returns the job as the store has it then; the given
- * job if nothing was counted.
+ * Counts a member that a client pushed without counting it, such as Sidekiq's. Returns the job with its new payload, or the
+ * given job if nothing was counted.
  */
 export function countMember(lease: Lease, job: Job, { batches, worker, log }: MemberServices): Job | Promise<Job> {
   const batch = membershipOf(job.payload);
@@ -37,10 +37,10 @@ export function countMember(lease: Lease, job: Job, { batches, worker, log }: Me
 }
 
 /**
- * Adds to an outcome the counter of its batch that counts the job from then on. A job without a batch keeps its outcome, and
- * so does a job that runs again: release, retry and snooze don't end it.
+ * Adds to an outcome the change of the batch's counters, which the store makes in the same step. Returns the outcome unchanged
+ * if the job has no batch, or if it runs again: after a release, a retry or a snooze the batch still counts it as pending.
  *
- * @param acknowledged the counter for an acknowledged job
+ * @param acknowledged the counter of a job that is acknowledged
  * @param result returns the result of a flow's node, as JSON
  */
 export function withBatch<Any extends Outcome>(

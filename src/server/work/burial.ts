@@ -16,7 +16,6 @@ import type { Outcome } from "../../store/port/outcomes.ts";
 import { withBatch } from "./batch_member.ts";
 import type { ProcessorServices } from "./processor.ts";
 
-/** Buries jobs. */
 export class Burial {
   readonly #store: { readonly jobs: Pick<JobStore, "settle"> };
   readonly #services: ProcessorServices;
@@ -28,9 +27,9 @@ export class Burial {
   }
 
   /**
-   * Buries a job.
+   * Moves a job to `dead`, or discards it if its options say so.
    *
-   * @returns false if another worker was faster, or the job's own worker has returned
+   * @returns false if another worker was faster, or if the heartbeat of the job's worker has resumed
    * @throws {StoreError} if the outcome cannot be stored
    */
   async bury(doomed: DoomedJob): Promise<boolean> {

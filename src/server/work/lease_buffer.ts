@@ -96,13 +96,13 @@ export class LeaseBuffer {
   /** Returns a job for a processor that has just finished one; undefined if there is none. */
   next(): Unstarted | undefined {
     this.#options.onFinished();
-    return this.#hand();
+    return this.#handOut();
   }
 
   /** Waits for a job; undefined if `signal` aborts first. */
   wait(signal: AbortSignal): Promise<Unstarted | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
-    const job = this.#hand();
+    const job = this.#handOut();
     if (job) {
       this.#jobs.beginLater(job);
       return Promise.resolve(job);
@@ -157,7 +157,7 @@ export class LeaseBuffer {
     this.#jobs.returned(tokens);
   }
 
-  /** Hands jobs out again, after the lost ones were dropped. */
+  /** Hands jobs out again. Called after the lost leases were dropped. */
   confirm(): void {
     if (!this.#isUnsure) return;
     this.#isUnsure = false;
@@ -180,14 +180,14 @@ export class LeaseBuffer {
 
   #serve(): void {
     while (this.#idle.length > 0) {
-      const job = this.#hand();
+      const job = this.#handOut();
       if (job === undefined) return;
       this.#jobs.beginLater(job);
       this.#idle.shift()!(job);
     }
   }
 
-  #hand(): Unstarted | undefined {
+  #handOut(): Unstarted | undefined {
     const { suspects, settler, onHandedOut, onGivenBack } = this.#options;
     for (;;) {
       const first = this.#isHolding || this.#isUnsure ? undefined : this.#jobs.first();

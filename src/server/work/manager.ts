@@ -134,7 +134,7 @@ export class Manager {
    * Ends all processors. The fetcher must be quiet before.
    *
    * @param timeoutMs the time that running jobs have to end
-   * @param cold ends the wait when it aborts
+   * @param cold aborts when running jobs must end at once (a cold stop)
    * @param budget the time that the store has to reply
    */
   async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
@@ -168,7 +168,7 @@ export class Manager {
     if (!await budget.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
   }
 
-  /** Resolves with true if the event happens within the time and before `cold` aborts. */
+  /** Resolves with true if the event happens within the time, and before a cold stop. */
   async #within(event: Promise<boolean>, ms: number, cold: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const end = () => over.abort();

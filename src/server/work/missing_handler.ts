@@ -19,7 +19,7 @@ export function isHandlerMissing(error: unknown): boolean {
   return error instanceof Error && error.name === "HandlerMissing";
 }
 
-/** When an attempt found no handler. */
+/** The circumstances of an attempt that may have found no handler. */
 export interface MissingHandler {
   readonly error: unknown;
   readonly now: number;
@@ -41,7 +41,7 @@ export function waitForHandler(
   const since = readWireTime(job.payload.no_handler_since) ?? now;
   const waitedMs = Math.max(0, now - since);
   if (waitedMs >= MAX_HANDLER_WAIT_MS) return undefined;
-  // At random: jobs that found no handler together are spread out.
+  // Jitter spreads out jobs that found no handler at the same time.
   const delayMs = Math.min(Math.max(waitedMs / 2, MIN_DELAY_MS), MAX_DELAY_MS) * (0.75 + random() / 2);
   const payload = setFields(job.raw, {
     no_handler_since: wireTime(since, wire),

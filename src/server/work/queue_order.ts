@@ -13,7 +13,7 @@ import type { QueueWeight } from "../../config/kinds.ts";
 export type QueueOrder = () => Iterable<string>;
 
 /** Queues of one weight. */
-interface Class {
+interface WeightClass {
   readonly weight: number;
   readonly names: readonly string[];
 }
@@ -26,7 +26,7 @@ interface Class {
 export function queueOrder(queues: readonly QueueWeight[], random: () => number = Math.random): QueueOrder {
   const names = [...new Set(queues.map((queue) => queue.name))];
   if (queues.every((queue) => queue.weight === 0)) return () => names;
-  // Among weighted queues, the weight of one without is 1. The weights of a repeated name add up.
+  // Among weighted queues, a queue without a weight has the weight 1. The weights of a repeated name add up.
   const weights = new Map<string, number>();
   for (const { name, weight } of queues) weights.set(name, (weights.get(name) ?? 0) + Math.max(1, weight));
   if (names.length === 1) return () => names;
@@ -47,7 +47,7 @@ export function* partsOf(order: Iterable<string>, size: number): Generator<strin
 }
 
 /** Draws the names in sequence, each time by weight among the remaining ones: first a class, then one of its names. */
-function* draw(classes: readonly Class[], random: () => number): Generator<string> {
+function* draw(classes: readonly WeightClass[], random: () => number): Generator<string> {
   const remaining = classes.map(({ weight, names }) => ({ weight, names: [...names] }));
   for (;;) {
     const shares = remaining.map(({ weight, names }) => weight * names.length);

@@ -49,16 +49,16 @@ export class Suspects {
   #onChange = () => {};
   /** Running suspects, by token: whether no other suspect may run together with them. */
   readonly #running = new Map<string, boolean>();
-  /** Whether a suspect is about to start, or has just started. Then no other job may start. */
-  #closed = false;
+  /** Whether no other job may start: a suspect is about to start, or has just started. */
+  #isClosed = false;
   /** The suspect that may start now. */
   #admitted: string | undefined;
   /** The suspect that has just started. `over` ends the second after its start. */
   #starting: { readonly token: string; readonly over: AbortController } | undefined;
   /** Whether other jobs have started since the last suspect. */
-  #mingled = false;
-  /** Whether the store has recorded that only the running suspects run. */
-  #notedAlone = false;
+  #haveOthersStarted = false;
+  /** Whether the store's record says that only suspects run. */
+  #isRecordedAlone = false;
 
   constructor(options: SuspectsOptions) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class Suspects {
 
   /** Whether a suspect is about to start. It must not be released. */
   get admitting(): boolean {
-    return this.#closed && this.#starting === undefined;
+    return this.#isClosed && this.#starting === undefined;
   }
 
   /** Returns whether the oldest job in the buffer may start. After `now` it has started: {@linkcode ended} must follow. */
@@ -80,18 +80,18 @@ export class Suspects {
       if (this.#admitted === lease.token) return this.#start(lease);
       // The admitted job was released or lost.
       this.#admitted = undefined;
-      this.#closed = false;
+      this.#isClosed = false;
     }
-    if (this.#closed) return "wait";
+    if (this.#isClosed) return "wait";
     const level = this.#levelOf(lease);
     if (level === 0) {
-      if (this.#running.size > 0 && this.#notedAlone) return this.#wait(() => this.#noteCompany());
-      this.#mingled = true;
+      if (this.#running.size > 0 && this.#isRecordedAlone) return this.#wait(() => this.#recordOthersRun());
+      this.#haveOthersStarted = true;
       return "now";
     }
     const isBarred = level === 2 ? this.#running.size > 0 : [...this.#running.values()].includes(true);
     if (isBarred) return { snoozeMs: SNOOZE_MS * (0.5 + Math.random()) };
-    return this.#wait(() => this.#announce(lease));
+    return this.#wait(() => this.#recordThenAdmit(lease));
   }
 
   /** Records that an admitted job has ended. */
@@ -119,17 +119,18 @@ export class Suspects {
     return "now";
   }
 
-  /** Prevents jobs from starting until an action has succeeded. */
-  #wait(action: () => Promise<void>): "wait" {
-    this.#closed = true;
-    void this.#insist(action);
+  /** Prevents jobs from starting until the store has recorded the next start. */
+  #wait(record: () => Promise<void>): "wait" {
+    this.#isClosed = true;
+    void this.#record(record);
     return "wait";
   }
 
-  async #insist(action: () => Promise<void>): Promise<void> {
+  /** Records a start. After a failure, jobs ask again a moment later. */
+  async #record(record: () => Promise<void>): Promise<void> {
     const { clock, log, outage } = this.#options;
     try {
-      await action();
+      await record();
       const level = outage.over(NAME);
       if (level !== undefined) log[level]("Suspects are noted again");
     } catch (error) {
@@ -141,12 +142,12 @@ export class Suspects {
     }
   }
 
-  async #announce({ token, payload, queue }: Lease): Promise<void> {
+  async #recordThenAdmit({ token, payload, queue }: Lease): Promise<void> {
     const { clock, log, worker, store } = this.#options;
-    if (this.#mingled) await clock.sleep(ALONE_MS);
-    this.#mingled = false;
+    if (this.#haveOthersStarted) await clock.sleep(ALONE_MS);
+    this.#haveOthersStarted = false;
     await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys(), token], alone: true });
-    this.#notedAlone = true;
+    this.#isRecordedAlone = true;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
     log.info("Starting a suspect: a worker died while it may have been running", {
@@ -157,15 +158,15 @@ export class Suspects {
     this.#onChange();
   }
 
-  async #noteCompany(): Promise<void> {
+  async #recordOthersRun(): Promise<void> {
     const { worker, store } = this.#options;
     await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys()], alone: false });
-    this.#notedAlone = false;
+    this.#isRecordedAlone = false;
     this.#open();
   }
 
   #open(): void {
-    this.#closed = false;
+    this.#isClosed = false;
     this.#onChange();
   }
 }

@@ -13,7 +13,6 @@ const MAX_AHEAD = 1_000;
 /** The rate is measured over at least this time: two jobs that end together don't make a burst. */
 const MIN_MEASURED_MS = 2;
 
-/** Measures the rate. */
 export class TakeAhead {
   readonly #clock: Clock;
   /** The number of jobs finished since `#since`. */

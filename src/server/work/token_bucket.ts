@@ -14,7 +14,6 @@ export interface TokenBucketOptions {
   readonly capacity: number;
 }
 
-/** Gives out tokens. */
 export class TokenBucket {
   readonly #options: TokenBucketOptions;
   #tokens: number;

@@ -14,18 +14,18 @@ import { getField } from "../../job/raw.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import { UnstartedMemory } from "./unstarted_memory.ts";
 
-/** Instead of a slot: the job is not shared. */
-const NONE = -1;
-/** Instead of a slot: the job was handed out, and has been dropped or released since. */
-const GONE = -2;
+/** In place of a slot: the job is not shared. */
+const NOT_SHARED = -1;
+/** In place of a slot: the job was handed out, and has been dropped or released since. */
+const WITHDRAWN = -2;
 
 /** A job that has not started. */
 export interface Unstarted extends Lease {
-  /** Its place in the shared memory. */
+  /** The index of its slot in the shared memory. */
   slot: number;
 }
 
-/** The main thread's side. */
+/** The main thread's side: all jobs that have not started, also those that the thread has claimed. */
 export class UnstartedJobs {
   /** Jobs that wait here, oldest first, from `#head` on. */
   #waiting: Unstarted[] = [];
@@ -36,9 +36,10 @@ export class UnstartedJobs {
   readonly #returning = new Map<string, number>();
   /** Undefined while no thread runs. */
   #memory: UnstartedMemory | undefined;
-  /** Slots that this side has. The last one is used next, so that little memory is touched. */
+  /** Free slots. The last one is used next, so that little memory is touched. */
   #free: number[] = [];
   #wakeThread = () => {};
+  /** Counts the jobs that were shared, so that the thread returns them in the order of taking. */
   #order = 0;
 
   /** Number of jobs that wait here. */
@@ -58,7 +59,7 @@ export class UnstartedJobs {
 
   /** Adds leases that were taken after all others. */
   add(leases: readonly Lease[]): void {
-    const jobs = leases.map(({ token, queue, payload }): Unstarted => ({ token, queue, payload, slot: NONE }));
+    const jobs = leases.map(({ token, queue, payload }): Unstarted => ({ token, queue, payload, slot: NOT_SHARED }));
     this.#share(jobs);
     this.#waiting = this.size === 0 ? jobs : [...this.#waiting.slice(this.#head), ...jobs];
     this.#head = 0;
@@ -86,13 +87,13 @@ export class UnstartedJobs {
   /** Returns whether a job that was handed out may start, and then counts it as started. False if it is no longer here. */
   begin(job: Unstarted): boolean {
     if (this.#handed.size > 0) this.#handed.delete(job);
-    return job.slot !== GONE && this.#keep(job);
+    return job.slot !== WITHDRAWN && this.#keep(job);
   }
 
   /** Puts a job back that was handed out, before all others. */
   putBack(job: Unstarted): void {
     this.#handed.delete(job);
-    if (job.slot === GONE) return;
+    if (job.slot === WITHDRAWN) return;
     this.#waiting = [job, ...this.#waiting.slice(this.#head)];
     this.#head = 0;
   }
@@ -106,7 +107,7 @@ export class UnstartedJobs {
   /** Removes the jobs with these tokens, also if they are about to start. */
   drop(tokens: ReadonlySet<string>): Lease[] {
     const handed = this.#takeHanded(tokens).filter((job) => this.#keep(job));
-    for (const job of handed) job.slot = GONE;
+    for (const job of handed) job.slot = WITHDRAWN;
     return [...handed, ...this.#remove(({ token }) => tokens.has(token))];
   }
 
@@ -119,7 +120,7 @@ export class UnstartedJobs {
   returned(tokens: readonly string[]): void {
     const gone = new Set(tokens);
     for (const { token, slot } of this.#all()) if (gone.has(token)) this.#returning.set(token, slot);
-    for (const job of this.#takeHanded(gone)) job.slot = GONE;
+    for (const job of this.#takeHanded(gone)) job.slot = WITHDRAWN;
     this.#waiting = this.#waiting.slice(this.#head).filter(({ token }) => !gone.has(token));
     this.#head = 0;
     for (const token of tokens) {
@@ -193,19 +194,19 @@ export class UnstartedJobs {
   }
 
   #isHere({ slot }: Unstarted): boolean {
-    return slot === NONE || this.#memory!.isWaiting(slot);
+    return slot === NOT_SHARED || this.#memory!.isWaiting(slot);
   }
 
-  /** Returns true if this side has the job from now on. */
+  /** Claims a job for this side. Returns false if the thread has claimed it. */
   #keep(job: Unstarted): boolean {
     const { slot } = job;
-    if (slot === NONE) return true;
+    if (slot === NOT_SHARED) return true;
     if (!this.#memory!.keep(slot)) {
       this.#returning.set(job.token, slot);
       return false;
     }
     this.#free.push(slot);
-    job.slot = NONE;
+    job.slot = NOT_SHARED;
     return true;
   }
 }

@@ -25,7 +25,6 @@ export interface UnstartedWatchOptions {
   readonly giveBack: (tokens: readonly string[]) => void;
 }
 
-/** Watches the main thread. */
 export class UnstartedWatch {
   readonly #options: UnstartedWatchOptions;
   #reply: AbortController | undefined;

@@ -26,7 +26,7 @@ export interface WorkOptions {
   readonly taking: readonly Loop[];
   /** A stop waits this long for running jobs. */
   readonly timeoutMs: () => number;
-  /** Aborts when a stop is to end running jobs at once. */
+  /** Aborts when running jobs must end at once (a cold stop). */
   readonly cold: AbortSignal;
   /** Called when the last take has ended. */
   readonly onQuiet?: () => void | Promise<void>;
