@@ -9,7 +9,7 @@ import { JsonArgs } from "./json_args.ts";
 import { isReserved } from "./priority.ts";
 
 /** Maximum length of a group's name in bytes of UTF-8. */
-export const MAX_GROUP_BYTES = 256;
+const MAX_GROUP_BYTES = 256;
 
 /** The names of groups; completes "expected …". */
 export const GROUP_NAME_EXPECTED = `a text of 1 to ${MAX_GROUP_BYTES} bytes that doesn't begin with |`;

@@ -20,7 +20,7 @@ const LONG_INTEGER = new RegExp("\\d".repeat(16));
  * The longest valid integer. The modulus of a 4096-bit RSA key has 1,234 digits. Reading and writing a bigint takes time
  * in proportion to the square of its length: a million digits take a second each.
  */
-export const MAX_INTEGER_DIGITS = 1_300;
+const MAX_INTEGER_DIGITS = 1_300;
 
 /** Begins a string that replaces a long integer. Random, so that no text can contain it on purpose. */
 const MARK = `${crypto.randomUUID()}:`;

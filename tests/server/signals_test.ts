@@ -38,7 +38,7 @@ Deno.test("INT stops; at the deadline unfinished jobs return to the front of the
   assertEquals((await bench.store.admin.stats()).failed, 0, "a job that was given back has not failed");
 });
 
-Deno.test("a second TERM stops at once, and jobs still return to their queue", async () => {
+Deno.test("a second TERM stops at once, and a job whose handler ignores its signal returns to its queue", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "1", "-t", "1h"]);
   const jid = await bench.push("Hang", [bench.notes]);

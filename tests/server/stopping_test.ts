@@ -98,7 +98,7 @@ for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an iso
   });
 }
 
-Deno.test("a second TERM returns the jobs at once", async () => {
+Deno.test("a second TERM aborts jobs at once, and a job whose handler rejects then returns to its queue", async () => {
   await using bench = await Bench.open();
   const worker = await bench.server(["-t", "60s"]);
   await using _worker = worker;

@@ -91,8 +91,8 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
-    const limitMs = waited?.waitTime(flags["wait-timeout"]);
-    const job = { ...request, ...await waited?.keptFor(client, name, settings), class: name, args };
+    const limitMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
+    const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
     const { jid, duplicateOf, throttledBy, refused, debounced } = await pushOne(client, job as unknown as JobRequest);
     const isStored = refused === undefined;
     if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);

@@ -17,7 +17,7 @@ const BATCH_LINES = 1_000;
 /** The characters of a batch's lines. A batch ends with the line that reaches it. */
 const BATCH_CHARS = 4 * 1024 * 1024;
 
-/** Jobs that are pushed together: of one class and with the same options, which are built faster, or any. */
+/** Jobs that are pushed together: any, or jobs of one class with the same options, which are built faster. */
 type BatchJobs =
   | { readonly class: string; readonly args: readonly (readonly unknown[])[] }
   | { readonly requests: readonly JobRequest[] };
@@ -43,26 +43,26 @@ export async function* parseBatches(
   let line = 0;
   let batch = new BatchBuilder(base);
   let chars = 0;
-  const whole = (share: number | undefined): Batch => ({ lines: batch.lines, jobs: batch.jobs(), last: line, share });
+  const finish = (share: number | undefined): Batch => ({ lines: batch.lines, jobs: batch.jobs(), last: line, share });
   for await (const { texts, share } of readLines(file, signal)) {
     for (const text of texts) {
       line++;
       if (text.trim() === "") continue;
       if (!parseInto(batch, text, line, report)) {
-        if (batch.lines.length > 0) yield { ...whole(share), last: line - 1 };
+        if (batch.lines.length > 0) yield { ...finish(share), last: line - 1 };
         return undefined;
       }
       chars += text.length;
       if (batch.lines.length < BATCH_LINES && chars < BATCH_CHARS) continue;
-      yield whole(share);
+      yield finish(share);
       [batch, chars] = [new BatchBuilder(base), 0];
     }
   }
-  if (batch.lines.length > 0 && !signal.aborted) yield whole(1);
+  if (batch.lines.length > 0 && !signal.aborted) yield finish(1);
   return undefined;
 }
 
-/** Collects the jobs of a batch: as arguments of one class for as long as they are alike. */
+/** Collects the jobs of a batch: as arguments of one class until a job has another class or its own options. */
 class BatchBuilder {
   readonly lines: number[] = [];
   readonly #base: Partial<JobRequest>;
@@ -124,7 +124,7 @@ function parseInto(batch: BatchBuilder, text: string, line: number, report: Bulk
   }
 }
 
-/** Rejects what the push would reject: by then, later lines of the batch are stored. */
+/** Rejects now what the push would reject later, when following lines of the batch are already stored. */
 function check(request: JobRequest): void {
   prepare(request);
   argsText(request.args);

@@ -32,7 +32,7 @@ export function requestOf(name: string | undefined, flags: Readonly<Record<strin
     prepare({ class: "A", ...request });
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
-    throw new UsageError(`Invalid ${shown(error.field)} ${error.value}: expected ${expectedHere(error.expected)}`);
+    throw new UsageError(`Invalid ${flagOf(error.field)} ${error.value}: expected ${expectedHere(error.expected)}`);
   }
   return request;
 }
@@ -56,7 +56,7 @@ function wrap(text: string): string {
   return text.replace(/(?=.{56})(.{1,55}) /g, `$1\n${" ".repeat(25)}`);
 }
 
-function shown(field: string): string {
+function flagOf(field: string): string {
   if (field === "class") return "CLASS";
   const [option, ...path] = field.split(".");
   return [`--${option!.replaceAll("_", "-")}`, ...path].join(" ");

@@ -44,6 +44,7 @@ export class JidWriter {
     }
   }
 
+  /** Reports the jids that were not printed. */
   end(stored: number): void {
     if (this.failure === undefined) return;
     printError(`jobs: ${this.failure}; ${countLines(stored)} stored, ${number(this.#unprinted)} jids not printed`);

@@ -13,21 +13,19 @@ import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
-
 import { finishedJson, finishedState } from "../../text/job_json.ts";
 import { stateOfPlace } from "../shared/states.ts";
-import { UsageError } from "../terminal/errors.ts";
+import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
-import { Interrupted } from "../terminal/errors.ts";
 
 /** A record is kept at least this long: the client must be able to read it. */
 const MIN_RECORD_MS = 60_000;
 
 /**
- * Returns how long to keep the record of the job: as its class sets, or the default, whichever is longer. Given with the push,
- * because jobs that return nothing have no record otherwise.
+ * Returns how long to keep the record of the job: as its class sets, or the default, whichever is longer. The push sets these
+ * options, because a job that returns nothing may have no record otherwise.
  */
-export async function keptFor(
+export async function recordTtls(
   client: Client,
   className: string,
   settings: Settings,
@@ -46,7 +44,7 @@ export async function keptFor(
  * @returns milliseconds; undefined if it isn't given
  * @throws {UsageError}
  */
-export function waitTime(text: string | undefined): number | undefined {
+export function parseWaitTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {
     const ms = parseDuration(text);

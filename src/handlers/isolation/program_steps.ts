@@ -20,7 +20,7 @@ import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from
 import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";
 
 /** The failure of a step's part in a program. */
-export class PartFailed extends Error {
+class PartFailed extends Error {
   /** `ProgramFailed`: to the user, a part of the program has failed. */
   override readonly name = "ProgramFailed";
 }

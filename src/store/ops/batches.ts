@@ -105,7 +105,7 @@ export async function checkBatch(store: BatchOpsStore, id: string): Promise<Batc
 }
 
 /** Yields the members of a batch, place by place, for each window of jobs that was read; none for a window without members. */
-export async function* membersOf(
+async function* membersOf(
   store: Pick<BatchOpsStore, "admin">,
   id: string,
   places?: readonly Place[],

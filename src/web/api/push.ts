@@ -148,7 +148,7 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
 /**
  * Checks a push against a token's scope. The class is the one that would be performed: `wrapped` can name another. The push
  * must name its queue: otherwise the class's options could choose another. A batch pushes its callbacks when its members
- * end, whatever their classes and queues are: one who may push into some queues must not cause or delay them.
+ * end, of any class and queue: a token for some queues must not cause or delay them.
  */
 function checkScope(request: JobRequest, scope: PushScope | undefined): void {
   const { queue = "", retry_queue: retryQueue = queue, batch } = request;
