@@ -333,7 +333,7 @@ Deno.test("redis wire: lists Sidekiq processes with the descriptions that they p
     busy: 1,
     rss: 2048 * 1024,
     work: [{ task: "ouz", queue: "a", payload: '{"jid":"x"}', since: 1_700_000_001_000 }],
-    beatAt: 1_700_000_001_250,
+    heartbeatAt: 1_700_000_001_250,
     alive: true,
   }]);
   assertEquals((await store.admin.stats()).processes, 1);

@@ -73,9 +73,9 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
       return `Queue "${queue}" is paused${untilWhen(blocker.forMs, around)}`;
     case "limited":
       return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.`;
-    case "no-process":
+    case "no-worker-online":
       return "No worker is online.";
-    case "no-taker":
+    case "no-worker-of-queue":
       return `No worker fetches from queue "${queue}": start one with jobs run -q ${queue}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet.`;

@@ -41,15 +41,15 @@ export function workerJson(
     concurrency,
     version,
     startedAt: isoTime(worker.startedAt),
-    heartbeatAt: isoTime(worker.beatAt),
+    heartbeatAt: isoTime(worker.heartbeatAt),
     running: worker.busy,
     memoryBytes: worker.rss,
     jobs: worker.work.map(jobJson),
     totals: totals &&
       Object.fromEntries(
-        Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }]) => [
+        Object.entries(totals).map(([name, { succeeded, failed, cancelled, expired, workedMs }]) => [
           name,
-          { succeeded: done, failed, cancelled, expired, timeSpentMs: workedMs },
+          { succeeded, failed, cancelled, expired, timeSpentMs: workedMs },
         ]),
       ),
   };

@@ -41,7 +41,7 @@ export const FLOW_CASES: readonly Case[] = [
       await store.batches.correct(id, { pending: 1, dead: 0, version });
     },
   },
-  { script: "batchEnd", what: "a batch", prepare: openBatch, run: ({ store }) => store.batches.close(id, "closed") },
+  { script: "batchClose", what: "a batch", prepare: openBatch, run: ({ store }) => store.batches.close(id, "closed") },
   {
     script: "batchPage",
     what: "a page of 1,000 batches",

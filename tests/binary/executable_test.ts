@@ -78,7 +78,7 @@ for (const kind of ["SQLite", "Redis"]) {
     await using server = await bench.server(["-c", "1"]);
     const { stdout } = await jobs(["push", "Hold", bench.notes, "--store", bench.url]);
     await bench.noted(`start ${stdout.trim()}`);
-    const heartbeat = async () => (await bench.store.workers.list())[0]!.beatAt;
+    const heartbeat = async () => (await bench.store.workers.list())[0]!.heartbeatAt;
     // While the handler blocks the event loop, only the thread can send heartbeats.
     for (let i = 0; i < 2; i++) {
       const before = await heartbeat();

@@ -34,7 +34,7 @@ export class Worker {
   readonly done = new Set<string>();
   /** When it was killed, was frozen, or its last heartbeat expired: runs after that are those of an offline worker. */
   #stoppedAt = Infinity;
-  #beatAt = 0;
+  #heartbeatAt = 0;
   #isKilled = false;
   #hasEnded = false;
   readonly #read: Promise<void>;
@@ -82,11 +82,11 @@ export class Worker {
       const line = await this.#child.line();
       if (line === undefined) {
         this.#hasEnded = true;
-        if (!this.#isKilled) this.#stoppedAt = Math.min(this.#stoppedAt, this.#beatAt + TTL_MS);
+        if (!this.#isKilled) this.#stoppedAt = Math.min(this.#stoppedAt, this.#heartbeatAt + TTL_MS);
         return;
       }
       const [what, jid, group, time] = line.split(" ") as [string, string, string, string];
-      if (what === "beat") this.#beatAt = Number(time);
+      if (what === "beat") this.#heartbeatAt = Number(time);
       else if (what === "start") this.#open.set(jid, { jid, group, start: Number(time) });
       else {
         const run = this.#open.get(jid)!;

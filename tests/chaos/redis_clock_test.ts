@@ -48,7 +48,7 @@ for (const hours of [1, -1]) {
 
     // Both are alive, and neither considers the other offline.
     const beats = async () =>
-      (await bench.store.workers.list()).map((process) => [process.alive, process.beatAt] as const);
+      (await bench.store.workers.list()).map((process) => [process.alive, process.heartbeatAt] as const);
     const first = (await beats()).map(([, at]) => at);
     await bench.until(
       async () => (await beats()).every(([, at]) => at > Math.max(...first) + 1_500),

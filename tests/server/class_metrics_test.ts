@@ -61,7 +61,7 @@ Deno.test("class metrics are stored in the last seconds of each minute, and not 
     await recorder.step();
   }
   assertEquals(written, []);
-  counters.add("Hard", "done", 7);
+  counters.add("Hard", "succeeded", 7);
   await recorder.step();
   assertEquals(written.map((all) => all.map((one) => [one.class, one.processed])), [[["Hard", 1]]]);
 });
@@ -75,11 +75,11 @@ Deno.test("class metrics that cannot be stored are dropped with one warning, and
     return Promise.resolve();
   });
   for (let minute = 0; minute < 3; minute++) {
-    counters.add("Hard", "done", 7);
+    counters.add("Hard", "succeeded", 7);
     await recorder.step();
   }
   isAway = false;
-  counters.add("Hard", "done", 7);
+  counters.add("Hard", "succeeded", 7);
   await recorder.step();
   assertEquals(written, 1);
   assertEquals(log.said, [
@@ -92,7 +92,7 @@ Deno.test("a stop that did not wait for the store logs that the last class metri
   const { counters, log, recorder } = recorderOn(() => new Promise(() => {}));
   recorder.abandon();
   assertEquals(log.said, [], "nothing was to be written");
-  counters.add("Hard", "done", 7);
+  counters.add("Hard", "succeeded", 7);
   void recorder.step();
   recorder.abandon();
   assertEquals(log.said, ["warn Metrics of classes lost: not stored"]);

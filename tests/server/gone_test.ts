@@ -12,7 +12,10 @@ const path = (bench: Bench) => bench.url.slice("sqlite:".length);
 /** Waits for a heartbeat of the worker's thread, which then has the file open, too. */
 async function beaten(bench: Bench): Promise<void> {
   const [registered] = await bench.store.workers.list();
-  await bench.until(async () => (await bench.store.workers.list())[0]!.beatAt > registered!.beatAt, "it beats on");
+  await bench.until(
+    async () => (await bench.store.workers.list())[0]!.heartbeatAt > registered!.heartbeatAt,
+    "it beats on",
+  );
 }
 
 async function takeAway(bench: Bench, ends = ["", "-wal", "-shm"]): Promise<void> {
@@ -86,9 +89,10 @@ async function openAlone() {
     const { code, stderr } = await jobs(["push", "Note", notes, text, "--store", store]);
     assertEquals(code, 0, stderr);
   };
-  const beatAt = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0].heartbeatAt;
-  const first = await beatAt();
-  await until(async () => await beatAt() > first, "a beat of the thread, which then has the file open, too");
+  const heartbeatAt = async () =>
+    JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0].heartbeatAt;
+  const first = await heartbeatAt();
+  await until(async () => await heartbeatAt() > first, "a beat of the thread, which then has the file open, too");
   await push("before");
   return {
     push,

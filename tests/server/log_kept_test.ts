@@ -18,16 +18,16 @@ Deno.test("a process that pushes and ends does not remove the log of a running w
     const { stdout } = await jobs(["push", "Noop", "--store", store]);
     await server.logged("Done", { jid: stdout.trim() });
     await until(async () => JSON.parse((await jobs(["stats", "--json", "--store", store])).stdout).processed === count);
-    const { heartbeatAt: beatAt } = await beats();
-    await until(async () => (await beats()).heartbeatAt > beatAt, "another beat");
+    const { heartbeatAt } = await beats();
+    await until(async () => (await beats()).heartbeatAt > heartbeatAt, "another beat");
   }
   // Many at once, which open and close it in any order.
   const pushed = await Promise.all(
     Array.from({ length: 12 }, async () => (await jobs(["push", "Noop", "--store", store])).stdout.trim()),
   );
   for (const jid of pushed) await server.logged("Done", { jid });
-  const { heartbeatAt: beatAt } = await beats();
-  await until(async () => (await beats()).heartbeatAt > beatAt, "another beat, with another look at the files");
+  const { heartbeatAt } = await beats();
+  await until(async () => (await beats()).heartbeatAt > heartbeatAt, "another beat, with another look at the files");
   assertEquals((await beats()).state, "running");
   assertEquals(server.complaints, []);
 });

@@ -16,7 +16,7 @@ const NAME = 'Odd "name"\n\u0000';
 function counted(rescued: number): ServerCounts {
   const totals = new ClassCounters();
   totals.addWait(NAME, 3_000);
-  totals.add(NAME, "done", 20);
+  totals.add(NAME, "succeeded", 20);
   const counters = new Counters();
   counters.rescued = rescued;
   return { ...counters.counts(), classes: totals.classes, loopDelayMs: 1.5, horses: undefined };
@@ -81,7 +81,7 @@ Deno.test("a member receives the counts of the others, for any class names", asy
   const told = await first.counts();
   assertEquals(told.map(({ process, counts }) => [process, counts?.rescued]), [[2, 2], [3, 3]]);
   const { endings, run, wait } = told[0]!.counts!.classes.get(NAME)!;
-  assertEquals([endings.done, run.sum, wait.sum, run.counts.length], [1, 0.02, 3, run.bounds.length + 1]);
+  assertEquals([endings.succeeded, run.sum, wait.sum, run.counts.length], [1, 0.02, 3, run.bounds.length + 1]);
 });
 
 Deno.test("two requests at once each receive their replies", async () => {

@@ -22,14 +22,14 @@ export async function watch(store: Store, file: string, signal: AbortSignal): Pr
     if (now - last > LATE_MS) note(`the soak itself stood still for ${now - last} ms`);
     const processes = await store.workers.list().catch(() => []);
     // The store's time is that of the latest heartbeat, more or less.
-    const latest = Math.max(...processes.map(({ beatAt }) => beatAt));
-    for (const { identity, beatAt } of processes) {
-      if (latest - beatAt > LATE_MS) silent.set(identity, latest - beatAt);
+    const latest = Math.max(...processes.map(({ heartbeatAt }) => heartbeatAt));
+    for (const { identity, heartbeatAt } of processes) {
+      if (latest - heartbeatAt > LATE_MS) silent.set(identity, latest - heartbeatAt);
     }
     for (const [identity, ms] of silent) {
-      const beatAt = processes.find((one) => one.identity === identity)?.beatAt;
-      if (beatAt !== undefined && latest - beatAt > LATE_MS) continue;
-      note(`${identity} was silent for ${ms} ms${beatAt === undefined ? ", and is gone" : ""}`);
+      const heartbeatAt = processes.find((one) => one.identity === identity)?.heartbeatAt;
+      if (heartbeatAt !== undefined && latest - heartbeatAt > LATE_MS) continue;
+      note(`${identity} was silent for ${ms} ms${heartbeatAt === undefined ? ", and is gone" : ""}`);
       silent.delete(identity);
     }
   }

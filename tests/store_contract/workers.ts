@@ -22,10 +22,10 @@ export const processes: Cases = {
     const other = await t.another();
     const seen = await other.workers.list();
     assertEquals(seen.length, 1);
-    const { beatAt, alive, ...said } = seen[0]!;
+    const { heartbeatAt, alive, ...said } = seen[0]!;
     assertEquals(said, record);
     assertEquals(alive, true);
-    assertAlmostEquals(beatAt, t.now(), SLACK_MS);
+    assertAlmostEquals(heartbeatAt, t.now(), SLACK_MS);
   },
 
   "the latest heartbeat counts": async (open) => {

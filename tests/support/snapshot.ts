@@ -58,7 +58,7 @@ export function someProcess(
     busy: payloads.length,
     rss: 100 * 1024 * 1024,
     work: payloads.map((payload, i) => ({ task: `processor-${i}`, queue: "default", payload, since: NOW - 1_000 })),
-    beatAt: NOW,
+    heartbeatAt: NOW,
     alive: true,
     ...more,
   };

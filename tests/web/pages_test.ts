@@ -138,7 +138,7 @@ Deno.test("Prometheus' checker accepts the metrics, with hostile and many names 
   await using site = await openSite("sqlite", { counts });
   for (const name of ['a"b\\c\nd', ...Array.from({ length: 300 }, (_, i) => `Class${i}`)]) {
     totals.addWait(name, 1_000);
-    totals.add(name, "done", 20);
+    totals.add(name, "succeeded", 20);
   }
   totals.add("Boom", "retried", 20);
   await pushAll(site.store, Array.from({ length: 250 }, (_, i) => ({ jid: `q${i}`, queue: `queue-${i}` })));

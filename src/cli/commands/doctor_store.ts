@@ -139,10 +139,12 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
       message: "none online: no job runs",
       cure: "start one: jobs run handlers.js",
     },
-    ...workers.filter((worker) => !worker.alive).map(({ identity, beatAt }): Finding => ({
+    ...workers.filter((worker) => !worker.alive).map(({ identity, heartbeatAt }): Finding => ({
       check: "workers",
       state: "warning",
-      message: `${identity} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - beatAt))} ago`,
+      message: `${identity} is offline: last heartbeat ${
+        formatDuration(Math.max(0, systemClock.now() - heartbeatAt))
+      } ago`,
       cure: "an online worker rescues its jobs within seconds; start one: jobs run handlers.js",
     })),
     ...(stuck === 0 ? [] : [
@@ -185,7 +187,7 @@ async function checkQueues(store: Store): Promise<Finding[]> {
       const obstacles = blockersOf({ queue: name }, { processes, queues }).map(({ is }) => is);
       const why = obstacles.includes("quiet")
         ? "all its workers are quiet"
-        : obstacles.includes("no-taker") || obstacles.includes("no-process")
+        : obstacles.includes("no-worker-of-queue") || obstacles.includes("no-worker-online")
         ? "no worker"
         : undefined;
       return why === undefined ? [] : [{
@@ -248,4 +250,4 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
 }
 
 /** The queue has no worker. */
-const NO_WORKER: readonly Blocker["is"][] = ["no-process", "no-taker", "quiet"];
+const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet"];

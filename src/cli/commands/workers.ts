@@ -61,7 +61,7 @@ function workerRow(worker: WorkerInfo, now: number): unknown[] {
     `${worker.busy}/${worker.concurrency}`,
     workerState(worker),
     worker.queues.map((queue) => worker.weights[queue] ? `${queue},${worker.weights[queue]}` : queue).join(" "),
-    `${formatDuration(Math.max(0, now - worker.beatAt))} ago`,
+    `${formatDuration(Math.max(0, now - worker.heartbeatAt))} ago`,
     [worker.tag, ...worker.labels].filter(Boolean).join(" "),
     succeeded,
     failed,
@@ -75,5 +75,9 @@ function workerRow(worker: WorkerInfo, now: number): unknown[] {
 function totalsOf({ totals }: WorkerInfo): [succeeded: unknown, failed: unknown, spent: unknown] {
   if (totals === undefined) return ["", "", ""];
   const sum = (pick: (one: ClassTotals) => number) => Object.values(totals).reduce((all, one) => all + pick(one), 0);
-  return [sum(({ done }) => done), sum(({ failed }) => failed), formatDuration(sum(({ workedMs }) => workedMs))];
+  return [
+    sum(({ succeeded }) => succeeded),
+    sum(({ failed }) => failed),
+    formatDuration(sum(({ workedMs }) => workedMs)),
+  ];
 }

@@ -35,7 +35,7 @@ export async function remarkIfIdle(store: Store, jobs?: readonly PushedJob[]): P
   const remarks = new Set<string>();
   for (const job of jobs ?? [undefined]) {
     const nearest = blockersOf(job ?? { queue: "" }, { processes, queues }).find(({ is }) =>
-      is !== "busy" && (job !== undefined || is === "no-process" || is === "all-paused")
+      is !== "busy" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
     if (nearest !== undefined) remarks.add(remarkOn(nearest, job));
     if (remarks.size === MAX_REMARKS) break;
@@ -52,9 +52,9 @@ function remarkOn({ is }: Blocker, job?: PushedJob): string {
       return `${queue} is paused; jobs resume ${job?.queue} resumes it`;
     case "limited":
       return `${queue} is at its limit`;
-    case "no-process":
+    case "no-worker-online":
       return "no worker is online; start one: jobs run handlers.js";
-    case "no-taker":
+    case "no-worker-of-queue":
       return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
     case "quiet":
       return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;

@@ -73,7 +73,13 @@ const WORKERS: readonly Column<Of<"worker">>[] = [
     dropOrder: 2,
     cell: ({ worker }) => [formatBytes(worker.rss)],
   },
-  { heading: "succeeded", width: 9, right: true, dropOrder: 5, cell: ({ worker }) => [totalOf(worker.totals, "done")] },
+  {
+    heading: "succeeded",
+    width: 9,
+    right: true,
+    dropOrder: 5,
+    cell: ({ worker }) => [totalOf(worker.totals, "succeeded")],
+  },
   { heading: "failed", width: 7, right: true, dropOrder: 6, cell: ({ worker }) => [totalOf(worker.totals, "failed")] },
   {
     heading: "uptime",
@@ -220,7 +226,7 @@ function age(since: number, now: number): string {
 }
 
 /** Returns a total over all classes; empty for Sidekiq's workers, which report none. */
-function totalOf(totals: Readonly<Record<string, ClassTotals>> | undefined, count: "done" | "failed"): string {
+function totalOf(totals: Readonly<Record<string, ClassTotals>> | undefined, count: "succeeded" | "failed"): string {
   if (totals === undefined) return "";
   return number(Object.values(totals).reduce((sum, one) => sum + one[count], 0));
 }

@@ -24,14 +24,17 @@ export function workerLines(worker: WorkerInfo, now: number): string[] {
     ["memory", formatBytes(worker.rss)],
     ["version", worker.version],
     ["started", `${relative(worker.startedAt, now)} (${isoTime(worker.startedAt)})`],
-    ["heartbeat", relative(worker.beatAt, now)],
+    ["heartbeat", relative(worker.heartbeatAt, now)],
     ...worker.work.map((job, i): [string, string] => [
       i === 0 ? "jobs" : "",
       `${job.task} ${glance(job).jid ?? ""} ${relative(job.since, now)} ${job.progress ?? ""}`.trimEnd(),
     ]),
-    ...Object.entries(totals).map(([name, { done, failed, cancelled, expired, workedMs }], i): [string, string] => [
+    ...Object.entries(totals).map((
+      [name, { succeeded, failed, cancelled, expired, workedMs }],
+      i,
+    ): [string, string] => [
       i === 0 ? "totals" : "",
-      `${name}: ${number(done)} succeeded, ${number(failed)} failed, ${number(cancelled)} cancelled, ` +
+      `${name}: ${number(succeeded)} succeeded, ${number(failed)} failed, ${number(cancelled)} cancelled, ` +
       `${number(expired)} expired, time spent ${formatDuration(workedMs)}`,
     ]),
   ];

@@ -44,7 +44,7 @@ export interface ClassCounts {
 }
 
 /** How an attempt ended. */
-export type Ending = "done" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";
+export type Ending = "succeeded" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";
 /** Number of attempts by ending. Expired jobs never started. */
 export type Endings = Readonly<Record<Ending | "expired", number>>;
 
@@ -144,9 +144,9 @@ export class ClassCounters {
   /** Returns the totals by class, for the heartbeat. */
   byClass(): Record<string, ClassTotals> {
     return Object.fromEntries([...this.#classes].map(([name, { endings, workedMs }]) => {
-      const { done, retried, dead, discarded, cancelled, expired } = endings;
+      const { succeeded, retried, dead, discarded, cancelled, expired } = endings;
       const failed = retried + dead + discarded;
-      return [name, { done, failed, cancelled, expired, workedMs: Math.round(workedMs) }];
+      return [name, { succeeded, failed, cancelled, expired, workedMs: Math.round(workedMs) }];
     }));
   }
 
@@ -179,7 +179,7 @@ export class ClassCounters {
 }
 
 function newCounts(): MutableCounts {
-  const endings = { done: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
+  const endings = { succeeded: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
   return { endings, run: new Histogram(), wait: new Histogram(), workedMs: 0, fresh: undefined };
 }
 

@@ -3,7 +3,7 @@ import { ClassCounters } from "./counters.ts";
 
 Deno.test("counts a failed attempt as processed and failed, without its run time", () => {
   const counters = new ClassCounters();
-  counters.add("Hard", "done", 25);
+  counters.add("Hard", "succeeded", 25);
   counters.add("Hard", "retried", 9_000);
   counters.add("Hard", "dead", 9_000);
   counters.add("Hard", "discarded", 9_000);
@@ -14,12 +14,12 @@ Deno.test("counts a failed attempt as processed and failed, without its run time
   assertEquals(sums, { class: "Hard", processed: 5, failed: 3, workedMs: 500_025 });
   assertEquals(histogram.flatMap((count, i) => count ? [[i, count]] : []), [[1, 1], [25, 1]]);
   assertEquals(counters.byClass(), {
-    Hard: { done: 1, failed: 3, cancelled: 1, expired: 1, workedMs: 527_025 },
+    Hard: { succeeded: 1, failed: 3, cancelled: 1, expired: 1, workedMs: 527_025 },
   });
   // Neither snoozed nor cancelled.
   assertEquals(counters.classes.get("Hard")!.run.counts, [0, 1, 0, 0, 0, 0, 3, 0, 0, 0]);
   assertEquals(counters.classes.get("Hard")!.endings, {
-    done: 1,
+    succeeded: 1,
     retried: 1,
     dead: 1,
     discarded: 1,
@@ -31,20 +31,20 @@ Deno.test("counts a failed attempt as processed and failed, without its run time
 
 Deno.test("drains each count once, and keeps it in the totals", () => {
   const counters = new ClassCounters();
-  counters.add("A", "done", 1);
-  counters.add("B", "done", 1);
+  counters.add("A", "succeeded", 1);
+  counters.add("B", "succeeded", 1);
   assertEquals(counters.drain().map((one) => one.class), ["A", "B"]);
-  counters.add("B", "done", 1);
+  counters.add("B", "succeeded", 1);
   assertEquals(counters.drain().map((one) => [one.class, one.processed]), [["B", 1]]);
   assertEquals(counters.drain(), []);
-  assertEquals(counters.byClass().B!.done, 2);
+  assertEquals(counters.byClass().B!.succeeded, 2);
 });
 
 Deno.test("bounds the number of classes and the length of their names", () => {
   const counters = new ClassCounters();
-  counters.add("x".repeat(1_000_000), "done", 1);
-  for (let i = 0; i < 1_000; i++) counters.add(`Class${i}`, "done", 1);
-  counters.add("Class0", "done", 1);
+  counters.add("x".repeat(1_000_000), "succeeded", 1);
+  for (let i = 0; i < 1_000; i++) counters.add(`Class${i}`, "succeeded", 1);
+  counters.add("Class0", "succeeded", 1);
   const drained = counters.drain();
   assertEquals(drained.length, 200);
   assertEquals(drained.find((one) => one.class === "(other)")!.processed, 1 + 1_000 - 199);

@@ -106,8 +106,8 @@ export class Processor implements Component {
   /**
    * Returns the unfinished job to the front of its queue. If its handler ends later, the outcome is ignored.
    *
-   * A job that was cancelled or has timed out is settled as such instead. Its handler ignores its signal, and would
-   * otherwise hang again after every start without ever counting as a failure.
+   * A job that was cancelled or has timed out is settled instead. Its handler ignores its signal: if the job were released, it
+   * would hang again in every worker, and never count as a failure.
    */
   async release(): Promise<void> {
     const attempt = this.#attempt;
@@ -280,7 +280,7 @@ export class Processor implements Component {
 }
 
 const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
-  ack: "done",
+  ack: "succeeded",
   discard: "discarded",
   retry: "retried",
   snooze: "snoozed",

@@ -14,7 +14,7 @@ import type { WorkerInfo } from "../port/workers.ts";
  *
  * - `all-paused`, `paused`: all queues are paused, or this one is.
  * - `limited`: the queue is at its limit.
- * - `no-process`: no worker is alive. `no-taker`: no live worker serves this queue.
+ * - `no-worker-online`: no worker is alive. `no-worker-of-queue`: no live worker serves this queue.
  * - `quiet`: all workers of the queue are quiet. `busy`: all their processors have work.
  * - `no-handler`: the job waits: no worker of the queue has a handler for its class. A worker that doesn't report its
  *   classes (Sidekiq's, or one with thousands) may have one.
@@ -22,7 +22,7 @@ import type { WorkerInfo } from "../port/workers.ts";
 export type Blocker =
   | { readonly is: "all-paused" | "paused"; readonly forMs: number | undefined }
   | { readonly is: "limited"; readonly limit: LimitInfo }
-  | { readonly is: "no-process" | "no-taker" | "quiet" | "busy" | "no-handler" };
+  | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "busy" | "no-handler" };
 
 /** The workers and queues of the store. */
 export interface Around {
@@ -49,8 +49,8 @@ export function blockersOf(
   const live = processes.filter((process) => process.alive);
   const serving = live.filter((process) => process.queues.includes(job.queue));
   const awake = serving.filter((process) => !process.quiet);
-  if (live.length === 0) blockers.push({ is: "no-process" });
-  else if (serving.length === 0) blockers.push({ is: "no-taker" });
+  if (live.length === 0) blockers.push({ is: "no-worker-online" });
+  else if (serving.length === 0) blockers.push({ is: "no-worker-of-queue" });
   else if (awake.length === 0) blockers.push({ is: "quiet" });
   else if (awake.every((process) => process.busy >= process.concurrency)) blockers.push({ is: "busy" });
   const name = job.class;

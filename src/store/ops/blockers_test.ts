@@ -17,9 +17,9 @@ Deno.test("a live worker that serves the queue and has the class, or reports no 
 });
 
 Deno.test("names missing workers, an unserved queue, quiet workers and busy workers", () => {
-  assertEquals(blockers({ processes: [] }), "no-process");
-  assertEquals(blockers({ processes: [{ ...AWAKE, alive: false }] }), "no-process");
-  assertEquals(blockers({}, { queue: "high", class: "Mail" }), "no-taker");
+  assertEquals(blockers({ processes: [] }), "no-worker-online");
+  assertEquals(blockers({ processes: [{ ...AWAKE, alive: false }] }), "no-worker-online");
+  assertEquals(blockers({}, { queue: "high", class: "Mail" }), "no-worker-of-queue");
   assertEquals(blockers({ processes: [{ ...AWAKE, quiet: true }, { ...AWAKE, alive: false }] }), "quiet");
   const busy = { ...AWAKE, busy: 2 };
   assertEquals(blockers({ processes: [busy, { ...AWAKE, quiet: true }] }), "busy");
@@ -43,7 +43,7 @@ Deno.test("names the limit of a queue without room", () => {
   assertEquals(blockers({ queues: [{ ...queue, limit }] }), "limited");
   assertEquals(
     blockers({ queues: [{ ...queue, limit: { ...limit, freeInMs: 500 } }], processes: [] }),
-    "limited no-process",
+    "limited no-worker-online",
   );
   assertEquals(blockers({ queues: [{ ...queue, limit: { ...limit, taken: 1, freeInMs: 0 } }] }), "");
   assertEquals(blockers({ queues: [{ ...queue, name: "other", limit }] }), "");

@@ -64,7 +64,7 @@ export interface WorkerRecord {
 /** A worker's totals of one class. */
 export interface ClassTotals {
   /** Jobs that succeeded. */
-  readonly done: number;
+  readonly succeeded: number;
   /** Failed attempts. */
   readonly failed: number;
   /** Cancelled jobs. */
@@ -109,7 +109,7 @@ export interface NameHolder {
 /** A registered worker, with the store's data about it. */
 export interface WorkerInfo extends WorkerRecord {
   /** When its last heartbeat arrived. */
-  readonly beatAt: number;
+  readonly heartbeatAt: number;
   /** False if its heartbeat has lapsed and no worker has rescued its leases yet. */
   readonly alive: boolean;
 }

@@ -40,7 +40,7 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async close(id, as) {
-      const [done, closedAs] = await client.run(SCRIPTS.batchEnd, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
+      const [done, closedAs] = await client.run(SCRIPTS.batchClose, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
       return closedAs === undefined ? undefined : { done: done === 1, closedAs };
     },
 

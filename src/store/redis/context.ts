@@ -34,10 +34,10 @@ export interface Context {
 }
 
 /**
- * Repeats an attempt while its replies are lost, for `waitMs` at most. It is for calls that must not simply be sent again:
- * the attempt itself prevents that anything happens twice.
+ * Repeats a call while its reply is lost, for `waitMs` at most. For calls that must not be resent unchanged: `attempt` builds
+ * its arguments again, from what the lease book knows by then, so that nothing happens twice.
  */
-export async function insist<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
+export async function retryLostReply<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
   const end = systemClock.monotonic() + waitMs;
   for (;;) {
     try {

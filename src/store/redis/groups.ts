@@ -47,7 +47,7 @@ export async function limitGroup(
   // Without limits, leases are no longer counted.
   if (await apply("set") === 0) await countLeases(client, queue);
   let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group ?? "", `${MAX_WOKEN}`]) as number;
-  // Workers hold full groups again meanwhile. Stop after as many steps as wake each group once: those left were held again.
+  // Meanwhile workers hold groups again that are at their limit. The loop wakes each group once: those left were held again.
   for (let steps = Math.ceil(held / MAX_WOKEN); steps > 0 && held > 0; steps--) {
     held = await client.run(SCRIPTS.wakeGroups, [], [queue, "", `${MAX_WOKEN}`]) as number;
   }

@@ -11,7 +11,7 @@ export const QUEUES = "queues";
 /** Sidekiq: names of the paused queues (set). */
 const PAUSED = "paused";
 /** Ours: queues that are paused for a time, by the end of the pause in epoch milliseconds (sorted set). */
-export const PAUSED_UNTIL = "jobs:paused-until";
+const PAUSED_UNTIL = "jobs:paused-until";
 /** Ours: queue → its limit, "RUNNING STARTS PER_MS", and " g" if it has groups (hash). */
 export const LIMITS = "jobs:limits";
 /** Sidekiq: IDs of the workers (set). */
@@ -49,13 +49,13 @@ export function leasesKey(worker: string): string {
 }
 
 /** Ours: the commands to a worker (list). */
-export function commandsKey(identity: string): string {
-  return `jobs:commands:${identity}`;
+export function commandsKey(worker: string): string {
+  return `jobs:commands:${worker}`;
 }
 
 /** Sidekiq: the signals to a worker (list). */
-export function signalsKey(identity: string): string {
-  return `${identity}-signals`;
+export function signalsKey(worker: string): string {
+  return `${worker}-signals`;
 }
 
 /** Ours: the reply to a command (list of one element). */
@@ -87,7 +87,7 @@ export function pusherKey(client: string): string {
 }
 
 /** Ours: the number of announced changes of cron entries (string). */
-export const CRON_CHANGES = "jobs:cron:told";
+export const CRON_CHANGES = "jobs:cron:changes";
 
 /** Ours: the reply to one write of cron entries, kept while the write may be sent again (string). */
 export function cronDoneKey(write: string): string {
@@ -108,7 +108,7 @@ export function resultKey(jid: string): string {
 }
 
 /** Ours: jids of ended jobs, in the order of their ends (sorted set). */
-export const ENDED = "jobs:ended";
+const ENDED = "jobs:ended";
 /** Ours: the channel that announces the jid of each job that leaves a record. */
 export const RESULTS_CHANNEL = "jobs:results";
 
@@ -150,7 +150,7 @@ export function flowRootsKey(id: string): string {
 /** Ours: IDs of the flows, which sort by age (sorted set). */
 export const FLOWS = "jobs:flows";
 /** Ours: the ends of nodes whose followers are yet to be pushed or cancelled (list). */
-export const FLOWS_PENDING = "jobs:flows:pending";
+const FLOWS_PENDING = "jobs:flows:pending";
 
 /** Ours: the reply to a signal, kept while the signal may be sent again (string). */
 export function signalledKey(id: string): string {

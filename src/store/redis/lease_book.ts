@@ -32,7 +32,7 @@ interface WorkerLeases {
   reconciledLosses?: number;
 }
 
-/** A take: its name, and the names of the earlier takes whose leases it collects. */
+/** A take's name, and the names of earlier takes with a lost reply: this take collects their leases. */
 export interface TakeNames {
   readonly name: string;
   readonly lost: readonly string[];

@@ -15,15 +15,15 @@ import { CHECKSUM_DIGITS, checksumOf, digestOf, isDigestOf, parseRef, type Ref }
 
 /** Maximum number of entries that are compared in one step. */
 const MAX_WINDOW = 500;
-/** How far towards the back a page's cursor is searched: released jobs move others away from the front. */
-const NEAR = 1_000;
+/** With `near`, a queue is searched this many entries towards its back: released jobs move others away from the front. */
+const MAX_NEAR_DISTANCE = 1_000;
 
 /** The ref of an entry of a queue. */
 type QueueRef = Ref & { readonly in: "queue" };
 
 /** Options of {@linkcode locate}. */
 export interface LocateOptions {
-  /** Search only where it is cheap. */
+  /** Doesn't search a queue to its back, only near the last position. Default false. */
   readonly near?: boolean;
 }
 
@@ -48,11 +48,11 @@ export async function locate(
     default: {
       const { digest, position, score } = ref;
       const here = position < 0 ? [] : await readSet(client, ref.in, position, 1);
-      if (isIt(here[0], digest) && here[0]!.score === score) return here[0];
+      if (hasDigest(here[0], digest) && here[0]!.score === score) return here[0];
       let count = FIRST_WINDOW;
       for (let from = 0;;) {
         const window = await readScore(client, ref.in, score, from, count);
-        const found = window.find((one) => isIt(one, digest));
+        const found = window.find((one) => hasDigest(one, digest));
         if (found || window.length < count) return found;
         from += count;
         count = nextWindow(window, MAX_WINDOW);
@@ -82,7 +82,7 @@ async function lastSeen(
   { queue, digest, position }: QueueRef,
 ): Promise<Found | undefined> {
   const [here] = await readQueue(client, queue, Math.max(0, position), 1);
-  return isIt(here, digest) ? here : undefined;
+  return hasDigest(here, digest) ? here : undefined;
 }
 
 interface SearchOptions extends LocateOptions {
@@ -122,7 +122,7 @@ async function searchQueue(
     end = from;
     count = nextWindow(window, MAX_WINDOW);
   }
-  for (let from = Math.max(0, last + 1); wanted.size > 0 && (!near || from <= last + NEAR);) {
+  for (let from = Math.max(0, last + 1); wanted.size > 0 && (!near || from <= last + MAX_NEAR_DISTANCE);) {
     const window = await readQueue(client, queue, from, count);
     compare(window);
     if (window.length < count) break;
@@ -136,6 +136,6 @@ function isInQueue(found: Found | undefined, queue: string): found is Found {
   return found?.place.in === "queue" && nameOf(found.place.queue, found.place.group) === queue;
 }
 
-function isIt(found: Found | undefined, digest: string): boolean {
+function hasDigest(found: Found | undefined, digest: string): boolean {
   return found !== undefined && isDigestOf(digest, found.member.exact);
 }

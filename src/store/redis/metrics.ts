@@ -21,7 +21,7 @@ import { type Context, serverTime } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Maximum number of classes that one script records. */
-const BATCH = 50;
+const MAX_CLASSES_PER_SCRIPT = 50;
 /** Steps read at the same time. */
 const MAX_STEPS_IN_FLIGHT = 8;
 /** Maximum number of keys that one command reads. */
@@ -41,8 +41,8 @@ async function record(context: Context, measurements: readonly ClassMetrics[]): 
   const { client, wire } = context;
   const now = await serverTime(context);
   const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
-  for (let at = 0; at < measurements.length; at += BATCH) {
-    const args = measurements.slice(at, at + BATCH).flatMap((
+  for (let at = 0; at < measurements.length; at += MAX_CLASSES_PER_SCRIPT) {
+    const args = measurements.slice(at, at + MAX_CLASSES_PER_SCRIPT).flatMap((
       { class: name, processed, failed, workedMs, histogram },
     ) => [
       name,

@@ -24,7 +24,7 @@ const MAX_MOVES = 250;
 /** A quarter of other batches: a script that moves a job copies it five times within Redis. A larger job goes alone. */
 const MAX_BYTES = 1024 * 1024;
 /** An entry at this distance from the front of its queue is deep: each of two jumps to it takes up to 0.1 ms. */
-const DEEP = 2_000;
+const MIN_DEEP_POSITION = 2_000;
 const MAX_DEEP_MOVES = 20;
 
 /** A call whose moves go in one script. */
@@ -130,7 +130,7 @@ function countFitting(moves: readonly Move[]): number {
   let count = 0;
   for (const { position = 0, old, payload = "", record } of moves) {
     bytes += old.length + payload.length + (record?.body.length ?? 0);
-    if (position >= DEEP) most = MAX_DEEP_MOVES;
+    if (position >= MIN_DEEP_POSITION) most = MAX_DEEP_MOVES;
     if (count > 0 && (bytes > MAX_BYTES || count >= most)) break;
     count++;
   }

@@ -28,12 +28,13 @@ export async function readPage(
   place: Place,
   { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest = {},
 ): Promise<Page> {
-  const from = { cursor, limit, reverse };
-  const { found, next } = place.in === "leased" ? await leasedPage(client, from) : await placePage(client, place, from);
+  const full = { cursor, limit, reverse };
+  const { found, next } = place.in === "leased" ? await leasedPage(client, full) : await placePage(client, place, full);
   return { entries: found.map(entryOf), ...(next !== undefined && { next }) };
 }
 
-interface From {
+/** A page request with its defaults. */
+interface FullRequest {
   readonly cursor: string | undefined;
   readonly limit: number;
   readonly reverse: boolean;
@@ -48,7 +49,7 @@ interface FoundPage {
 async function placePage(
   client: ReconnectingClient,
   place: Listed,
-  { cursor, limit, reverse }: From,
+  { cursor, limit, reverse }: FullRequest,
 ): Promise<FoundPage> {
   const start = cursor === undefined ? undefined : await startAt(client, place, cursor, reverse);
   const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
@@ -105,7 +106,7 @@ async function sizeOf(client: ReconnectingClient, place: Listed): Promise<number
 }
 
 /** Reads a page of leases, by worker, then in the order of taking. */
-async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }: From): Promise<FoundPage> {
+async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }: FullRequest): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
   const start = ref?.in === "leased" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);

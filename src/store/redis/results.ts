@@ -1,5 +1,5 @@
 /**
- * Records of ended jobs: one string per job, with its TTL, and one list of their jids in the order of their ends.
+ * Records of ended jobs: one string per job, with its TTL, and a sorted set of the jids in the order in which the jobs ended.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 
 /** Poll interval for records that aren't announced (missing permission, lost connection). */
 const POLL_INTERVAL_MS = 1_000;
+/** Records that one step of a search reads. */
 const SEARCH_STEP = 1_000;
 
 /** Returns a record as script arguments. */

@@ -1,6 +1,6 @@
 /**
  * A temporary store in an empty database of a server, never in the store's database. Keys that other programs write there stay.
- * Its user renews a claim: a later bench clears the database of a killed one.
+ * The bench renews its claim on the database. A later bench clears the database of a killed one.
  *
  * @module
  */

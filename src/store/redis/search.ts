@@ -35,7 +35,7 @@ const MAX_BYTE_SEARCHES = 10;
 export async function find(client: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (jids.length === 0) return entries;
-  for await (const found of everything(client, withJid([...new Set(jids)]))) entries.push(entryOf(found));
+  for await (const found of allMatches(client, jidMatcher([...new Set(jids)]))) entries.push(entryOf(found));
   return entries;
 }
 
@@ -44,7 +44,7 @@ export async function search(client: ReconnectingClient, text: string, limit: nu
   const entries: Entry[] = [];
   if (limit < 1) return entries;
   const lowerCase = text.toLowerCase();
-  for await (const found of everything(client, { maybe: () => true, is: (payload) => hasText(payload, lowerCase) })) {
+  for await (const found of allMatches(client, { maybe: () => true, is: (payload) => hasText(payload, lowerCase) })) {
     entries.push(entryOf(found));
     if (entries.length >= limit) break;
   }
@@ -52,7 +52,7 @@ export async function search(client: ReconnectingClient, text: string, limit: nu
 }
 
 /** Matches payloads by jid. A client may write a character of the jid, or of the field's name, as an escape. */
-function withJid(jids: readonly string[]): Matcher {
+function jidMatcher(jids: readonly string[]): Matcher {
   const set: ReadonlySet<unknown> = new Set(jids);
   const is = (payload: string) => set.has(getField(payload, "jid"));
   const all = jids.join("");
@@ -71,10 +71,10 @@ function withJid(jids: readonly string[]): Matcher {
 }
 
 /**
- * Yields all matching entries, in the order in which jobs travel: one that moves during the search is rather found twice than
- * missed.
+ * Yields all matching entries, in the order in which jobs move from place to place: a job that moves during the search may be
+ * found twice, but isn't missed.
  */
-async function* everything(client: ReconnectingClient, matcher: Matcher): AsyncGenerator<Found> {
+async function* allMatches(client: ReconnectingClient, matcher: Matcher): AsyncGenerator<Found> {
   for (const set of ["scheduled", "retry"] as const) yield* inSet(client, set, matcher);
   yield* inQueues(client, matcher);
   for (const worker of await readWorkers(client)) {

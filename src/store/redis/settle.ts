@@ -7,17 +7,17 @@ import { getField } from "../../job/raw.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { MemberChange } from "../port/batches.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
-import { type Context, insist } from "./context.ts";
+import { type Context, retryLostReply } from "./context.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { leasesKey } from "./keys.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
-/** The kinds as the script names them. */
+/** The kinds as the script names them: an outcome that moves the job has the name of the set. */
 const KINDS: Readonly<Record<Outcome["kind"], string>> = {
   ack: "ack",
-  discard: "drop",
+  discard: "discard",
   release: "release",
   retry: "retry",
   snooze: "schedule",
@@ -34,7 +34,7 @@ export async function settle(
   if (outcomes.length === 0) return { lost: [], dropped: 0 };
   const { client, offset, deadLimits } = context;
   const packed = pack(outcomes, book.held(worker));
-  return await insist(context, async () => {
+  return await retryLostReply(context, async () => {
     const args = [offset(), ...deadLimits, ...packed];
     try {
       const reply = await client.run(SCRIPTS.settle, [leasesKey(worker)], args, { repeatable: false });
@@ -90,7 +90,7 @@ function packSame(
   outcomes: readonly Outcome[],
   { held, args }: { readonly held: ReadonlySet<string>; readonly args: string[] },
 ): void {
-  const canSkipCheck = kind === "ack" || kind === "drop";
+  const canSkipCheck = kind === "ack" || kind === "discard";
   args.push(canSkipCheck && areHeld(outcomes, held) ? `held ${kind}` : kind, `${outcomes.length}`);
   for (const outcome of outcomes) {
     args.push(outcome.token);

@@ -8,7 +8,7 @@ import { splitName } from "../port/groups.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { SCRIPTS } from "./client/scripts.ts";
-import { type Context, insist } from "./context.ts";
+import { type Context, retryLostReply } from "./context.ts";
 import { leasesKey } from "./keys.ts";
 import type { LeaseBook } from "./lease_book.ts";
 
@@ -19,12 +19,12 @@ const FIRST_PLACE = 10_000;
 export async function take(context: Context, book: LeaseBook, request: TakeRequest): Promise<Lease[]> {
   const { queues, limit } = request;
   if (limit < 1 || queues.length === 0) return [];
-  return await insist(context, () => takeOnce(context, book, request));
+  return await retryLostReply(context, () => takeOnce(context, book, request));
 }
 
 /** See `JobStore.returnUnanswered`. A take with the limit 0 returns all leases of the lost takes to their queues. */
 export async function returnUnanswered(context: Context, book: LeaseBook, worker: string): Promise<void> {
-  await insist(context, async () => {
+  await retryLostReply(context, async () => {
     await reconcile(context, book, worker);
     if (book.hasLostTakes(worker)) await takeOnce(context, book, { queues: [], limit: 0, worker });
   });

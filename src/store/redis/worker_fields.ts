@@ -7,31 +7,31 @@ import { readWireTime, wireTime } from "../../job/raw.ts";
 import type { ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 
 /** Returns the JSON of Sidekiq's field `info`. */
-export function infoOf(process: WorkerRecord): string {
-  const weights = Object.values(process.weights);
+export function infoOf(worker: WorkerRecord): string {
+  const weights = Object.values(worker.weights);
   const mode = weights.every((weight) => weight === 0)
     ? "strict"
     : weights.every((weight) => weight === 1)
     ? "random"
     : "weighted";
-  const capsule = { concurrency: process.concurrency, mode, weights: process.weights };
+  const capsule = { concurrency: worker.concurrency, mode, weights: worker.weights };
   const info = JSON.stringify({
-    hostname: process.hostname,
-    pid: process.pid,
-    tag: process.tag,
-    concurrency: process.concurrency,
-    queues: process.queues,
-    weights: [process.weights],
-    labels: process.labels,
-    identity: process.identity,
-    version: process.version,
+    hostname: worker.hostname,
+    pid: worker.pid,
+    tag: worker.tag,
+    concurrency: worker.concurrency,
+    queues: worker.queues,
+    weights: [worker.weights],
+    labels: worker.labels,
+    identity: worker.identity,
+    version: worker.version,
     embedded: false,
     capsules: { default: capsule },
-    classes: process.classes,
-    totals: process.totals,
+    classes: worker.classes,
+    totals: worker.totals,
   });
   // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
-  return `{"started_at":${wireTime(process.startedAt)},${info.slice(1)}`;
+  return `{"started_at":${wireTime(worker.startedAt)},${info.slice(1)}`;
 }
 
 /** Returns the JSON of one running job. */
@@ -43,7 +43,7 @@ export function workOf({ queue, payload, since, progress, lastLine, log, abortRe
 }
 
 /** The fields of a worker in Redis: Sidekiq's, and its running jobs by task. */
-export interface ProcessFields {
+export interface WorkerFields {
   readonly info: string | null;
   readonly concurrency: string | null;
   readonly busy: string | null;
@@ -54,7 +54,7 @@ export interface ProcessFields {
 }
 
 /** Reads a worker of this program or of Sidekiq from its fields. */
-export function readProcess(identity: string, fields: ProcessFields, alive: boolean): WorkerInfo {
+export function readWorker(identity: string, fields: WorkerFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
   const [hostname = "", pid = ""] = identity.split(":");
   return {
@@ -74,7 +74,7 @@ export function readProcess(identity: string, fields: ProcessFields, alive: bool
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
     ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
     ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
-    beatAt: readWireTime(readNumber(fields.beat)) ?? 0,
+    heartbeatAt: readWireTime(readNumber(fields.beat)) ?? 0,
     alive,
   };
 }
@@ -111,7 +111,7 @@ function readTotals(totals: Record<string, unknown>): Record<string, ClassTotals
       if (!isObject(of)) return [];
       const count = (what: keyof ClassTotals) => readNumber(of[what]) ?? 0;
       return [[name, {
-        done: count("done"),
+        succeeded: count("succeeded"),
         failed: count("failed"),
         cancelled: count("cancelled"),
         expired: count("expired"),

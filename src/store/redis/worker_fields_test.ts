@@ -1,17 +1,17 @@
 import { assertEquals } from "@std/assert";
-import { readProcess } from "./worker_fields.ts";
+import { readWorker } from "./worker_fields.ts";
 
 /** Returns the totals of a worker as they are read. */
 function totals(stored: unknown): unknown {
   const none = { concurrency: null, busy: null, beat: null, quiet: null, rss: null, work: {} };
-  return readProcess("host:1:a", { info: JSON.stringify({ totals: stored }), ...none }, true).totals;
+  return readWorker("host:1:a", { info: JSON.stringify({ totals: stored }), ...none }, true).totals;
 }
 
-Deno.test("readProcess reads totals of any shape as numbers", () => {
-  const stored = { done: 3, failed: 1, cancelled: 0, expired: 0, workedMs: 12.5 };
-  const nothing = { done: 0, failed: 0, cancelled: 0, expired: 0, workedMs: 0 };
+Deno.test("readWorker reads totals of any shape as numbers", () => {
+  const stored = { succeeded: 3, failed: 1, cancelled: 0, expired: 0, workedMs: 12.5 };
+  const nothing = { succeeded: 0, failed: 0, cancelled: 0, expired: 0, workedMs: 0 };
   assertEquals(totals({ A: stored }), { A: stored });
-  assertEquals(totals({ A: null, B: 7, C: "x", D: { done: "many", failed: null, workedMs: {} } }), { D: nothing });
+  assertEquals(totals({ A: null, B: 7, C: "x", D: { succeeded: "many", failed: null, workedMs: {} } }), { D: nothing });
   assertEquals(totals([]), {});
   for (const none of [null, undefined, 7, "x"]) assertEquals(totals(none), undefined);
 });

@@ -6,11 +6,11 @@
 import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, WorkerStore } from "../port/workers.ts";
-import { BLOCK_S, type Context, insist, serverTime } from "./context.ts";
+import { BLOCK_S, type Context, retryLostReply, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, WORKERS } from "./keys.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
-import { infoOf, readProcess, workOf } from "./worker_fields.ts";
+import { infoOf, readWorker, workOf } from "./worker_fields.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Sidekiq's signals, and the verbs of the same meaning. */
@@ -38,7 +38,7 @@ export class Workers implements WorkerStore {
 
   async heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = systemClock.monotonic();
-    const [lapsed, ...signals] = await insist(this.#context, () => this.#sendHeartbeat(process, ttlMs));
+    const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(process, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
     const reply = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#mayHaveLapsed };
     this.#mayHaveLapsed = false;
@@ -156,7 +156,7 @@ export class Workers implements WorkerStore {
     // A Sidekiq process that has ended: its key has expired, and its name isn't removed yet.
     if (deadline === undefined && info === null) return undefined;
     const alive = deadline === undefined || deadline > now;
-    return readProcess(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
+    return readWorker(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
   }
 
   /** Pops from the first list that isn't empty. Returns undefined when `signal` aborts. Never rejects. */

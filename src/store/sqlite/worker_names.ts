@@ -40,8 +40,10 @@ function rowOf({ sql }: Context, name: string): NameRow | undefined {
 /** Returns whether `claimant` may take over a name: its holder no longer exists, or is offline by the rule of `JobStore.rescue`. */
 function isFree(context: Context, { worker, expires }: NameRow, claimant: string): boolean {
   const now = context.now();
-  const holder = context.sql("SELECT deadline, beat_at AS beatAt, ttl FROM process WHERE identity = ?").get(worker) as
-    | { readonly deadline: number; readonly beatAt: number; readonly ttl: number }
+  const holder = context.sql("SELECT deadline, beat_at AS heartbeatAt, ttl FROM process WHERE identity = ?").get(
+    worker,
+  ) as
+    | { readonly deadline: number; readonly heartbeatAt: number; readonly ttl: number }
     | undefined;
   if (holder === undefined || expires <= now) return true;
   return holder.deadline <= now && offlineFor(context, claimant, now)(holder);

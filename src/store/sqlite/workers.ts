@@ -24,22 +24,22 @@ export interface LastMoments extends RunningSuspects {
 interface Lapsed {
   readonly identity: string;
   /** Its last heartbeat; for one that isn't registered, its last take. */
-  readonly beatAt: number;
+  readonly heartbeatAt: number;
   /** Its heartbeat timeout; 0 if unknown. */
   readonly ttl: number;
   readonly hasLeases: 0 | 1;
 }
 
 interface Rescuer {
-  readonly beatAt: number;
+  readonly heartbeatAt: number;
   readonly ttl: number;
   /** The first of its continuous heartbeats. */
   readonly since: number;
 }
 
 /** Returns whether a heartbeat now continues those before it. */
-function isFresh(beatAt: number, ttlMs: number, now: number): boolean {
-  return beatAt <= now && now - beatAt < ttlMs / 2;
+function isFresh(heartbeatAt: number, ttlMs: number, now: number): boolean {
+  return heartbeatAt <= now && now - heartbeatAt < ttlMs / 2;
 }
 
 /** Returns the rule of `JobStore.rescue`: whether a worker whose heartbeat has lapsed is offline, in the view of `worker`. */
@@ -47,13 +47,13 @@ export function offlineFor(
   { sql }: Context,
   worker: string,
   now: number,
-): (lapsed: { readonly beatAt: number; readonly ttl: number }) => boolean {
-  const rescuer = sql("SELECT beat_at AS beatAt, ttl, since FROM process WHERE identity = ?").get(worker) as
+): (lapsed: { readonly heartbeatAt: number; readonly ttl: number }) => boolean {
+  const rescuer = sql("SELECT beat_at AS heartbeatAt, ttl, since FROM process WHERE identity = ?").get(worker) as
     | Rescuer
     | undefined;
-  return ({ beatAt, ttl }) =>
-    rescuer !== undefined && isFresh(rescuer.beatAt, rescuer.ttl, now) &&
-    now >= Math.max(beatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
+  return ({ heartbeatAt, ttl }) =>
+    rescuer !== undefined && isFresh(rescuer.heartbeatAt, rescuer.ttl, now) &&
+    now >= Math.max(heartbeatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
 }
 
 /** See `WorkerStore.heartbeat`. */
@@ -88,7 +88,7 @@ export function findOffline(context: Context, worker: string): Offline {
   const { sql } = context;
   const now = context.now();
   const lapsed = sql(
-    `SELECT identity, beat_at AS beatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
+    `SELECT identity, beat_at AS heartbeatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
        FROM process WHERE deadline <= ?
      UNION ALL
      SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
@@ -158,7 +158,7 @@ export function list(context: Context): WorkerInfo[] {
   const rows = context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();
   return rows.map((row) => ({
     ...JSON.parse(String(row.record)) as WorkerRecord,
-    beatAt: Number(row.beat_at),
+    heartbeatAt: Number(row.beat_at),
     alive: Number(row.deadline) > now,
   }));
 }

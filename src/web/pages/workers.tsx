@@ -121,7 +121,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
               </td>
             )}
             <td class="nowrap" data-label="Last heartbeat">
-              <Time at={worker.beatAt} now={view.now} />
+              <Time at={worker.heartbeatAt} now={view.now} />
             </td>
             {view.canAct && <td class="acts">{worker.alive && <WorkerActions view={view} worker={worker} />}</td>}
           </tr>

@@ -170,7 +170,7 @@ function groupFamilies(queues: readonly LargestGroups[]): string[] {
 function processFamilies(processes: readonly WorkerInfo[], now: number): string[] {
   const live = processes.filter((process) => process.alive);
   const total = (value: (process: WorkerInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
-  const oldest = Math.max(0, ...processes.map((process) => now - process.beatAt)) / 1_000;
+  const oldest = Math.max(0, ...processes.map((process) => now - process.heartbeatAt)) / 1_000;
   return [
     one("jobs_workers", "gauge", "Online workers", live.length),
     one("jobs_workers_quiet", "gauge", "Online workers that are quiet", live.filter(({ quiet }) => quiet).length),

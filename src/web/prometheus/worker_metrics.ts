@@ -12,7 +12,7 @@ const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snooze
 
 /** The counters of one class. */
 export interface ClassCounts {
-  readonly endings: Readonly<Record<"done" | typeof ENDINGS[number], number>>;
+  readonly endings: Readonly<Record<"succeeded" | typeof ENDINGS[number], number>>;
   readonly run: Durations;
   readonly wait: Durations;
 }
@@ -124,8 +124,8 @@ function numbered(process: number | undefined): Record<string, string> {
 }
 
 function performed({ classes }: ServerCounts): Sample[] {
-  return [...classes].flatMap(([name, { endings: { done, retried, dead, discarded } }]) => [
-    { labels: { class: name, outcome: "succeeded" }, value: done },
+  return [...classes].flatMap(([name, { endings: { succeeded, retried, dead, discarded } }]) => [
+    { labels: { class: name, outcome: "succeeded" }, value: succeeded },
     { labels: { class: name, outcome: "failed" }, value: retried + dead + discarded },
   ]);
 }

@@ -64,8 +64,8 @@ function workerAlerts({ stats, workers, now }: Situation): Alert[] {
     });
   }
   if (offline.length > 0) {
-    const names = offline.slice(0, 3).map(({ hostname, pid, beatAt }) =>
-      `${hostname.slice(0, 80)}:${pid} (last heartbeat ${formatDuration(Math.max(0, now - beatAt))} ago)`
+    const names = offline.slice(0, 3).map(({ hostname, pid, heartbeatAt }) =>
+      `${hostname.slice(0, 80)}:${pid} (last heartbeat ${formatDuration(Math.max(0, now - heartbeatAt))} ago)`
     );
     const more = offline.length > 3 ? ` and ${offline.length - 3} more` : "";
     alerts.push({

@@ -34,7 +34,7 @@ const WORKER: WorkerInfo = {
   busy: 0,
   rss: 1,
   work: [],
-  beatAt: NOW,
+  heartbeatAt: NOW,
   alive: true,
 };
 const QUEUE = { name: "default", size: 12, latencyMs: 10, paused: false };
@@ -69,7 +69,7 @@ Deno.test("reports nothing while all is well", () => {
 });
 
 Deno.test("reports offline workers, failures and growing retries, the worst first", () => {
-  const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, beatAt: NOW - 180_000 }));
+  const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, heartbeatAt: NOW - 180_000 }));
   const found = alerts({
     stats: { ...STATS, retry: 46_801 },
     workers: [WORKER, ...offline],

@@ -209,7 +209,7 @@ export class Connection {
     const command = this.#pending[this.#head];
     if (command === undefined) throw new Error("unexpected reply");
     this.#pendingBytes -= command.bytes;
-    // It would keep the reply in memory.
+    // The entry would keep the reply in memory.
     this.#pending[this.#head] = undefined;
     // Removing the first element of a long array moves all others.
     if (++this.#head === MAX_DONE_COMMANDS || this.#head === this.#pending.length) {

@@ -14,11 +14,11 @@ import batchAdmit from "../lua/batch_admit.lua" with { type: "text" };
 import batchClose from "../lua/batch_close.lua" with { type: "text" };
 import batchCorrect from "../lua/batch_correct.lua" with { type: "text" };
 import batchCreate from "../lua/batch_create.lua" with { type: "text" };
-import batchEnd from "../lua/batch_end.lua" with { type: "text" };
 import batchPage from "../lua/batch_page.lua" with { type: "text" };
 import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
 import blockedQueues from "../lua/blocked_queues.lua" with { type: "text" };
 import claimName from "../lua/claim_name.lua" with { type: "text" };
+import closeBatch from "../lua/close_batch.lua" with { type: "text" };
 import count from "../lua/count.lua" with { type: "text" };
 import countLeases from "../lua/count_leases.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
@@ -44,9 +44,9 @@ import groups from "../lua/groups.lua" with { type: "text" };
 import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
 import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
 import importJobs from "../lua/import_jobs.lua" with { type: "text" };
+import importSteps from "../lua/import_steps.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
 import leased from "../lua/leased.lua" with { type: "text" };
-import importSteps from "../lua/import_steps.lua" with { type: "text" };
 import limit from "../lua/limit.lua" with { type: "text" };
 import limitGroup from "../lua/limit_group.lua" with { type: "text" };
 import limits from "../lua/limits.lua" with { type: "text" };
@@ -56,8 +56,8 @@ import nameHolder from "../lua/name_holder.lua" with { type: "text" };
 import offline from "../lua/offline.lua" with { type: "text" };
 import orphans from "../lua/orphans.lua" with { type: "text" };
 import pause from "../lua/pause.lua" with { type: "text" };
-import paused from "../lua/paused.lua" with { type: "text" };
 import pauseGroup from "../lua/pause_group.lua" with { type: "text" };
+import paused from "../lua/paused.lua" with { type: "text" };
 import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
 import queueRows from "../lua/queue_rows.lua" with { type: "text" };
 import queues from "../lua/queues.lua" with { type: "text" };
@@ -71,15 +71,15 @@ import rescue from "../lua/rescue.lua" with { type: "text" };
 import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
 import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
-import stats from "../lua/stats.lua" with { type: "text" };
 import signal from "../lua/signal.lua" with { type: "text" };
+import stats from "../lua/stats.lua" with { type: "text" };
 import stepAsleep from "../lua/step_asleep.lua" with { type: "text" };
 import stepMark from "../lua/step_mark.lua" with { type: "text" };
 import stepParent from "../lua/step_parent.lua" with { type: "text" };
 import stepRemember from "../lua/step_remember.lua" with { type: "text" };
-import steps from "../lua/steps.lua" with { type: "text" };
 import stepWait from "../lua/step_wait.lua" with { type: "text" };
 import stepWake from "../lua/step_wake.lua" with { type: "text" };
+import steps from "../lua/steps.lua" with { type: "text" };
 import stillLeased from "../lua/still_leased.lua" with { type: "text" };
 import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
@@ -125,9 +125,9 @@ export const SCRIPTS = {
   batchAdmit: script(batchAdmit, batch + flow),
   batchCorrect: script(batchCorrect, batch + flow),
   batchCreate: script(batchCreate, batch + flow),
-  batchEnd: script(batchEnd, batch + flow + batchClose),
+  batchClose: script(batchClose, batch + flow + closeBatch),
   batchPage: script(batchPage),
-  batchSweep: script(batchSweep, batch + flow + batchClose),
+  batchSweep: script(batchSweep, batch + flow + closeBatch),
   blockedQueues: script(blockedQueues, paused + limits),
   claimName: script(claimName, offline),
   countLeases: script(countLeases),

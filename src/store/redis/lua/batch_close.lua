@@ -1,17 +1,11 @@
--- Included: closes a batch. Returns 1 if this call closed it, else 0; and how it is closed now. Returns nothing for an unknown batch.
-local function closeBatch(now, id, as)
-  local call = redis.call
-  local key = 'jobs:batch:' .. id
-  local there, closedAs, due = unpack(call('HMGET', key, 'id', 'closed_as', 'due'))
-  if not there then return end
-  -- A closed batch that has not ended can still be cancelled.
-  if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
-  call('HSETNX', key, 'closed', now)
-  call('HSET', key, 'closed_as', as)
-  call('HDEL', key, 'due')
-  call('ZREM', 'jobs:batches:due', id)
-  advanceBatch(now, id)
-  countMembers(now)
-  endFlow(now, id, as)
-  return 1, as
-end
+#!lua flags=allow-oom
+-- Closes a batch.
+--
+-- ARGV     offset of the clock in ms, id, "closed", "cancelled" or "abandoned"
+-- Result   1 if this call closed it, else 0; how it is closed now. Empty for an unknown batch
+-- O(log N) for N batches, and for each parent batch
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+redis.call('ZCARD', 'jobs:batches:due')
+return { closeBatch(now, ARGV[2], ARGV[3]) }

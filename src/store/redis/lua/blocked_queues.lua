@@ -16,16 +16,16 @@ local closed = {}
 -- When a group gives a job without another event: -1 never, 0 now, else in this many ms.
 local groups = {}
 for i = 2, #names do
-  local for_ms = paused[1] ~= 0 and paused[1] or paused[i]
+  local closedMs = paused[1] ~= 0 and paused[1] or paused[i]
   local limit = limits[i]
-  if for_ms == 0 and limit then
+  if closedMs == 0 and limit then
     -- take.lua reports a limit that can't be read.
     local fine, _, opens = pcall(roomIn, names[i], limit, now)
-    if fine then for_ms = opens end
+    if fine then closedMs = opens end
   end
-  closed[i - 1] = for_ms
+  closed[i - 1] = closedMs
   groups[i - 1] = -1
-  if grouped[i] and for_ms == 0 then
+  if grouped[i] and closedMs == 0 then
     if redis.call('EXISTS', 'jobs:groups:ready:' .. names[i]) == 1 then
       groups[i - 1] = 0
     else

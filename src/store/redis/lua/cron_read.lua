@@ -24,7 +24,7 @@ if ARGV[first] == 'all' then
 else
   names = { unpack(ARGV, first + 1) }
 end
-local result = { now, tonumber(call('GET', 'jobs:cron:told') or 0) }
+local result = { now, tonumber(call('GET', 'jobs:cron:changes') or 0) }
 for _, name in ipairs(names) do
   local entry = call('HMGET', 'jobs:cron:entry:' .. name, 'version', 'definition', 'state', 'live', 'seen')
   if entry[1] then result[#result + 1] = { name, unpack(entry, 1, 5) } end

@@ -15,7 +15,7 @@ local live = call('HGET', entry, 'live')
 if live then call('HDEL', 'jobs:cron:live', live) end
 call('DEL', entry, 'jobs:cron:history:' .. ARGV[1])
 call('SREM', 'jobs:cron:names', ARGV[1])
-call('INCR', 'jobs:cron:told')
+call('INCR', 'jobs:cron:changes')
 call('SET', KEYS[1], '1', 'PX', ARGV[3])
 -- The user may lack the permission to publish: schedulers then see the change some seconds later.
 redis.pcall('PUBLISH', 'jobs:wake', 'cron')

@@ -75,7 +75,7 @@ while i <= #ARGV do
   i = endOf(i)
 end
 if isDefined then
-  call('INCR', 'jobs:cron:told')
+  call('INCR', 'jobs:cron:changes')
   -- The user may lack the permission to publish: schedulers then see the change some seconds later.
   redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 end

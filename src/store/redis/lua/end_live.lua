@@ -8,7 +8,7 @@ local function endLive(jid)
   call('HDEL', entry, 'live')
   call('HSET', entry, 'version', call('INCR', 'jobs:cron:version'))
   if call('HDEL', entry, 'awaited') == 1 then
-    call('INCR', 'jobs:cron:told')
+    call('INCR', 'jobs:cron:changes')
     -- The user may lack the permission to publish: schedulers then see the change some seconds later.
     redis.pcall('PUBLISH', 'jobs:wake', 'cron')
   end

@@ -1,6 +1,6 @@
--- Included after unlock.lua and end_live.lua: a job has left the store (`isGone`), or is dead. settle.lua does the same for
--- many jobs. A dead job keeps its steps: it may be retried.
-local function ended(jid, isGone)
+-- Included after unlock.lua and end_live.lua: releases what a job holds, because it has left the store (`isGone`) or is dead.
+-- settle.lua does the same for many jobs. A dead job keeps its steps: it may be retried.
+local function forgetJob(jid, isGone)
   unlock(jid)
   endLive(jid)
   if not isGone then return end

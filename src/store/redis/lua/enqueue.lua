@@ -48,7 +48,7 @@ do
   end
 end
 
--- A batch sent again because its reply was lost is stored already. Return the refusals of then: the locks may be free by now.
+-- A batch sent again because its reply was lost is stored already. Return the first result: the locks may be free by now.
 local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
 
@@ -63,7 +63,7 @@ local function answerWith(place, text)
   result[#result + 1] = text
 end
 
--- Place → row by kind, and the places in order. `lines` has the values of locks and once keys by their Redis keys.
+-- requests: place → kind → row. places: those with requests, in order. lines: the values of locks and once keys by Redis key.
 local requests, places, lines = {}, {}, {}
 local PREFIX = { lock = 'jobs:unique:', once = 'jobs:once:' }
 do

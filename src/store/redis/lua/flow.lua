@@ -33,7 +33,7 @@ local function release(now, wire, id, name, payload)
   pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
 end
 
--- Applies the effect of a node to one after it.
+-- Applies the effect of a node to one of its followers.
 local function reach(now, wire, id, name, source, effect)
   local call = redis.call
   local key = 'jobs:flow:' .. id
@@ -53,7 +53,7 @@ local function reach(now, wire, id, name, source, effect)
   release(now, wire, id, name, payload)
 end
 
--- The names after a node from a position on, at most `limit`, and whether there are more.
+-- Returns the followers of a node from a position on, at most `limit`, and whether more follow.
 local function followersOf(key, source, from, limit)
   local call = redis.call
   if source == START or source == ALL then

@@ -2,8 +2,8 @@
 -- Imports nodes unchanged. Sent again, it changes nothing.
 --
 -- KEYS[1]  jobs:flow:ID
--- ARGV     per node: name, how many nodes it waits for, its job (JSON), names after it (JSON), "STATE MS", what its end did
---          ("" for nothing), payload ("" for none), result ("" for none)
+-- ARGV     per node: name, how many nodes it waits for, its job (JSON), names after it (JSON), "STATE MS", the effect of its end
+--          ("" for none), payload ("" for none), result ("" for none)
 -- O(N) for N nodes
 
 local call = redis.call

@@ -19,7 +19,7 @@ local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that lost its data has rescued nothing.
 if lapsed then lapsed = call('EXISTS', 'jobs:rescued:' .. identity) == 1 end
 
--- `since`: how long the heartbeats of this worker have been continuous. offline.lua judges other workers by it.
+-- `since`: from when on the heartbeats of this worker have been continuous. offline.lua uses it to find offline workers.
 local ttl = tonumber(ARGV[3])
 local known = call('HMGET', 'jobs:worker:' .. identity, 'ttl', 'since')
 local last = deadline and known[1] and deadline - known[1]

@@ -24,8 +24,8 @@ local function limitsOf(names)
   return limits, grouped
 end
 
--- Replaces the moments of a list that are later than now by now.
-local function endAt(key, now)
+-- Sets the moments of a list that are in the future to now.
+local function capMoments(key, now)
   local call = redis.call
   local late = 0
   for _, moment in ipairs(call('LRANGE', key, 0, -1)) do
@@ -68,7 +68,7 @@ local function roomIn(queue, limit, now, tidy)
   local key = 'jobs:starts:' .. queue
   local started, high = 0, starts > 0 and call('LLEN', key) or 0
   if high > 0 and tonumber(call('LINDEX', key, 0)) > now then
-    if tidy then endAt(key, now) else high = 0 end
+    if tidy then capMoments(key, now) else high = 0 end
   end
   while started < high do
     local middle = math.floor((started + high) / 2)

@@ -54,7 +54,7 @@ local function move()
         add('dead', now, new)
       end
       if jid ~= '' then
-        ended(jid, to == '')
+        forgetJob(jid, to == '')
         failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
       local batch, counted, node = memberOf(old)

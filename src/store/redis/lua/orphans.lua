@@ -18,7 +18,8 @@ local count = 0
 local waits, more = 0, 0
 local result = {}
 
--- Returns what a worker was running when it died. Once a rescue has begun, its suspects are those that had a lease then.
+-- Returns how a worker ended, whether only its suspects ran, and their tokens: of those that still have a lease, or, once a
+-- rescue has begun, of those that had one when it began.
 local function lastMoments(worker)
   local known = call('HMGET', 'jobs:worker:' .. worker, 'suspects', 'alone', 'judged', 'ended')
   local suspects = {}

@@ -12,8 +12,8 @@
 --          per member of a batch: token, ID of the batch, state in which the batch counted it until now, "member",
 --            its new state (of a node of a flow: then a space, its name, and perhaps a space and its result as JSON);
 --          then groups, in the order of the outcomes:
---            "ack", "drop" or "release", count, per job: token
---            "held ack" or "held drop", count, per job: token that the worker holds, unless a rescue took it away
+--            "ack", "discard" or "release", count, per job: token
+--            "held ack" or "held discard", count, per job: token that the worker holds, unless a rescue took it away
 --            "retry" or "schedule", count, per job: token, delay in ms, payload
 --            "dead", count, per job: token, payload ("": unchanged)
 -- Result   how many members of `dead` were dropped, then the tokens without a lease
@@ -29,7 +29,7 @@ local steps = tonumber(ARGV[7])
 local firstRecord = 8 + 3 * locks
 local firstStep = firstRecord + 4 * records
 local first = firstStep + 5 * steps
-local width = { ack = 1, drop = 1, ['held ack'] = 1, ['held drop'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
+local width = { ack = 1, discard = 1, ['held ack'] = 1, ['held discard'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- Fail on a key of the wrong type before anything is written.
 do
@@ -48,7 +48,8 @@ end
 local lost = {}
 local ended = locks + records + steps > 0 and {}
 
-local function drop(token)
+-- Ends a lease. Returns false if the worker has lost it.
+local function endLease(token)
   if call('HDEL', leases, token) == 0 then
     lost[#lost + 1] = token
     return false
@@ -57,11 +58,11 @@ local function drop(token)
   return true
 end
 
--- The same for held leases. None is missing: a rescue that takes one away leaves a mark. They are deleted together, which is
+-- The same for leases that the worker holds. None is missing: a rescue that takes one away leaves a mark. They are deleted together, which is
 -- cheaper. If some are missing anyway (on a server that lost its last moments), only their number is found.
-local function dropHeld(first, last)
+local function endHeldLeases(first, last)
   if call('EXISTS', 'jobs:rescued:' .. string.sub(leases, 13)) == 1 then
-    for k = first, last do drop(ARGV[k]) end
+    for k = first, last do endLease(ARGV[k]) end
     return
   end
   for from = first, last, 1000 do
@@ -89,15 +90,15 @@ local i = first
 while i <= #ARGV do
   local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
   local before = #lost
-  if kind == 'ack' or kind == 'drop' then
-    for k = i + 2, last do drop(ARGV[k]) end
+  if kind == 'ack' or kind == 'discard' then
+    for k = i + 2, last do endLease(ARGV[k]) end
   elseif width[kind] == 1 and kind ~= 'release' then
-    dropHeld(i + 2, last)
+    endHeldLeases(i + 2, last)
   elseif kind == 'release' then
     for k = i + 2, last do
       local token = ARGV[k]
       local payload = call('HGET', leases, token)
-      if drop(token) then
+      if endLease(token) then
         released[#released + 1] = token
         payloads[token] = payload
       end
@@ -106,12 +107,12 @@ while i <= #ARGV do
     for k = i + 2, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
       if payload == '' then payload = call('HGET', leases, token) end
-      if drop(token) then add('dead', now, payload) end
+      if endLease(token) then add('dead', now, payload) end
     end
     dropped = dropped + trimDead(now, ARGV[2], ARGV[3])
   else
     for k = i + 2, last, 3 do
-      if drop(ARGV[k]) then
+      if endLease(ARGV[k]) then
         local at = now + ARGV[k + 1]
         if sleepers[ARGV[k]] then at = asleep(now, sleepers[ARGV[k]], at) end
         earliest[kind] = math.min(earliest[kind] or at, at)

@@ -66,7 +66,7 @@ local limits, grouped = limitsOf(names)
 local place = 10000
 local count = #again / 2
 -- How many jobs are popped at once. The number grows, because their sizes are unknown.
-local at_once = 1
+local popCount = 1
 
 -- Returns the group that a payload names, or nil. Such payloads are in the queue itself if a client in another language pushed
 -- them. Most payloads don't contain the word. A huge payload isn't parsed: it stays a job without a group.
@@ -78,7 +78,7 @@ local function groupNamedIn(payload)
 end
 
 -- Moves the jobs that name a group to that group. Returns the others, and whether jobs were moved.
-local function sortOut(queue, jobs)
+local function moveToGroups(queue, jobs)
   local others
   for k, payload in ipairs(jobs) do
     local group = groupNamedIn(payload)
@@ -100,12 +100,12 @@ local function takeFrom(name, isGroup, most, keep)
   local key, suffix = 'queue:' .. name, ':' .. name
   local taken, moved = {}, false
   while most > 0 and bytes > 0 do
-    local wanted = math.min(most, at_once)
+    local wanted = math.min(most, popCount)
     local jobs = redis.pcall('RPOP', key, wanted)
     if not jobs then break end
     if jobs.err then return jobs, moved end
     local popped, hasMoved = #jobs, false
-    if not isGroup then jobs, hasMoved = sortOut(name, jobs) end
+    if not isGroup then jobs, hasMoved = moveToGroups(name, jobs) end
     moved = moved or hasMoved
     local fits, leases = 0, {}
     while fits < #jobs and (count == 0 or #jobs[fits + 1] <= bytes) do
@@ -126,7 +126,7 @@ local function takeFrom(name, isGroup, most, keep)
     end
     if popped < wanted then break end
     most = most - fits
-    at_once = math.min(4 * at_once, 100)
+    popCount = math.min(4 * popCount, 100)
   end
   return taken, moved
 end
@@ -198,7 +198,9 @@ local function takeTurns(queue, most, noteQueue)
     tags[group] = nil
   end
 
-  local function heal()
+  -- Makes some of the held groups ready that no longer need to be held. Their event was missed: the worker that ran their jobs
+  -- has died, or another program changed the keys. Returns whether it found any.
+  local function recheckHeld()
     local found = false
     for _, group in ipairs(call('ZRANDMEMBER', held, 5)) do
       local limit = groupLimitOf(queue, group, now)
@@ -285,7 +287,7 @@ local function takeTurns(queue, most, noteQueue)
       elseif not group then
         if total > 0 then break end
         write()
-        if call('EXISTS', held) == 0 or not heal() then break end
+        if call('EXISTS', held) == 0 or not recheckHeld() then break end
         peek, remove, add = readyGroups(queue)
         looked = looked + 50
       else
@@ -318,12 +320,12 @@ for i = 2, #names do
       local fine, room = pcall(roomIn, name, limit, now, true)
       if fine then most = math.min(left, room) else most, failure = 0, room end
     end
-    local function note(leases)
+    local function noteLimited(leases)
       if limit then noteTaken(name, limit, now, ARGV[2], leases) end
     end
     local function keep(leases)
       call('HSET', KEYS[1], unpack(leases))
-      note(leases)
+      noteLimited(leases)
     end
     local hasGroups = grouped[i]
     if not hasGroups then
@@ -340,7 +342,7 @@ for i = 2, #names do
       end
     end
     if hasGroups and most > 0 then
-      local total, problem = takeTurns(name, most, note)
+      local total, problem = takeTurns(name, most, noteLimited)
       left = left - total
       failure = failure or problem
     end

@@ -6,7 +6,8 @@
 local NEARBY = 1000
 local MAX_COMPARED_ENTRIES, MAX_COMPARED_BYTES = 10000, 2097152
 local LONG_QUEUE = 100000
-local outOf = {}
+-- Queues with marked entries, by their keys.
+local marked = {}
 
 -- Returns the position of an entry up to NEARBY places from its last position: workers have taken jobs since, or released
 -- some. Returns nil if it isn't there, or if the script has reached its limit of comparisons.
@@ -31,10 +32,10 @@ end
 -- Marks an entry for removal. Returns false if it isn't near its position, or if a script that already walks through one half
 -- of a long queue would have to walk through the other.
 local function takeOut(key, position, payload, mark)
-  local queue = outOf[key]
+  local queue = marked[key]
   if not queue then
     queue = { size = redis.call('LLEN', key), shift = 0, entries = 0, bytes = 0, front = 0, back = 0 }
-    outOf[key] = queue
+    marked[key] = queue
   end
   -- The other entries of this script have moved as far as the one before.
   local at = math.max(0, position + queue.shift)
@@ -52,7 +53,7 @@ end
 
 -- Removes all marks.
 local function sweep(mark)
-  for key, queue in pairs(outOf) do
+  for key, queue in pairs(marked) do
     if queue.front > 0 then redis.call('LREM', key, -queue.front, mark) end
     if queue.back > 0 then redis.call('LREM', key, queue.back, mark) end
     removed(string.sub(key, 7), queue.front + queue.back)

@@ -1,7 +1,7 @@
 -- Included: throttles of pushes. jobs:throttle:KEY is a list of "MS JID", the latest on the left: when the last pushes with the
 -- key were accepted, and their jobs.
 
--- If a throttle accepts no push now: ms until it does, a space, the jid of the job whose place is free then. Else nil.
+-- Returns nil if a throttle accepts a push now; else ms until it does, a space, and the jid of the job whose place is free then.
 local function fullThrottle(now, key, _, count, per)
   local list = 'jobs:throttle:' .. key
   local oldest = redis.call('LINDEX', list, count - 1)

@@ -26,7 +26,7 @@ const MAX_WATCHED_QUEUES = 32;
 const POLL_QUEUES_MS = 500;
 /** Poll interval of closed queues, whose opening may not be announced. */
 const POLL_CLOSED_MS = 500;
-/** Delay before waiters wake after a failure. The client has logged it; the waiters' next calls meet it themselves. */
+/** Delay before waiters wake after a failure. The client has logged it, and the next calls of the waiters fail, too. */
 const RETRY_MS = 500;
 /** Poll interval of groups: the first job of a queue's first group isn't announced if its client may not publish. */
 const POLL_GROUPS_MS = 2_000;
@@ -113,7 +113,7 @@ export class QueueWatch {
     return watched;
   }
 
-  /** Resolves when one of the queues that were closed is open. */
+  /** Resolves when one of the queues that were closed has opened. */
   async #opened(
     queues: readonly string[],
     before: readonly number[],
@@ -149,7 +149,7 @@ export class QueueWatch {
     }
   }
 
-  /** Reads the states of queues. After a failure it waits, and counts all as open: the next take meets the failure. */
+  /** Reads the states of queues. After a failure it waits, and counts all as open: the next take fails, too. */
   async #readStates(queues: readonly string[], signal: AbortSignal): Promise<QueueStates> {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {

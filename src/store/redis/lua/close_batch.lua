@@ -1,0 +1,18 @@
+-- Included: closes a batch. Returns 1 if this call closed it, else 0; then how the batch is closed now. Returns nothing if the
+-- batch doesn't exist.
+local function closeBatch(now, id, as)
+  local call = redis.call
+  local key = 'jobs:batch:' .. id
+  local there, closedAs, due = unpack(call('HMGET', key, 'id', 'closed_as', 'due'))
+  if not there then return end
+  -- A closed batch that has not ended can still be cancelled.
+  if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
+  call('HSETNX', key, 'closed', now)
+  call('HSET', key, 'closed_as', as)
+  call('HDEL', key, 'due')
+  call('ZREM', 'jobs:batches:due', id)
+  advanceBatch(now, id)
+  countMembers(now)
+  endFlow(now, id, as)
+  return 1, as
+end
