@@ -26,7 +26,7 @@ const DURATIONS = { bounds: [1], counts: [0, 0], sum: 0 };
 /** One class, outcome and isolated process, so that each family has a sample with all its labels. */
 const COUNTS: ServerCounts = {
   classes: new Map([["A", {
-    endings: { done: 1, retried: 1, dead: 1, discarded: 1, cancelled: 1, expired: 1, snoozed: 1 },
+    endings: { succeeded: 1, retried: 1, dead: 1, discarded: 1, cancelled: 1, expired: 1, snoozed: 1 },
     run: DURATIONS,
     wait: DURATIONS,
   }]]),

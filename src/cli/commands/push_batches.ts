@@ -62,7 +62,7 @@ export async function* parseBatches(
   return undefined;
 }
 
-/** Collects the jobs of a batch: as arguments of one class until a job has another class or its own options. */
+/** Collects the jobs of a batch: as arguments of one class until a job has another class or separate options. */
 class BatchBuilder {
   readonly lines: number[] = [];
   readonly #base: Partial<JobRequest>;
