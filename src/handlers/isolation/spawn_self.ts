@@ -71,6 +71,16 @@ export function attempt<Result>(start: () => Result): Result {
   }
 }
 
+/** Opens a file that exists everywhere: an image made from scratch has no `/dev`, and few programs may read `/proc`. */
+async function openAny(): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open("/dev/null");
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return await Deno.open("/proc/self/stat");
+    throw error;
+  }
+}
+
 /**
  * Checks that enough files can be opened to start a child process or a `Worker`.
  *
@@ -82,7 +92,7 @@ export function attempt<Result>(start: () => Result): Result {
 export async function checkDescriptors(): Promise<void> {
   const files: Deno.FsFile[] = [];
   try {
-    while (files.length < NEEDED_DESCRIPTORS) files.push(await Deno.open("/dev/null"));
+    while (files.length < NEEDED_DESCRIPTORS) files.push(await openAny());
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) return; // a program with few permissions runs without the check
     const { message } = error as Error;
