@@ -25,7 +25,8 @@ export async function stepsChaos(url?: string): Promise<void> {
 
   let disturbances = 0;
   let disturbedAt = 0;
-  const thawing: Promise<void>[] = [];
+  /** Resolves when the last worker is no longer frozen; undefined while it isn't. */
+  let thawing: Promise<void> | undefined;
   let lines = 0;
   let isOver = false;
   /** Disturbs and signals. Returns whether a handler noted something since the last call. */
@@ -34,8 +35,10 @@ export async function stepsChaos(url?: string): Promise<void> {
     if (progress.steps - disturbedAt >= EVERY) {
       disturbedAt = progress.steps;
       const at = disturbances++ % WORKERS;
-      if (disturbances % 3 === 0) thawing.push(freezePastTimeout(bench, workers[at]!));
-      else {
+      if (at === WORKERS - 1) {
+        // Not while it is frozen: it would continue when it should freeze.
+        thawing ??= freezePastTimeout(bench, workers[at]!).finally(() => thawing = undefined);
+      } else {
         workers[at]!.kill("SIGKILL");
         workers[at] = await start();
       }
@@ -46,7 +49,7 @@ export async function stepsChaos(url?: string): Promise<void> {
     return isOver || lines > before;
   };
   while (!isOver) await bench.until(getsOn, "the jobs get on");
-  await Promise.all(thawing);
+  await thawing;
   assert(disturbances > 2, `only ${disturbances} disturbances: nothing was tested`);
   await sagas.account(disturbances * CONCURRENCY);
 }
