@@ -188,7 +188,10 @@ async function flows(): Promise<void> {
   let files = 0;
   const results = await inTurn({
     "SQLite": () => runScript<FlowCosts>("flows.ts", `sqlite:${folder}/flows-${++files}.db`, `${nodes}`),
-    "Redis": () => runScript<FlowCosts>("flows.ts", redis.url, `${nodes}`),
+    "Redis": async () => {
+      await redis.cli("FLUSHALL");
+      return await runScript<FlowCosts>("flows.ts", redis.url, `${nodes}`);
+    },
   }, rounds);
   console.log(`### Flows of ${nodes.toLocaleString("en")} nodes: one settle, ms\n`);
   printTable(
