@@ -605,48 +605,83 @@ export const groups: Cases = {
       assertEquals([left.enqueued, left.leased, left.retry], [0, 0, 0]);
     },
 
-  "a take skips no group that has room, and keeps the order of each": async (open) => {
+  "a take skips no group that has room, and keeps the order of each": (open) => takeAtRandom(open, true),
+
+  "the same without limits": (open) => takeAtRandom(open, false),
+
+  "a turn has as many jobs as the worker asks for, but not more than it takes": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    const random = randomFrom(42);
-    const below = (count: number) => Math.floor(random() * count);
-    const { limitGroup } = t.store.admin;
+    await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20), ...groupOf("c", 21, 30)]);
+    const take = (limit: number, minTurn: number) => t.store.jobs.take({ queues: ["default"], limit, worker, minTurn });
+    assertEquals(numbers(await take(6, 4)), [1, 2, 3, 4, 11, 12]);
+    assertEquals(shares(await take(9, 4)), { c: 4, b: 4, a: 1 });
+    assertEquals(shares(await take(100, 8)), { a: 5, b: 4, c: 6 });
+  },
+
+  "a take of groups ends where its bytes do, and the rest stays in order": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const large = (n: number, group: string) => {
+      const one = grouped(n, group);
+      return { ...one, payload: one.payload.replace(/}$/, `,"text":"${"x".repeat(700_000)}"}`) };
+    };
+    for (let n = 1; n <= 16; n++) await t.store.jobs.enqueue([large(n, n <= 8 ? "a" : "b")]);
+    const taken: unknown[] = [];
+    while (taken.length < 16) {
+      const leases = await t.store.jobs.take({ queues: ["default"], limit: 8, worker, minTurn: 8 });
+      assert(leases.length >= 1 && leases.length <= 6, `${leases.length} jobs`);
+      taken.push(...numbers(leases));
+    }
+    assertEquals(taken.filter((n) => (n as number) <= 8), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assertEquals(taken.filter((n) => (n as number) > 8), [9, 10, 11, 12, 13, 14, 15, 16]);
+  },
+};
+
+/** Pushes, takes and ends jobs of hundreds of groups at random. Each take must have every job that it may. */
+async function takeAtRandom(open: Parameters<Cases[string]>[0], hasLimits: boolean): Promise<void> {
+  await using t = await open();
+  const worker = await register(t.store);
+  const random = randomFrom(42);
+  const below = (count: number) => Math.floor(random() * count);
+  const { limitGroup } = t.store.admin;
+  if (hasLimits) {
     await limitGroup("default", undefined, { running: 2 });
     for (let i = 0; i < 20; i++) await limitGroup("default", `g${i}`, { weight: 1 + below(9) });
     await limitGroup("default", "g0", { running: 30, weight: 5 });
-    /** By group: the numbers of its jobs in their order, and its leases. An empty name: no group. */
-    const queued = new Map<string, number[]>();
-    const leased = new Map<string, Lease[]>();
-    const roomOf = (group: string) => {
-      // A separate limit replaces that of each group.
-      const limit = /^(\||$|g1?[1-9]$|g10$)/.test(group) ? Infinity : group === "g0" ? 30 : 2;
-      return Math.min(queued.get(group)!.length, limit - (leased.get(group)?.length ?? 0));
-    };
-    let pushed = 0;
-    for (let step = 0; step < 40; step++) {
-      const batch = Array.from({ length: below(300) }, () => {
-        const n = ++pushed;
-        const group = ["", laneOf("high"), laneOf("low")][below(20)] ?? `g${below(below(2) ? 400 : 4)}`;
-        queued.set(group, [...queued.get(group) ?? [], n]);
-        const priority = priorityIn(group);
-        if (priority !== undefined) return prioritized(priority, n, n)[0]!;
-        return group === "" ? job(n) : grouped(n, group);
-      });
-      await t.store.jobs.enqueue(batch);
-      const most = step % 5 === 4 ? 1_000 : 1 + below(20);
-      const room = [...queued.keys()].reduce((sum, group) => sum + roomOf(group), 0);
-      const leases = await takeUpTo(t.store, worker, most);
-      assertEquals(leases.length, Math.min(most, room), `step ${step}`);
-      for (const lease of leases) {
-        const group = lease.group ?? "";
-        assertEquals(numbers([lease])[0], queued.get(group)!.shift(), `step ${step}, group ${group}`);
-        leased.set(group, [...leased.get(group) ?? [], lease]);
-      }
-      const ended = [...leased.values()].flatMap((some) => some.splice(0, below(some.length + 1)));
-      await t.store.jobs.settle(worker, ended.map(({ token }) => ({ kind: "ack", token })));
+  }
+  /** By group: the numbers of its jobs in their order, and its leases. An empty name: no group. */
+  const queued = new Map<string, number[]>();
+  const leased = new Map<string, Lease[]>();
+  const roomOf = (group: string) => {
+    // A separate limit replaces that of each group.
+    const limit = !hasLimits || /^(\||$|g1?[1-9]$|g10$)/.test(group) ? Infinity : group === "g0" ? 30 : 2;
+    return Math.min(queued.get(group)!.length, limit - (leased.get(group)?.length ?? 0));
+  };
+  let pushed = 0;
+  for (let step = 0; step < 40; step++) {
+    const batch = Array.from({ length: below(300) }, () => {
+      const n = ++pushed;
+      const group = ["", laneOf("high"), laneOf("low")][below(20)] ?? `g${below(below(2) ? 400 : 4)}`;
+      queued.set(group, [...queued.get(group) ?? [], n]);
+      const priority = priorityIn(group);
+      if (priority !== undefined) return prioritized(priority, n, n)[0]!;
+      return group === "" ? job(n) : grouped(n, group);
+    });
+    await t.store.jobs.enqueue(batch);
+    const most = step % 5 === 4 ? 1_000 : 1 + below(20);
+    const room = [...queued.keys()].reduce((sum, group) => sum + roomOf(group), 0);
+    const leases = await t.store.jobs.take({ queues: ["default"], limit: most, worker, minTurn: 1 + below(8) });
+    assertEquals(leases.length, Math.min(most, room), `step ${step}`);
+    for (const lease of leases) {
+      const group = lease.group ?? "";
+      assertEquals(numbers([lease])[0], queued.get(group)!.shift(), `step ${step}, group ${group}`);
+      leased.set(group, [...leased.get(group) ?? [], lease]);
     }
-  },
-};
+    const ended = [...leased.values()].flatMap((some) => some.splice(0, below(some.length + 1)));
+    await t.store.jobs.settle(worker, ended.map(({ token }) => ({ kind: "ack", token })));
+  }
+}
 
 /** Returns numbers from 0 to 1, the same in each run. */
 function randomFrom(seed: number): () => number {

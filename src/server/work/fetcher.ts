@@ -191,7 +191,7 @@ export class Fetcher implements LoopBody<boolean> {
     if (limit === 0) return false;
     for (const queues of partsOf(this.#order(), MAX_QUEUES_PER_TAKE)) {
       const [leases] = await Promise.all([
-        store.jobs.take({ queues, limit, worker }),
+        store.jobs.take({ queues, limit, worker, minTurn: this.#ahead.minTurn }),
         this.buffer.holdUntilSent(),
       ]);
       this.#left -= leases.length;

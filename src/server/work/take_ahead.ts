@@ -5,11 +5,14 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import { MAX_MIN_TURN } from "../../store/port/jobs.ts";
 
 /** Jobs that are finished within this time, at the current rate, are taken ahead. */
 const AHEAD_MS = 20;
 /** The maximum, at any rate. */
 const MAX_AHEAD = 1_000;
+/** A group's turn is at least this part of the jobs taken ahead: 1 ms. */
+const TURNS_AHEAD = 20;
 /** The rate is measured over at least this time: two jobs that end together don't make a burst. */
 const MIN_MEASURED_MS = 2;
 
@@ -28,6 +31,11 @@ export class TakeAhead {
   /** The number of jobs to take ahead. */
   get jobs(): number {
     return this.#jobs;
+  }
+
+  /** The number of jobs that a group gets at least in its turn. */
+  get minTurn(): number {
+    return Math.min(MAX_MIN_TURN, Math.max(1, Math.floor(this.#jobs / TURNS_AHEAD)));
   }
 
   /** Records that a processor has finished a job. */

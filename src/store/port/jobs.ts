@@ -137,7 +137,15 @@ export interface TakeRequest {
   readonly limit: number;
   /** ID of the worker. It must have called `workers.heartbeat` before. */
   readonly worker: string;
+  /**
+   * Jobs that a group gets in its turn, even if more groups than `limit` have jobs; at most {@linkcode MAX_MIN_TURN}. Default 1,
+   * the fairest. A worker that finishes thousands of jobs/s needs fewer changes between groups with more.
+   */
+  readonly minTurn?: number;
 }
+
+/** The maximum of {@linkcode TakeRequest.minTurn}. */
+export const MAX_MIN_TURN = 8;
 
 /** The result of a promotion. */
 export interface PromoteResult {

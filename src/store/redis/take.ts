@@ -30,11 +30,12 @@ export async function returnUnanswered(context: Context, book: LeaseBook, worker
   });
 }
 
-async function takeOnce(context: Context, book: LeaseBook, { queues, limit, worker }: TakeRequest): Promise<Lease[]> {
+async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest): Promise<Lease[]> {
+  const { queues, limit, worker, minTurn = 1 } = request;
   const { client, offset } = context;
   await reconcile(context, book, worker);
   const names = book.beginTake(worker);
-  const head = [offset(), worker, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`];
+  const head = [offset(), worker, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`, `${minTurn}`];
   const args = [...head, `${names.lost.length}`, ...names.lost, ...queues];
   try {
     const reply = await client.run(SCRIPTS.take, [leasesKey(worker)], args, { repeatable: false });

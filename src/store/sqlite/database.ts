@@ -32,6 +32,7 @@ import schema21 from "./schema/21.sql" with { type: "text" };
 import schema22 from "./schema/22.sql" with { type: "text" };
 import schema23 from "./schema/23.sql" with { type: "text" };
 import schema24 from "./schema/24.sql" with { type: "text" };
+import schema25 from "./schema/25.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -61,6 +62,7 @@ const MIGRATIONS: readonly string[] = [
   schema22,
   schema23,
   schema24,
+  schema25,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

@@ -16,6 +16,8 @@ export interface Take {
   readonly worker: string;
   /** Unique among all takes: the tokens contain it. */
   readonly name: string;
+  /** See `TakeRequest.minTurn`. */
+  readonly minTurn: number;
   readonly budget: ByteBudget;
   readonly leases: Lease[];
 }

@@ -14,7 +14,7 @@ import * as limits from "./limits.ts";
 
 /** A take holds at most this many full groups beyond the jobs it may take: the next one continues. */
 const MAX_HELD_AT_ONCE = 100;
-/** Groups that are read together, with the oldest job of each: few at first, because the sizes of the jobs are unknown. */
+/** Groups that are read together, with the oldest jobs of each: few at first, because the sizes of the jobs are unknown. */
 const FIRST_READ = 16;
 const MAX_READ = 128;
 
@@ -27,8 +27,8 @@ interface ReadyGroup {
   tag: number;
   /** Jobs left. */
   size: number;
-  /** The oldest job, unless this take has leased it. */
-  head?: QueuedRow;
+  /** The oldest jobs that this take has read and not leased. */
+  oldest: QueuedRow[];
   /** The last job that this take has leased. */
   last?: number;
   /** Jobs that this take has leased and not written yet. */
@@ -51,7 +51,7 @@ export function leaseInTurn(
   let count = 0;
   let ready = countReady(context, queue.id, most) + (size > 0 ? 1 : 0);
   let looked = 0;
-  let groups = new ReadyGroups(context, queue, most);
+  let groups = new ReadyGroups(context, queue, most, take.minTurn);
   const changes = new Changes(context, take);
   while (count < most && !take.budget.isSpent && looked < most + MAX_HELD_AT_ONCE) {
     const group = groups.first();
@@ -59,12 +59,12 @@ export function leaseInTurn(
     const isUngrouped = size > 0 && (group === undefined || tag <= groups.turnOf(group));
     if (group === undefined && !isUngrouped) {
       if (count > 0 || !heal(context, queue.id)) break;
-      groups = new ReadyGroups(context, queue, most);
+      groups = new ReadyGroups(context, queue, most, take.minTurn);
       looked += MAX_HELD_AT_ONCE;
       continue;
     }
     looked++;
-    const quantum = Math.min(MAX_QUANTUM, Math.max(1, Math.floor(most / Math.max(1, ready))));
+    const quantum = Math.min(MAX_QUANTUM, Math.max(take.minTurn, Math.floor(most / Math.max(1, ready))));
     if (isUngrouped) {
       vtime = tag;
       const taken = leaseOldest(context, queue.id, queue.name, Math.min(most - count, quantum), take);
@@ -114,6 +114,7 @@ class ReadyGroups {
   readonly #context: Context;
   readonly #queue: { readonly id: number; readonly name: string };
   readonly #most: number;
+  readonly #minTurn: number;
   readonly #high: number | undefined;
   /** Those that are read, the next one last. */
   readonly #groups: ReadyGroup[] = [];
@@ -121,10 +122,16 @@ class ReadyGroups {
   #after: { readonly tag: number; readonly id: number } | undefined = { tag: -Infinity, id: 0 };
   #reads = 0;
 
-  constructor(context: Context, queue: { readonly id: number; readonly name: string }, most: number) {
+  constructor(
+    context: Context,
+    queue: { readonly id: number; readonly name: string },
+    most: number,
+    minTurn: number,
+  ) {
     this.#context = context;
     this.#queue = queue;
     this.#most = most;
+    this.#minTurn = minTurn;
     this.#high = highPriority(context, queue.name);
     if (this.#high !== undefined) this.#readHigh(this.#high);
   }
@@ -161,9 +168,15 @@ class ReadyGroups {
 
   /** Reads up to `most` jobs of a group, the oldest first. */
   read(group: ReadyGroup, most: number, take: Take): readonly QueuedRow[] {
-    const { head } = group;
-    if (most > 1 || head === undefined) return readOldest(this.#context, group.id, most, take, group.last);
-    return take.budget.spend(head[1]) ? [head] : [];
+    const { oldest } = group;
+    if (oldest.length < Math.min(most, group.size)) {
+      return readOldest(this.#context, group.id, most, take, group.last);
+    }
+    const rows: QueuedRow[] = [];
+    while (rows.length < most && oldest.length > rows.length && take.budget.spend(oldest[rows.length]![1])) {
+      rows.push(oldest[rows.length]!);
+    }
+    return rows;
   }
 
   #isBefore(one: { readonly id: number; readonly tag: number }, other: ReadyGroup): boolean {
@@ -176,43 +189,50 @@ class ReadyGroups {
   #readMore(): void {
     const wanted = Math.min(this.#most, this.#reads++ === 0 ? FIRST_READ : MAX_READ);
     const { tag, id } = this.#after!;
-    const rows = arrayStatement(
-      this.#context,
-      `SELECT ${GROUP_COLUMNS} FROM queue CROSS JOIN queued ON ${HEAD} CROSS JOIN job ON job.id = queued.job
-       WHERE parent = ?1 AND state = 1 AND (tag, queue.id) > (?2, ?3) AND queue.id <> ?4 ORDER BY tag, queue.id LIMIT ?5`,
-    ).all(this.#queue.id, tag, id, this.#high ?? -1, wanted) as unknown as GroupRow[];
-    const groups = rows.map((row) => this.#groupOf(row));
+    const groups = this.#read(
+      `SELECT id, name, tag, size FROM queue WHERE parent = ?1 AND state = 1 AND (tag, id) > (?2, ?3) AND id <> ?4
+       ORDER BY tag, id LIMIT ?5`,
+      [this.#queue.id, tag, id, this.#high ?? -1, wanted],
+    );
     const last = groups.at(-1);
     this.#after = groups.length < wanted ? undefined : last && { tag: last.tag, id: last.id };
     for (const group of groups.reverse()) this.add(group);
   }
 
   #readHigh(id: number): void {
-    const row = arrayStatement(
-      this.#context,
-      `SELECT ${GROUP_COLUMNS} FROM queue CROSS JOIN queued ON ${HEAD} CROSS JOIN job ON job.id = queued.job
-       WHERE queue.id = ? AND state = 1`,
-    ).get(id) as unknown as GroupRow | undefined;
-    if (row !== undefined) this.#groups.push(this.#groupOf(row));
+    this.#groups.push(...this.#read("SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1", [id]));
   }
 
-  #groupOf([id, name, tag, size, job, payload]: GroupRow): ReadyGroup {
-    const key = name.slice(this.#queue.name.length + 1);
-    return { id, key, tag, size, head: [job, payload], unwritten: 0 };
+  /** Reads groups with the oldest jobs of each. @param select selects them */
+  #read(select: string, parameters: readonly number[]): ReadyGroup[] {
+    const rows = arrayStatement(this.#context, select).all(...parameters) as unknown as GroupRow[];
+    const groups = rows.map(([id, name, tag, size]): ReadyGroup => {
+      return { id, key: name.slice(this.#queue.name.length + 1), tag, size, oldest: [], unwritten: 0 };
+    });
+    const oldest = arrayStatement(
+      this.#context,
+      `SELECT queued.queue, job.id, payload FROM json_each(?1) CROSS JOIN queued ON queued.queue = value AND queued.job <= coalesce(
+         (SELECT job FROM queued AS one WHERE one.queue = value ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST})
+       CROSS JOIN job ON job.id = queued.job ORDER BY key, job.id`,
+    ).all(JSON.stringify(groups.map(({ id }) => id)), this.#minTurn) as unknown as [number, number, string][];
+    let at = 0;
+    for (const [group, job, payload] of oldest) {
+      while (groups[at]!.id !== group) at++;
+      groups[at]!.oldest.push([job, payload]);
+    }
+    return groups;
   }
 }
 
-type GroupRow = [id: number, name: string, tag: number, size: number, job: number, payload: string];
+type GroupRow = [id: number, name: string, tag: number, size: number];
 
-const GROUP_COLUMNS = "queue.id, name, tag, size, job.id, payload";
-/** Joins a group with its oldest job. */
-const HEAD = "queued.queue = queue.id AND queued.job = (SELECT min(job) FROM queued AS one WHERE one.queue = queue.id)";
+/** Not before any job of a queue. */
+const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The changes of groups by one take. */
 class Changes {
   readonly #context: Context;
   readonly #take: Take;
-  #jobs: [job: number, group: number][] = [];
   #groups = new Set<ReadyGroup>();
   #total = 0;
 
@@ -228,33 +248,34 @@ class Changes {
 
   /** Adds jobs of a group that are leased. */
   add(group: ReadyGroup, rows: readonly QueuedRow[]): void {
-    for (const [job] of rows) this.#jobs.push([job, group.id]);
     group.unwritten += rows.length;
     group.size -= rows.length;
     group.last = rows.at(-1)![0];
-    delete group.head;
+    group.oldest.splice(0, rows.length);
     this.#groups.add(group);
     this.#total += rows.length;
   }
 
   /** Writes the changes that aren't written. */
   write(): void {
-    if (this.#jobs.length === 0) return;
+    if (this.#groups.size === 0) return;
     const { sql, now } = this.#context;
     const { worker, name } = this.#take;
-    const jobs = JSON.stringify(this.#jobs);
+    const groups = JSON.stringify(
+      Array.from(this.#groups, ({ id, last, unwritten, tag }) => [id, last, unwritten, tag]),
+    );
     sql(
       `INSERT INTO lease (job, queue, owner, take, at, grouped)
-       SELECT value ->> 0, value ->> 1, ?2, ?3, ?4, 1 FROM json_each(?1)`,
-    ).run(jobs, worker, name, now());
-    sql("DELETE FROM queued WHERE (job, queue) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))").run(jobs);
+       SELECT job, queue, ?2, ?3, ?4, 1 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1`,
+    ).run(groups, worker, name, now());
+    const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
+    for (const { id, last } of this.#groups) remove.run(id, last!);
     // With its tag, so that no trigger writes the rest.
     sql(
       `UPDATE queue SET size = size - taken, tag = next, state = iif(size > taken, state, 0)
-       FROM (SELECT value ->> 0 AS changed, value ->> 1 AS taken, value ->> 2 AS next FROM json_each(?)) WHERE id = changed`,
-    ).run(JSON.stringify(Array.from(this.#groups, ({ id, unwritten, tag }) => [id, unwritten, tag])));
+       FROM (SELECT value ->> 0 AS changed, value ->> 2 AS taken, value ->> 3 AS next FROM json_each(?)) WHERE id = changed`,
+    ).run(groups);
     for (const group of this.#groups) group.unwritten = 0;
-    this.#jobs = [];
     this.#groups.clear();
   }
 }

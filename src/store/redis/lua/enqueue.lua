@@ -145,6 +145,8 @@ if ARGV[i] == 'debounced' then
   end
   i = last + 1
 end
+-- Name of a queue or a group → number of jobs pushed to it.
+local counts = {}
 call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 while i <= #ARGV do
@@ -163,7 +165,7 @@ while i <= #ARGV do
       count = count + #batch
       i = math.min(i + 1000, last + 1)
     end
-    pushed(queue, count)
+    counts[queue] = (counts[queue] or 0) + count
   else
     local last = i + 1 + 4 * ARGV[i + 1]
     for k = i + 2, last, 4 do
@@ -173,7 +175,7 @@ while i <= #ARGV do
         if ARGV[k] == 'in' then at = now + at end
         if at <= now then
           call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
-          pushed(queue, 1)
+          counts[queue] = (counts[queue] or 0) + 1
         else
           schedule(at, payload)
         end
@@ -182,6 +184,7 @@ while i <= #ARGV do
     i = last + 1
   end
 end
+pushedAll(counts)
 countMembers(now)
 -- The user may lack the permission to publish: pollers then see the job a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end

@@ -43,20 +43,74 @@ end
 
 local function virtualTime(queue) return tonumber(redis.call('HGET', 'jobs:groups:state:' .. queue, 'v') or 0) end
 
--- Call this after pushing jobs to queue:NAME, a queue or a group.
-local function pushed(name, count)
-  local call = redis.call
-  local queue, group
-  if string.find(name, '|', 1, true) then queue, group = groupIn(name) end
-  call('SADD', 'queues', queue or name)
-  if not queue or count == 0 then return end
-  if call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', count) == count then markGrouped(queue) end
-  if call('ZSCORE', 'jobs:groups:ready:' .. queue, group) or call('ZSCORE', 'jobs:groups:held:' .. queue, group) then return end
-  local idle = 'jobs:groups:idle:' .. queue
-  local tag = tonumber(call('ZSCORE', idle, group) or 0)
-  call('ZREM', idle, group)
-  makeReady(queue, group, math.max(virtualTime(queue), tag))
+-- Returns the scores of members of a sorted set, false for those that it doesn't have.
+local function scoresOf(key, members)
+  local scores = {}
+  -- Lua limits the number of arguments of a call.
+  for from = 1, #members, 1000 do
+    for i, score in ipairs(redis.call('ZMSCORE', key, unpack(members, from, math.min(from + 999, #members)))) do
+      scores[from + i - 1] = score
+    end
+  end
+  return scores
 end
+
+-- Makes the groups of a queue ready that have got jobs and are neither ready nor held.
+local function wakeIdle(queue, groups)
+  local call = redis.call
+  local function without(kind, these)
+    local others = {}
+    for i, score in ipairs(scoresOf('jobs:groups:' .. kind .. ':' .. queue, these)) do
+      if not score then others[#others + 1] = these[i] end
+    end
+    return others
+  end
+  local idle = without('held', without('ready', groups))
+  if #idle == 0 then return end
+  local v = virtualTime(queue)
+  local tags = scoresOf('jobs:groups:idle:' .. queue, idle)
+  for i, group in ipairs(idle) do
+    if tags[i] then call('ZREM', 'jobs:groups:idle:' .. queue, group) end
+  end
+  makeReady(queue, idle[1], math.max(v, tonumber(tags[1] or 0)))
+  for from = 2, #idle, 1000 do
+    local arguments = {}
+    for i = from, math.min(from + 999, #idle) do
+      arguments[#arguments + 1] = math.max(v, tonumber(tags[i] or 0))
+      arguments[#arguments + 1] = idle[i]
+    end
+    call('ZADD', 'jobs:groups:ready:' .. queue, unpack(arguments))
+  end
+end
+
+-- Call this after pushing jobs: the name of each queue or group, and their number.
+local function pushedAll(counts)
+  local call = redis.call
+  local queues = {}
+  for name, count in pairs(counts) do
+    local queue, group
+    if string.find(name, '|', 1, true) then queue, group = groupIn(name) end
+    local found = queues[queue or name]
+    if not found then
+      found = { size = 0, groups = {} }
+      queues[queue or name] = found
+    end
+    if queue and count > 0 then
+      found.size = found.size + count
+      found.groups[#found.groups + 1] = group
+    end
+  end
+  for queue, found in pairs(queues) do
+    call('SADD', 'queues', queue)
+    if found.size > 0 then
+      if call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', found.size) == found.size then markGrouped(queue) end
+      wakeIdle(queue, found.groups)
+    end
+  end
+end
+
+-- The same for one queue or group.
+local function pushed(name, count) pushedAll({ [name] = count }) end
 
 -- Call this after removing jobs from queue:NAME other than by a take.
 local function removed(name, count)

@@ -188,23 +188,38 @@ for set, at in pairs(earliest) do
   if head[2] and at <= math.floor(head[2] * 1000 + 0.5) then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 end
 
--- The ended leases make room: their groups become ready, and workers that wait for a queue at its limit poll again.
+-- The ended leases make room: their groups become ready, and workers that wait for a queue at its limit poll again. Leases are
+-- counted only where a limit applies: jobs:groups:limits:QUEUE has those of groups, the text in jobs:limits that of the queue.
 if call('EXISTS', 'jobs:limits') == 1 then
-  -- Queue → tokens of all its jobs; queue → group → tokens.
-  local tokens, groups = {}, {}
+  -- Queue → tokens of all its jobs, and of each group; false for a queue where no lease is counted.
+  local counted = {}
+  local isLimited = false
+  local function countedIn(queue)
+    local text = call('HGET', 'jobs:limits', queue)
+    if not text then return false end
+    local isQueueLimited = string.sub(text, 1, 6) ~= '0 0 0 '
+    isLimited = isLimited or isQueueLimited
+    local hasGroups = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
+    return (isQueueLimited or hasGroups) and { tokens = {}, groups = hasGroups and {} }
+  end
   local i = first
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     for k = i + 2, last, width[kind] do
       local token = ARGV[k]
-      local queue, group = string.match(token, ':([^|]*)|?(.*)$')
-      queue = queue or ''
-      tokens[queue] = tokens[queue] or {}
-      table.insert(tokens[queue], token)
-      if group and group ~= '' then
-        groups[queue] = groups[queue] or {}
-        groups[queue][group] = groups[queue][group] or {}
-        table.insert(groups[queue][group], token)
+      local queue = string.match(token, ':([^|]*)') or ''
+      local found = counted[queue]
+      if found == nil then
+        found = countedIn(queue)
+        counted[queue] = found
+      end
+      if found then
+        table.insert(found.tokens, token)
+        local group = found.groups and string.match(token, '|(.+)$')
+        if group then
+          found.groups[group] = found.groups[group] or {}
+          table.insert(found.groups[group], token)
+        end
       end
     end
     i = last + 1
@@ -214,14 +229,11 @@ if call('EXISTS', 'jobs:limits') == 1 then
       redis.pcall('HDEL', 'jobs:running:' .. name, unpack(those, from, math.min(from + 999, #those)))
     end
   end
-  local isLimited = false
-  for queue, those in pairs(tokens) do
-    local text = call('HGET', 'jobs:limits', queue)
-    if text then
-      isLimited = isLimited or string.sub(text, 1, 6) ~= '0 0 0 '
-      forget(queue, those)
-      local hasHeld = call('EXISTS', 'jobs:groups:held:' .. queue) == 1
-      for group, some in pairs(groups[queue] or {}) do
+  for queue, found in pairs(counted) do
+    if found then
+      forget(queue, found.tokens)
+      local hasHeld = found.groups and call('EXISTS', 'jobs:groups:held:' .. queue) == 1
+      for group, some in pairs(found.groups or {}) do
         forget(queue .. '|' .. group, some)
         if hasHeld then wakeGroup(queue .. '|' .. group) end
       end

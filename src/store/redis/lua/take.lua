@@ -5,8 +5,8 @@
 -- ":", the queue. Sorted as text, the tokens of a worker are in the order of taking.
 --
 -- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, most bytes,
---          number of takes whose reply was lost, their names, then the queues in order
+-- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, most bytes, least number of
+--          jobs of a turn of a group (1 to 8), number of takes whose reply was lost, their names, then the queues in order
 -- Result   the prefix of all tokens of this take,
 --          per lease of a take whose reply was lost: token, payload (flat),
 --          then per queue: its payloads, its name
@@ -18,7 +18,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local prefix = string.format('%011x', now) .. ARGV[3] .. '-'
 local left = tonumber(ARGV[4])
 local bytes = tonumber(ARGV[5])
-local first = 7 + ARGV[6]
+local minTurn = tonumber(ARGV[6])
+local first = 8 + ARGV[7]
 local again = {}
 local result = { prefix, again }
 
@@ -26,9 +27,9 @@ local result = { prefix, again }
 call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
 
 -- Leases of takes whose reply was lost: the worker doesn't have them yet. Those beyond the limits return to their queues.
-if first > 7 then
+if first > 8 then
   local unanswered = {}
-  for i = 7, first - 1 do unanswered[ARGV[i]] = true end
+  for i = 8, first - 1 do unanswered[ARGV[i]] = true end
   local tokens = {}
   for _, token in ipairs(call('HKEYS', KEYS[1])) do
     if unanswered[string.sub(token, 12, 27)] then tokens[#tokens + 1] = token end
@@ -146,6 +147,7 @@ local function takeTurns(queue, most, noteQueue)
   end
   local hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
   local hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1
+  local isSimple = not hasLimits and not hasPauses
   local total, fromGroups, looked, failure = 0, 0, 0, nil
   local own = redis.pcall('LLEN', 'queue:' .. queue)
   own = type(own) == 'number' and own or 0
@@ -155,6 +157,8 @@ local function takeTurns(queue, most, noteQueue)
   -- The changes of groups, written together: tags of those that stay ready, of those without jobs, of those held, with ms until
   -- they become ready (-1: when one of their leases ends). Leases: token, payload, token, payload …
   local tags, emptied, holds, leases = {}, {}, {}, {}
+  -- Groups in `tags` that may be without jobs.
+  local unsure = {}
   local function keepLater(some)
     for _, value in ipairs(some) do leases[#leases + 1] = value end
   end
@@ -174,8 +178,24 @@ local function takeTurns(queue, most, noteQueue)
     end
     if #arguments > 0 then call('ZADD', key, unpack(arguments)) end
   end
+  -- Moves the groups without jobs from `unsure` to `emptied`. Asks for many at once first: usually all have jobs.
+  local function sortOut()
+    for from = 1, #unsure, 1000 do
+      local to = math.min(from + 999, #unsure)
+      local keys = {}
+      for i = from, to do keys[#keys + 1] = 'queue:' .. queue .. '|' .. unsure[i] end
+      if call('EXISTS', unpack(keys)) < #keys then
+        for i, key in ipairs(keys) do
+          local group = unsure[from + i - 1]
+          if tags[group] and call('EXISTS', key) == 0 then tags[group], emptied[group] = nil, tags[group] end
+        end
+      end
+    end
+    unsure = {}
+  end
   local function write()
     for from = 1, #leases, 1000 do keepNow({ unpack(leases, from, math.min(from + 999, #leases)) }) end
+    sortOut()
     for group, tag in pairs(emptied) do
       -- It may have got jobs since: those of clients that don't know groups.
       if call('EXISTS', 'queue:' .. queue .. '|' .. group) == 1 then
@@ -211,6 +231,49 @@ local function takeTurns(queue, most, noteQueue)
       end
     end
     return found
+  end
+
+  -- Takes few jobs of a group without a limit, a pause or a priority. The same as takeTurn, for the case of many groups: as few
+  -- calls and tables as possible.
+  local names = 'queue:' .. queue .. '|'
+  local function takeFew(group, tag, quantum)
+    local key = names .. group
+    local jobs = redis.pcall('RPOP', key, math.min(quantum, most - total))
+    if not jobs then
+      tags[group], emptied[group] = nil, tag
+      turns = turns - 1
+      return
+    elseif jobs.err then
+      failure = jobs
+      return hold(group, tag, 1000)
+    end
+    local name = string.sub(key, 7)
+    local suffix = ':' .. name
+    for k, payload in ipairs(jobs) do
+      if count > 0 and #payload > bytes then
+        -- Youngest first, so that the oldest is at the right end again.
+        bytes = 0
+        for other = #jobs, k, -1 do
+          call('RPUSH', key, jobs[other])
+          jobs[other] = nil
+        end
+        break
+      end
+      count = count + 1
+      bytes = bytes - #payload
+      leases[#leases + 1] = prefix .. place .. suffix
+      leases[#leases + 1] = payload
+      place = place + 1
+      unlockStarted(payload)
+    end
+    if #jobs == 0 then return end
+    total, fromGroups = total + #jobs, fromGroups + #jobs
+    tag = math.max(v, tag) + #jobs
+    if not tags[group] then unsure[#unsure + 1] = group end
+    tags[group] = tag
+    add(group, tag)
+    jobs[#jobs + 1] = name
+    result[#result + 1] = jobs
   end
 
   -- Takes the jobs of a group whose turn it is.
@@ -263,7 +326,7 @@ local function takeTurns(queue, most, noteQueue)
       looked = looked + 1
       local group, tag, turn = peek()
       u = math.max(u, v)
-      local quantum = math.min(100, math.max(1, math.floor(most / math.max(1, turns))))
+      local quantum = math.min(100, math.max(minTurn, math.floor(most / math.max(1, turns))))
       if own > 0 and (not group or u <= turn) then
         v = u
         local jobs, moved = takeFrom(queue, false, math.min(most - total, quantum), keepNow)
@@ -293,7 +356,7 @@ local function takeTurns(queue, most, noteQueue)
       else
         v = math.max(v, turn)
         remove(group)
-        takeTurn(group, tag, quantum)
+        if isSimple and quantum <= 8 and not PRIORITIES[group] then takeFew(group, tag, quantum) else takeTurn(group, tag, quantum) end
       end
     end
   end
