@@ -215,6 +215,20 @@ export const batches: Cases = {
     assertEquals((await counts(t.store, one)).pending, 1);
   },
 
+  "members that end in one step count by batch, without those that had ended before": async (open) => {
+    await using t = await open();
+    const { worker, one, leases } = await running(t.store, 3);
+    const other = batch(2);
+    await t.store.batches.create(other);
+    await t.store.jobs.enqueue([4, 5, 6].map((n) => member(n, other)));
+    const others = await takeUpTo(t.store, worker, 3);
+    await t.store.jobs.settle(worker, [leases[1]!, others[0]!].map((lease) => ending(lease, "ack")));
+    const all = [...leases, ...others].map((lease) => ending(lease, "ack"));
+    assertEquals((await t.store.jobs.settle(worker, all)).lost, [leases[1]!.token, others[0]!.token]);
+    assertEquals(await counts(t.store, one), { total: 3, succeeded: 3 });
+    assertEquals(await counts(t.store, other), { total: 3, succeeded: 3 });
+  },
+
   "cancelled, expired and deleted members are counted apart": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

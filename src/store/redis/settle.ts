@@ -56,8 +56,9 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   }
   const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
   const steps = outcomes.flatMap(packSteps);
-  const counts = [`${locks.length / 3}`, `${records.length / 4}`, `${MAX_RECORDS}`, `${steps.length / 5}`];
-  const args = [...counts, ...locks, ...records, ...steps];
+  const runs = packMembers(outcomes);
+  const counts = [locks.length / 3, records.length / 4, MAX_RECORDS, steps.length / 5, runs.length / 5];
+  const args = [...counts.map(String), ...locks, ...records, ...steps, ...runs];
   let from = 0;
   while (from < outcomes.length) {
     const kind = KINDS[outcomes[from]!.kind];
@@ -69,19 +70,38 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   return args;
 }
 
-/** Packs the effects of an outcome on the job's steps, on the step of another job that waits for its end, and on its batch. */
+/** Packs the effects of an outcome on the job's steps, on the step of another job that waits for its end, and on its flow. */
 function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
   if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
   if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
-  if (batch !== undefined) packed.push(token, batch.id, batch.from, "member", packEnd(batch));
+  if (batch?.node !== undefined) packed.push(token, batch.id, batch.from, "node", packEnd(batch));
   return packed;
 }
 
 function packEnd({ to, node, result }: MemberChange): string {
-  if (node === undefined) return to;
   return result === undefined ? `${to} ${node}` : `${to} ${node} ${result}`;
+}
+
+/** Packs the changes of batches that aren't flows: consecutive outcomes with the same change together, because most are. */
+function packMembers(outcomes: readonly Outcome[]): string[] {
+  const packed: string[] = [];
+  for (let from = 0; from < outcomes.length;) {
+    const { batch } = outcomes[from]!;
+    let to = from + 1;
+    if (batch !== undefined && batch.node === undefined) {
+      while (to < outcomes.length && isSameChange(outcomes[to]!.batch, batch)) to++;
+      packed.push(`${from + 1}`, `${to - from}`, batch.id, batch.from, batch.to);
+    }
+    from = to;
+  }
+  return packed;
+}
+
+function isSameChange(one: MemberChange | undefined, other: MemberChange): boolean {
+  return one !== undefined && one.node === undefined && one.id === other.id && one.from === other.from &&
+    one.to === other.to;
 }
 
 /** Packs consecutive outcomes of one kind. */

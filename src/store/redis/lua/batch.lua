@@ -11,17 +11,21 @@ local function changesOf(id)
   return noted[id]
 end
 
--- from: the state in which the batch counts the member, "" if it is new; to: its new state; node: its name, if the
--- batch is a flow.
+-- from: the state in which the batch counts the members, "" if they are new; to: their new state.
+local function noteMembers(id, from, to, count)
+  if from == to or count == 0 then return end
+  local changes = changesOf(id)
+  if from == '' then changes.total = (changes.total or 0) + count else changes[from] = (changes[from] or 0) - count end
+  changes[to] = (changes[to] or 0) + count
+end
+
+-- The same for one member. node: its name, if the batch is a flow.
 local function noteMember(id, from, to, node, result)
   if node then
     notedNodes = notedNodes or {}
     notedNodes[#notedNodes + 1] = { id, node, to, result or '' }
   end
-  if from == to then return end
-  local changes = changesOf(id)
-  if from == '' then changes.total = (changes.total or 0) + 1 else changes[from] = (changes[from] or 0) - 1 end
-  changes[to] = (changes[to] or 0) + 1
+  noteMembers(id, from, to, 1)
 end
 
 -- Notes that nodes of a flow begin to wait, or no longer wait.

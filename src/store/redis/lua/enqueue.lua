@@ -96,12 +96,20 @@ local function store(row)
   if kind == 'lock' then call('SET', 'jobs:unique-of:' .. jid, name, 'PX', ttl + 60000) end
 end
 
+-- Reads each batch once: its state changes only at the end of this script.
+local refusals = {}
+local function refusalBy(batch, by)
+  local key = batch .. ' ' .. by
+  if refusals[key] == nil then refusals[key] = refusalOf(batch, by) or false end
+  return refusals[key]
+end
+
 -- A job that is refused takes no lock and no place of a throttle, and uses no once key. If an earlier push with its once key
 -- has stored it, the result says that and nothing else.
 for _, place in ipairs(places) do
   local request = requests[place]
   local first = holderIn(lineAt(request.once))
-  local why = not first and request.member and refusalOf(request.member[3], request.member[4])
+  local why = not first and request.member and refusalBy(request.member[3], request.member[4])
   local full = not first and not why and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(lineAt(request.lock))

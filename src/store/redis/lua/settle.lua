@@ -3,14 +3,17 @@
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
---          number of locks to release, number of records to keep, maximum number of records, number of steps,
+--          number of locks to release, number of records to keep, maximum number of records, number of steps, number of runs
+--          of members,
 --          per lock: token of its job, key ("" for none: the job is the live job of a cron entry), jid;
 --          per record: token of its job, jid, TTL in ms ("" without a limit), body;
 --          per job with steps: token, jid, "", "ended" or "asleep", "";
 --          per job that a step of another job waits for: token, jid of the other job, the step, "succeeded" or "failed",
 --            JSON members;
---          per member of a batch: token, ID of the batch, state in which the batch counted it until now, "member",
---            its new state (of a node of a flow: then a space, its name, and perhaps a space and its result as JSON);
+--          per node of a flow: token, ID of its batch, state in which the batch counted it until now, "node",
+--            its new state, a space, its name, and perhaps a space and its result as JSON;
+--          per run of other members of a batch, which are consecutive outcomes: place of the first outcome (from 1), number,
+--            ID of the batch, state in which the batch counted them until now, their new state;
 --          then groups, in the order of the outcomes:
 --            "ack", "discard" or "release", count, per job: token
 --            "held ack" or "held discard", count, per job: token that the worker holds, unless a rescue took it away
@@ -26,9 +29,11 @@ local leases = KEYS[1]
 local locks = tonumber(ARGV[4])
 local records = tonumber(ARGV[5])
 local steps = tonumber(ARGV[7])
-local firstRecord = 8 + 3 * locks
+local runs = tonumber(ARGV[8])
+local firstRecord = 9 + 3 * locks
 local firstStep = firstRecord + 4 * records
-local first = firstStep + 5 * steps
+local firstRun = firstStep + 5 * steps
+local first = firstRun + 5 * runs
 local width = { ack = 1, discard = 1, ['held ack'] = 1, ['held discard'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
 -- Fail on a key of the wrong type before anything is written.
@@ -77,7 +82,7 @@ end
 
 -- token → jid of a job with steps that begins to sleep
 local sleepers = {}
-for k = firstStep, first - 1, 5 do
+for k = firstStep, firstRun - 1, 5 do
   if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
 end
 
@@ -135,7 +140,7 @@ for k = #released, 1, -1 do
 end
 
 local locked, jids = {}, {}
-for k = 8, firstRecord - 1, 3 do
+for k = 9, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
       endLive(ARGV[k + 2])
@@ -163,21 +168,48 @@ for k = firstRecord, firstStep - 1, 4 do
 end
 listRecords(ARGV[6])
 
-for k = firstStep, first - 1, 5 do
+for k = firstStep, firstRun - 1, 5 do
   local token, jid, step, state, outcome = unpack(ARGV, k, k + 4)
   if ended[token] then
     if state == 'ended' then
       call('UNLINK', 'jobs:steps:' .. jid)
-    elseif state == 'member' then
-      -- A node of a flow: also its name and its result.
-      local to, node, result = string.match(outcome, '^(%S+) ?(%S*) ?(.*)$')
-      noteMember(jid, step, to, node ~= '' and node or nil, result)
+    elseif state == 'node' then
+      local to, node, result = string.match(outcome, '^(%S+) (%S+) ?(.*)$')
+      noteMember(jid, step, to, node, result)
       -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then
       answerStep(now, jid, step, outcome, state)
     end
   end
+end
+
+-- The tokens of all outcomes in order, and how many times each of them is lost: the same token is settled once.
+local tokens, missing
+local function findMissing()
+  tokens, missing = {}, {}
+  local i = first
+  while i <= #ARGV do
+    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
+    for k = i + 2, last, width[kind] do tokens[#tokens + 1] = ARGV[k] end
+    i = last + 1
+  end
+  for _, token in ipairs(lost) do missing[token] = (missing[token] or 0) + 1 end
+end
+for k = firstRun, first - 1, 5 do
+  local place, count, batch, from, to = unpack(ARGV, k, k + 4)
+  count = tonumber(count)
+  if #lost > 0 then
+    if not tokens then findMissing() end
+    for one = place, place + count - 1 do
+      local times = missing[tokens[one]] or 0
+      if times > 0 then
+        missing[tokens[one]] = times - 1
+        count = count - 1
+      end
+    end
+  end
+  noteMembers(batch, from, to, count)
 end
 
 countMembers(now)
