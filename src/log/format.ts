@@ -31,6 +31,9 @@ const COLORS: Record<LogLevel, string> = { debug: "\x1b[2m", info: "\x1b[32m", w
 const RESET = "\x1b[0m";
 const DIM = "\x1b[2m";
 
+/** A longer text isn't tested for what needs no escape. */
+const MAX_PLAIN = 200;
+
 /** A line that is longer gets no further fields: a single log call must not fill the disk. */
 const MAX_LINE_CHARS = 100_000;
 
@@ -43,8 +46,8 @@ export function formatPretty(line: LogLine, color: boolean): string {
       plain(line.message)
     }`
     : `${time} ${level} ${plain(line.name)} ${plain(line.message)}`;
-  for (const [key, value] of Object.entries(line.fields)) {
-    const shown = prettyValue(value);
+  for (const key of Object.keys(line.fields)) {
+    const shown = prettyValue(line.fields[key]);
     if (shown === undefined) continue;
     if (text.length > MAX_LINE_CHARS) return text + " …";
     text += color ? ` ${DIM}${prettyText(key)}=${RESET}${shown}` : ` ${prettyText(key)}=${shown}`;
@@ -57,23 +60,51 @@ const FIXED_KEYS: ReadonlySet<string> = new Set(["ts", "level", "name", "msg"]);
 
 /** Returns one JSON object: `ts` (ISO 8601, UTC), `level`, `name`, `msg`, then the fields. */
 export function formatJson(line: LogLine): string {
-  let text = `{"ts":"${isoTime(line.time)}","level":"${line.level}","name":${JSON.stringify(line.name)},"msg":${
-    JSON.stringify(cut(line.message))
-  }`;
-  for (const [key, value] of Object.entries(line.fields)) {
-    const json = asJson(value);
-    if (json === undefined) continue;
-    if (text.length > MAX_LINE_CHARS) {
-      text += ',"more":"…"';
-      break;
-    }
-    text += `,${JSON.stringify(FIXED_KEYS.has(key) ? `${key}_` : cut(key))}:${json}`;
+  const { level, name, message, fields } = line;
+  let text = `{"ts":"${isoTime(line.time)}","level":"${level}","name":${quotedWord(name)},"msg":${quotedWord(message)}`;
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    if (value === undefined) continue;
+    if (text.length > MAX_LINE_CHARS) return text + ',"more":"…"}';
+    const json = jsonValue(value);
+    if (json !== undefined) text += `,${quotedWord(FIXED_KEYS.has(key) ? `${key}_` : key)}:${json}`;
   }
-  return escapeControls(text) + "}";
+  return text + "}";
+}
+
+function jsonValue(value: unknown): string | undefined {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  const json = asJson(value);
+  return json === undefined ? undefined : escapeControls(json);
+}
+
+/** Matches what JSON or a terminal needs escaped, and more: all that isn't printable ASCII. */
+const NOT_PLAIN = /[^ !#-[\]-~]/;
+/** Matches a word that a pretty line shows without quotes. */
+const PLAIN_WORD = /^[!#-<>-~]+$/;
+
+/** Returns a text as JSON. Nearly every text of a line needs no escape: testing for that takes less time than `JSON.stringify`. */
+function quoted(text: string): string {
+  return text.length <= MAX_PLAIN && !NOT_PLAIN.test(text) ? `"${text}"` : escapeControls(JSON.stringify(cut(text)));
+}
+
+/** Texts that return on every line, as JSON: messages, names of parts, keys of fields. */
+const words = new Map<string, string>();
+/** Handlers may log any message and any key. */
+const MAX_WORDS = 1_000;
+
+function quotedWord(text: string): string {
+  const known = words.get(text);
+  if (known !== undefined) return known;
+  const json = quoted(text);
+  if (text.length <= MAX_PLAIN && words.size < MAX_WORDS) words.set(text, json);
+  return json;
 }
 
 /** Returns a text with its control characters escaped as `\u001b`, and its line breaks as `\n`. */
 export function plain(text: string): string {
+  if (text.length <= MAX_PLAIN && !NOT_PLAIN.test(text)) return text;
   return escapeControls(cut(text));
 }
 
@@ -90,6 +121,7 @@ function prettyValue(value: unknown): string | undefined {
 
 /** Returns a single word unchanged, and any other text in quotes. */
 function prettyText(text: string): string {
+  if (text.length <= MAX_PLAIN && PLAIN_WORD.test(text)) return text;
   return escapeControls(/^[^\s"=]+$/.test(text) ? cut(text) : JSON.stringify(cut(text)));
 }
 
