@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BATCH_EVENTS, type BatchEvent, COUNTED_FIELD } from "../job/batch.ts";
+import { BATCH_EVENTS, type BatchEvent, COUNTED_FIELD, type MemberLease } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { setFields } from "../job/raw.ts";
@@ -36,11 +36,11 @@ export class Batches {
   /**
    * Opens a batch. Close it when all its members are added.
    *
-   * @param by the jid of the member of the parent that opens it; a member may open it even if the parent is closed
+   * @param by the member of the parent that opens it; a running member may open it even if the parent is closed
    * @throws {InvalidPayload} if an option or a callback is invalid; nothing is stored then
    * @throws {BatchError} if its parent rejects new members
    */
-  open(options?: BatchOptions, by?: string): Promise<Batch> {
+  open(options?: BatchOptions, by?: MemberLease): Promise<Batch> {
     return this.#open(options ?? {}, by, { id: this.newId() });
   }
 
@@ -85,7 +85,7 @@ export class Batches {
 
   async #open(
     options: BatchOptions,
-    by: string | undefined,
+    by: MemberLease | undefined,
     identity: { readonly id: string; readonly flow?: true },
   ): Promise<Batch> {
     checkBatchOptions(options);

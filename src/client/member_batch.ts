@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ADDED_BY_FIELD } from "../job/batch.ts";
+import { ADDED_BY_FIELD, type MemberLease } from "../job/batch.ts";
 import type { JobClass, JsonArgs } from "../job/definition.ts";
 import type { JobOptions } from "../job/payload.ts";
 import type { Batch } from "./batch.ts";
@@ -15,27 +15,28 @@ import type { JobInput } from "./options.ts";
 export class MemberBatch {
   /** The ID of the batch. */
   readonly id: string;
-  readonly #jid: string;
+  readonly #by: MemberLease | undefined;
   readonly #push: (job: JobInput) => Promise<string | undefined>;
   readonly #batches: Batches;
 
   /** @internal */
   constructor(
     id: string,
-    jid: string,
+    by: MemberLease | undefined,
     { push, batches }: { readonly push: (job: JobInput) => Promise<string | undefined>; readonly batches: Batches },
   ) {
     this.id = id;
-    this.#jid = jid;
+    this.#by = by;
     this.#push = push;
     this.#batches = batches;
   }
 
   /**
-   * Adds a job, even if the batch is closed: a batch is never finished while the member that adds is running.
+   * Adds a job, even if the batch is closed: a batch is never finished while the member that adds is running. Once the
+   * worker has lost this job, a closed batch rejects the addition.
    *
    * @returns its jid; undefined if middleware stopped it, or another job holds its unique lock
-   * @throws {BatchError} if the batch was cancelled
+   * @throws {BatchError} if the batch was cancelled, or is closed and this job no longer runs here
    */
   // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
   add<Args extends readonly any[]>(
@@ -48,13 +49,13 @@ export class MemberBatch {
       class: job,
       args: args as readonly unknown[],
       batch: this.id,
-      [ADDED_BY_FIELD]: this.#jid,
+      ...(this.#by !== undefined && { [ADDED_BY_FIELD]: this.#by }),
     });
   }
 
   /** Opens a batch that counts as a member of this one. */
   open(options: Omit<BatchOptions, "parent"> = {}): Promise<Batch> {
-    return this.#batches.open({ ...options, parent: this.id }, this.#jid);
+    return this.#batches.open({ ...options, parent: this.id }, this.#by);
   }
 
   /** Returns the batch with its counters. */

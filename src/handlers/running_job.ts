@@ -7,7 +7,7 @@
 import { MemberBatch } from "../client/member_batch.ts";
 import { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
-import { membershipOf } from "../job/batch.ts";
+import { type MemberLease, membershipOf } from "../job/batch.ts";
 import type { Job, Payload } from "../job/job.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log, LogLevel } from "../log/log.ts";
@@ -50,7 +50,8 @@ export class RunningJob {
   /** The span that the job is performed in. */
   trace: JobTrace | undefined;
   readonly #services: RunningJobServices;
-  readonly #token: string | undefined;
+  /** Absent if the job cannot use steps. */
+  readonly lease: MemberLease | undefined;
   #steps: StepRunner | undefined;
   /** The signal of the worker's notice when the job started. */
   readonly #notice: AbortSignal | undefined;
@@ -62,12 +63,12 @@ export class RunningJob {
   #lines: readonly string[] | undefined;
   #minLevel: LogLevel | undefined;
 
-  /** @param token the token of its lease; absent if the job cannot use steps */
-  constructor(job: Job, queue: string, services: RunningJobServices, token?: string) {
+  /** @param lease its lease; absent if the job cannot use steps */
+  constructor(job: Job, queue: string, services: RunningJobServices, lease?: MemberLease) {
     this.job = job;
     this.queue = queue;
     this.#services = services;
-    this.#token = token;
+    this.lease = lease;
     this.#notice = services.stopNotice?.signal;
     this.context = new Context(this);
   }
@@ -95,7 +96,7 @@ export class RunningJob {
     const batch = membershipOf(this.job.payload);
     if (batch?.counted === undefined) return undefined;
     const { client } = this;
-    return new MemberBatch(batch.id, this.jid, { push: (job) => client.push(job), batches: client.batches });
+    return new MemberBatch(batch.id, this.lease, { push: (job) => client.push(job), batches: client.batches });
   }
 
   /** See {@linkcode JobContext.flow}. */
@@ -112,10 +113,10 @@ export class RunningJob {
   /** Returns the step runner. Creates it with the first step. */
   useSteps(): StepRunner {
     const { stepRunner } = this.#services;
-    if (this.#token === undefined || stepRunner === undefined) {
+    if (this.lease === undefined || stepRunner === undefined) {
       throw new TypeError("This job has no steps: it is not running");
     }
-    return this.#steps ??= stepRunner(this, this.#token);
+    return this.#steps ??= stepRunner(this, this.lease.token);
   }
 
   /** See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs. */
@@ -241,6 +242,11 @@ class Context extends StepMethods implements JobContext {
     throw new TypeError("This context belongs to no running job");
   }
 
+  /** See {@linkcode leaseOf}. */
+  static lease(context: JobContext): MemberLease | undefined {
+    return context instanceof Context ? context.#running.lease : undefined;
+  }
+
   /** Sets the span; see {@linkcode setTrace}. */
   static setTrace(context: JobContext, trace: JobTrace): void {
     if (context instanceof Context) context.#running.trace = trace;
@@ -299,6 +305,11 @@ export function setTrace(context: JobContext, trace: JobTrace): void {
 /** Returns the store of a job's steps, for its runner in an isolated process. */
 export function stepRelay(context: JobContext): LeaseSteps {
   return stepRunnerOf(context).relay;
+}
+
+/** Returns the lease of a job, for its isolated process. */
+export function leaseOf(context: JobContext): MemberLease | undefined {
+  return Context.lease(context);
 }
 
 /** Returns the step runner of a job, for the steps that a program runs. */

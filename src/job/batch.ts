@@ -16,8 +16,16 @@ export const BATCH_FIELD = "batch";
 /** The field with the counter that counts the job. Absent if another producer pushed it, and no counter counts it yet. */
 export const COUNTED_FIELD = "batch_counted";
 
-/** The field with the jid of the member that added the job. A closed batch accepts only members added by members. */
+/** The option with the {@linkcode MemberLease} of the member that adds the job. It is not part of the payload. */
 export const ADDED_BY_FIELD = "batch_by";
+
+/** The lease of a running member. A closed batch accepts only jobs that its running members add. */
+export interface MemberLease {
+  /** The ID of the worker that runs it. */
+  readonly worker: string;
+  /** The token of the lease. */
+  readonly token: string;
+}
 
 /** The counter of a member that is in the store. */
 export type Counted = "pending" | "dead";

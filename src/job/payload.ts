@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD } from "./batch.ts";
+import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD, type MemberLease } from "./batch.ts";
 import { NODE_FIELD } from "./flow.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
@@ -65,7 +65,7 @@ export interface Prepared extends Moment {
   readonly once?: { readonly key: string; readonly ttlMs: number };
   readonly jid?: string;
   /** The batch that counts the jobs, and the member that adds them. */
-  readonly batch?: { readonly id: string; readonly by?: string };
+  readonly batch?: { readonly id: string; readonly by?: MemberLease };
   /** The option `created_at`, in epoch milliseconds. Default: now. */
   readonly createdAt?: number;
 }
@@ -78,7 +78,7 @@ const JID_TTL_S = 30 * 86_400;
 /** Fields that {@linkcode payloadText} writes, and fields that only a store writes. */
 const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["class", "args", "jid", "queue", "group", "retry", "created_at"],
-  ...["enqueued_at", "unique_key", "debounce_key", COUNTED_FIELD],
+  ...["enqueued_at", "unique_key", "debounce_key", COUNTED_FIELD, ADDED_BY_FIELD],
 ]);
 
 /** Fields by which the end of a job changes its batch, its flow or the steps of another job. Only the code here sets them. */
@@ -162,7 +162,10 @@ function onceOf({ id, within, jid, debounce }: JobOptions): Pick<Prepared, "once
 
 function batchIn({ [BATCH_FIELD]: id, [ADDED_BY_FIELD]: by }: JobOptions): Prepared["batch"] {
   if (typeof id !== "string") return undefined;
-  return typeof by === "string" ? { id, by } : { id };
+  if (by === undefined) return { id };
+  const { worker, token } = Object(by) as Partial<MemberLease>;
+  if (typeof worker === "string" && typeof token === "string") return { id, by: { worker, token } };
+  throw new InvalidPayload(ADDED_BY_FIELD, by, "no such option: ctx.batch.add sets it");
 }
 
 /** Fields of a single job, which a class cannot set for all its jobs. */

@@ -186,7 +186,7 @@ export class TestJob {
           build: (request) => this.#client.build(request),
           onRun: (name) => this.ran.push(name),
         }),
-    }, "test");
+    }, { worker: "test", token: "test" });
     this.error = undefined;
     try {
       const perform = this.#handler as unknown as TestedHandler<readonly unknown[]>;

@@ -4,7 +4,10 @@ import { BatchError } from "../../src/client/batch_errors.ts";
 import { Client, type ClientOptions } from "../../src/client/client.ts";
 import { InvalidPayload } from "../../src/job/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { defineJob, startServer } from "../../src/mod.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
+import { Bench } from "../support/bench.ts";
+import { startRedis } from "../support/redis.ts";
 import { sqliteFolder } from "../support/stores.ts";
 
 /** Runs `test` with a client of a new store. */
@@ -53,6 +56,31 @@ Deno.test("nothing is added to a closed batch", () =>
     assertEquals(bulk?.refused, `batch "${batch.id}" is closed; only its running members add to it`);
     assertEquals([(await store.admin.stats()).enqueued, (await client.batches.get(batch.id))!.total], [0, 0]);
   }));
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a running member adds to its closed batch, and no other program in its name, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const Row = defineJob("Row", () => {});
+    const Adder = defineJob("Adder", async (ctx) => {
+      await ctx.batch!.add(Row, []);
+      const inner = await ctx.batch!.open();
+      await inner.add(Row, []);
+      await inner.close();
+    });
+    const client = new Client({ store: bench.store, jobs: [Row, Adder] });
+    const batch = await client.batch({}, (add) => add(Adder, []));
+    for (const by of ["member", { worker: "w" }, null]) {
+      const push = () => client.push("Row", [], { batch: batch.id, batch_by: by });
+      await assertRejects(push, InvalidPayload, "expected no such option: ctx.batch.add sets it");
+    }
+    const forged = () => client.push("Row", [], { batch: batch.id, batch_by: { worker: "w", token: "1.t" } });
+    await assertRejects(forged, BatchError, "it is closed; only its running members add to it");
+    await using _server = await startServer({ store: bench.url, jobs: [Row, Adder] });
+    const { state, total, succeeded } = (await client.batches.wait(batch.id, { signal: AbortSignal.timeout(30_000) }))!;
+    assertEquals([state, total, succeeded], ["succeeded", 3, 3]);
+  });
+}
 
 Deno.test("adding to a cancelled batch fails, and so does closing it", () =>
   withClient(async (client, store) => {

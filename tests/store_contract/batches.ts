@@ -302,19 +302,47 @@ export const batches: Cases = {
     assertEquals(await t.store.jobs.enqueue([member(5, one, { once })]), [{ stored: false, first: jid(3) }]);
   },
 
-  "a closed batch accepts members that its members add": async (open) => {
+  "a closed batch accepts members that its running members add": async (open) => {
     await using t = await open();
     const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
-    const added = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
+    const by = { worker, token: leases[0]!.token };
+    const added = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by } })]);
     assertEquals(added, [{ stored: true }]);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), []);
+    // The member that adds has ended, and another one is pending.
+    const late = await t.store.jobs.enqueue([member(3, one, { batch: { id: one.id, by } })]);
+    assertEquals(late, [{ stored: false, batch: "closed" }]);
     const [second] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);
-    const late = await t.store.jobs.enqueue([member(3, one, { batch: { id: one.id, by: jid(1) } })]);
-    assertEquals(late, [{ stored: false, batch: "closed" }]);
+  },
+
+  "a closed batch accepts nothing from a lost lease, nor from a job of another batch": async (open) => {
+    await using t = await open();
+    const { worker, one, leases } = await running(t.store, 2);
+    const other = batch(2);
+    await t.store.batches.create(other);
+    for (const { id } of [one, other]) await t.store.batches.close(id, "closed");
+    const [kept, lost] = leases as [Lease, Lease];
+    await t.store.jobs.settle(worker, [{ kind: "release", token: lost.token }]);
+    const add = (id: string, token: string, from = worker) =>
+      t.store.jobs.enqueue([member(3, { id }, { batch: { id, by: { worker: from, token } } })]);
+    for (
+      const refused of [
+        () => add(one.id, lost.token),
+        () => add(one.id, kept.token, "other:1:x"),
+        () => add(one.id, "none"),
+        () => add(other.id, kept.token),
+      ]
+    ) assertEquals(await refused(), [{ stored: false, batch: "closed" }]);
+    const by = (token: string) => ({ id: one.id, by: { worker, token } });
+    assertEquals(await t.store.batches.create(batch(3, { parent: by(lost.token) })), "closed");
+    assertEquals(await counts(t.store, one), { total: 2, pending: 2 });
+    assertEquals(await t.store.batches.create(batch(3, { parent: by(kept.token) })), undefined);
+    assertEquals(await add(one.id, kept.token), [{ stored: true }]);
+    assertEquals(await counts(t.store, one), { total: 4, pending: 4 });
   },
 
   "scheduled members count": async (open) => {
@@ -332,7 +360,8 @@ export const batches: Cases = {
     await using t = await open();
     const { worker, one, leases } = await running(t.store, 1);
     assertEquals(await t.store.batches.close(one.id, "cancelled"), { done: true, closedAs: "cancelled" });
-    const refused = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by: jid(1) } })]);
+    const by = { worker, token: leases[0]!.token };
+    const refused = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by } })]);
     assertEquals(refused, [{ stored: false, batch: "cancelled" }]);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack", "cancelled")]);
     assertEquals([await pushed(t.store), await state(t.store, one)], [["complete"], "cancelled"]);

@@ -55,12 +55,12 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
   const set = (payload: string, state: State) => members.set(String(getField(payload, "jid")), state);
   const pick = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
 
-  const enqueue = async (by?: string) => {
+  const enqueue = async (token?: string) => {
     const plain = job(++number);
     const payload = setFields(plain.payload, { batch: `"${id}"`, batch_counted: `"pending"` });
-    const batch = { id, ...(by !== undefined && { by }) };
+    const batch = { id, ...(token !== undefined && { by: { worker, token } }) };
     const [result] = await store.jobs.enqueue([{ ...plain, payload, batch, ...(random(4) === 0 && { delayMs: 1 }) }]);
-    const accepts = !closed || (by !== undefined && is("pending") > 0);
+    const accepts = !closed || token !== undefined;
     assertEquals(result, accepts ? { stored: true } : { stored: false, batch: "closed" });
     if (accepts) members.set(plain.jid, "pending");
   };
@@ -91,7 +91,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         await enqueue();
         break;
       case 2:
-        await enqueue(leases[0] === undefined ? undefined : String(getField(leases[0].payload, "jid")));
+        await enqueue(leases[0]?.token);
         break;
       case 3:
       case 4:

@@ -24,7 +24,7 @@ import {
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import { stepRelay } from "../running_job.ts";
+import { leaseOf, stepRelay } from "../running_job.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
@@ -152,10 +152,12 @@ export class Horse {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
     if (this.#dead) this.#end(await this.#child.status);
+    const lease = leaseOf(job);
     const delivered = this.#connection!.deliver({
       kind: "perform",
       queue: job.queue,
       payload: job.raw,
+      ...(lease && { lease }),
       ...(job.trace && { trace: job.trace.carrier }),
     });
     this.#traced ||= job.trace !== undefined;

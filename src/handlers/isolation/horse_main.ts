@@ -132,7 +132,7 @@ class HorseMain implements AsyncDisposable {
     }
   }
 
-  async #perform({ queue, payload, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
+  async #perform({ queue, payload, lease, trace }: Extract<ToHorse, { kind: "perform" }>): Promise<void> {
     try {
       const job = parsePayload(payload)!;
       this.#stopNotice.renew();
@@ -144,7 +144,7 @@ class HorseMain implements AsyncDisposable {
         stepRunner: (job) => new StepRunner(job, this.#stepServices),
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
-      }, "of the parent");
+      }, lease);
       const running = this.#job;
       // A module may export other handlers here than in the parent.
       const handler = this.#registry.get(job.class);

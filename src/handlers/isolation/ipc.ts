@@ -7,6 +7,7 @@
  * @module
  */
 import type { ClientStore } from "../../client/client.ts";
+import type { MemberLease } from "../../job/batch.ts";
 import type { LeaseSteps } from "../../steps/services.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
@@ -48,6 +49,8 @@ export type ToHorse =
     readonly kind: "perform";
     readonly queue: string;
     readonly payload: string;
+    /** The lease of the job. */
+    readonly lease?: MemberLease;
     /** The headers of the span that the job is performed in. */
     readonly trace?: Readonly<Record<string, string>>;
   }

@@ -153,7 +153,7 @@ export class Processor implements Component {
       counted instanceof Promise ? await counted : counted,
       lease.queue,
       this.#services,
-      lease.token,
+      { worker: this.#services.worker, token: lease.token },
     );
     if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
     const attempt = this.#begin(lease, running);

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import type { BatchEvent, Counted, MemberEnd } from "../../job/batch.ts";
+import type { BatchEvent, Counted, MemberEnd, MemberLease } from "../../job/batch.ts";
 import type { StepLease } from "./steps.ts";
 
 /** A job to push for an event. */
@@ -49,8 +49,8 @@ export interface NewBatch {
 export interface BatchMember {
   /** The ID of the batch. */
   readonly id: string;
-  /** The running member that adds it. Only members add to a closed batch. */
-  readonly by?: string;
+  /** The running member that adds it. Only running members add to a closed batch. */
+  readonly by?: MemberLease;
 }
 
 /** Why a batch accepts no member. */

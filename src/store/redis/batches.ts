@@ -17,7 +17,7 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
   return {
     async create({ id, parent, closeWithinMs, keepMs, flow, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
       const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
-        ...[offset(), id, parent?.id ?? "", parent?.by ?? ""],
+        ...[offset(), id, parent?.id ?? "", parent?.by?.worker ?? "", parent?.by?.token ?? ""],
         ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, flow ? "1" : "", JSON.stringify(spec)],
         ...packCallbacks(spec),
       ]) as BatchRefusal | "";

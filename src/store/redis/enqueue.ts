@@ -183,7 +183,7 @@ type Row = readonly (string | number)[];
 function addRequests(rows: Row[], place: number, { jid, unique, once, batch, throttle, debounce }: NewJob): void {
   if (unique) rows.push([place, "lock", unique.key, jid, Math.ceil(unique.ttlMs)]);
   if (once) rows.push([place, "once", once.key, jid, Math.ceil(once.ttlMs)]);
-  if (batch) rows.push([place, "member", batch.id, batch.by ?? ""]);
+  if (batch) rows.push([place, "member", batch.id, batch.by?.worker ?? "", batch.by?.token ?? ""]);
   if (throttle) rows.push([place, "throttle", throttle.key, jid, throttle.count, Math.ceil(throttle.perMs)]);
   if (debounce) {
     const { key, waitMs, maxMs = 0 } = debounce;

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type BatchEvent, type Counted, countedIn, type MemberEnd } from "../../job/batch.ts";
+import { type BatchEvent, type Counted, countedIn, type MemberEnd, type MemberLease } from "../../job/batch.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts";
 import { SPREAD_LIMIT } from "../port/flows.ts";
@@ -18,13 +18,31 @@ export function row({ sql }: Context, id: string): BatchRow | undefined {
   return sql("SELECT * FROM batch WHERE id = ?").get(id) as BatchRow | undefined;
 }
 
-/** Returns why a batch doesn't accept a member. */
-export function refusal(context: Context, { id, by }: BatchMember): BatchRefusal | undefined {
+/**
+ * Returns why a batch doesn't accept a member.
+ *
+ * @param isAdmission the member is running already
+ */
+export function refusal(context: Context, { id, by }: BatchMember, isAdmission = false): BatchRefusal | undefined {
   const batch = row(context, id);
   if (batch === undefined) return "missing";
   if (batch.closed_as === null) return undefined;
-  // The member that adds it is leased, so the batch has pending members.
-  return batch.closed_as === "closed" && by !== undefined && batch.pending > 0 ? undefined : batch.closed_as;
+  const accepts = batch.closed_as === "closed" && batch.pending > 0 && (isAdmission || isRunningIn(context, id, by));
+  return accepts ? undefined : batch.closed_as;
+}
+
+function isRunningIn(context: Context, id: string, by: MemberLease | undefined): boolean {
+  const payload = by && leasedPayload(context, by);
+  return payload !== undefined && countedIn(payload)?.id === id;
+}
+
+/** Returns the payload of a job that a worker runs; undefined if it has lost the lease. */
+export function leasedPayload({ sql }: Context, { worker, token }: MemberLease): string | undefined {
+  const dot = token.indexOf(".");
+  const job = sql(
+    "SELECT payload FROM job JOIN lease ON lease.job = job.id WHERE lease.job = ? AND take = ? AND owner = ?",
+  ).get(Number(token.slice(0, dot)), token.slice(dot + 1), worker);
+  return job?.payload as string | undefined;
 }
 
 /** The changes of one step. Apply them in the same transaction. */

@@ -77,20 +77,16 @@ export function batchesPart(context: Context): BatchStore {
       return context.commit.run(() => closeBatch(context, id, as, context.now()));
     },
 
-    admit({ worker, token, jid: _ }: StepLease, id: string): Promise<string | undefined> {
+    admit(lease: StepLease, id: string): Promise<string | undefined> {
       return context.commit.run(() => {
-        const { sql } = context;
-        const dot = token.indexOf(".");
-        const job = Number(token.slice(0, dot));
-        const lease = sql("SELECT 1 FROM lease WHERE job = ? AND take = ? AND owner = ?");
-        if (lease.get(job, token.slice(dot + 1), worker) === undefined) return undefined;
-        const { payload } = jobRows.get(context, job);
+        const payload = counters.leasedPayload(context, lease);
+        if (payload === undefined) return undefined;
         const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
         if (counted !== undefined) return payload;
         // The batch may be closed: the job was perhaps pushed before. It counts if the batch has not ended.
-        if (counters.refusal(context, { id, by: token }) !== undefined) return undefined;
+        if (counters.refusal(context, { id }, true) !== undefined) return undefined;
         const marked = setFields(payload, { [COUNTED_FIELD]: `"pending"` });
-        jobRows.rewrite(context, job, marked);
+        jobRows.rewrite(context, Number.parseInt(lease.token), marked);
         change(context, (changes) => changes.note(id, undefined, "pending"), context.now());
         return marked;
       });

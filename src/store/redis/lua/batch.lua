@@ -43,13 +43,19 @@ local function memberOf(payload)
   return job.batch, job.batch_counted, type(job.flow_node) == 'string' and job.flow_node or nil
 end
 
--- Returns why a batch accepts no member; nil if it does. by: the running member that adds it, or "".
-local function refusalOf(id, by)
+local function isRunningIn(id, worker, token)
+  if worker == '' then return false end
+  local payload = redis.call('HGET', 'jobs:leases:' .. worker, token)
+  return payload and memberOf(payload) == id
+end
+
+-- Returns why a batch accepts no member; nil if it does. worker, token: the lease of the member that adds it, or "".
+-- isAdmission: the member is running already.
+local function refusalOf(id, worker, token, isAdmission)
   local there, closedAs, pending = unpack(redis.call('HMGET', 'jobs:batch:' .. id, 'id', 'closed_as', 'pending'))
   if not there then return 'missing' end
   if not closedAs then return end
-  -- The member that adds it is leased, so the batch has pending members.
-  if closedAs == 'closed' and by ~= '' and tonumber(pending) > 0 then return end
+  if closedAs == 'closed' and tonumber(pending) > 0 and (isAdmission or isRunningIn(id, worker, token)) then return end
   return closedAs
 end
 

@@ -13,7 +13,7 @@ local payload = call('HGET', KEYS[1], ARGV[2])
 if not payload then return false end
 if memberOf(payload) then return payload end
 local members = string.match(payload, '^(.*)}%s*$')
-if not members or refusalOf(ARGV[3], ARGV[2]) then return false end
+if not members or refusalOf(ARGV[3], '', '', true) then return false end
 payload = members .. ',"batch_counted":"pending"}'
 call('HSET', KEYS[1], ARGV[2], payload)
 noteMember(ARGV[3], '', 'pending')

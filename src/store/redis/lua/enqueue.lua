@@ -7,7 +7,7 @@
 --            [place of its job in the batch (from 1), then what the push of the job requests:
 --             "lock", key, jid, TTL in ms]                a unique lock
 --             "once", key, jid, TTL in ms]                a once key
---             "member", batch, the member that adds it ("" for none)]
+--             "member", batch, worker and token of the running member that adds it ("" for none)]
 --             "throttle", key, jid, count, ms]            at most count pushes with the key in this time
 --             "debounce", key, jid, ms, most ms (0 for none)]
 --          then groups, the first one first:
@@ -98,9 +98,9 @@ end
 
 -- Reads each batch once: its state changes only at the end of this script.
 local refusals = {}
-local function refusalBy(batch, by)
-  local key = batch .. ' ' .. by
-  if refusals[key] == nil then refusals[key] = refusalOf(batch, by) or false end
+local function refusalBy(batch, worker, token)
+  local key = batch .. ' ' .. worker .. ' ' .. token
+  if refusals[key] == nil then refusals[key] = refusalOf(batch, worker, token) or false end
   return refusals[key]
 end
 
@@ -109,7 +109,7 @@ end
 for _, place in ipairs(places) do
   local request = requests[place]
   local first = holderIn(lineAt(request.once))
-  local why = not first and request.member and refusalBy(request.member[3], request.member[4])
+  local why = not first and request.member and refusalBy(unpack(request.member, 3))
   local full = not first and not why and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(lineAt(request.lock))

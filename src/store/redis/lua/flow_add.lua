@@ -15,7 +15,7 @@ local key = 'jobs:flow:' .. id
 call('HLEN', key)
 call('LLEN', key .. ':nodes')
 call('LLEN', key .. ':roots')
-local refusal = refusalOf(id, '')
+local refusal = refusalOf(id, '', '')
 if refusal then return refusal end
 for i = 3, #ARGV, 5 do
   local name, needs, spec, followers, payload = unpack(ARGV, i, i + 4)
