@@ -27,7 +27,7 @@ export type { CatchUp, CronState, Planned } from "./cron/plan.ts";
 export type { ScheduleSpec } from "./cron/schedule_spec.ts";
 export type { JobTrace, Progress } from "./handlers/context.ts";
 export type { Handler, HandlerExport, HandlerFunction, HandlerOptions } from "./handlers/handler.ts";
-export type { BatchEvent, Counted, MemberEnd } from "./job/batch.ts";
+export type { BatchEvent, Counted, MemberEnd, MemberLease } from "./job/batch.ts";
 export type { JobClass, JsonArgs } from "./job/definition.ts";
 export type { ClassOptions, JobRequest } from "./job/payload.ts";
 export type { Program } from "./job/program.ts";

@@ -15,6 +15,23 @@ Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
 storeContract("redis", openEmpty);
 
+/** Returns the keys that contain a text, in their names or their values, sorted. */
+const KEYS_WITH = `
+  local READ = { string = { 'GET' }, hash = { 'HGETALL' }, set = { 'SMEMBERS' }, list = { 'LRANGE', 0, -1 },
+    zset = { 'ZRANGE', 0, -1 } }
+  local function holds(value)
+    if type(value) == 'string' then return string.find(value, ARGV[1], 1, true) end
+    for _, one in ipairs(value) do if holds(one) then return true end end
+  end
+  local found = {}
+  for _, key in ipairs(redis.call('KEYS', '*')) do
+    local verb, from, to = unpack(READ[redis.call('TYPE', key).ok])
+    local value = from and redis.call(verb, key, from, to) or redis.call(verb, key)
+    if holds(key) or holds(value) then found[#found + 1] = key end
+  end
+  table.sort(found)
+  return found`;
+
 async function openEmpty(options: TestOptions = {}): Promise<TestStore> {
   await redis.cli("FLUSHALL");
   let ahead = 0;
@@ -34,6 +51,7 @@ async function openEmpty(options: TestOptions = {}): Promise<TestStore> {
       await redis.cli("SADD", "queues", queue);
       await redis.cli("LPUSH", `queue:${queue}`, text);
     },
+    holding: async (text) => (await redis.cli("EVAL", KEYS_WITH, "0", text)).split("\n").filter((key) => key !== ""),
     async [Symbol.asyncDispose]() {
       for (const store of stores) await store[Symbol.asyncDispose]();
     },

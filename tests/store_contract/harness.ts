@@ -27,6 +27,8 @@ export interface TestStore extends AsyncDisposable {
   advance(ms: number): void;
   /** Pushes any text to the back of a queue, as another program can. */
   pushRaw(queue: string, text: string): Promise<void>;
+  /** Returns the names of the tables or keys that contain a text, sorted. */
+  holding(text: string): Promise<string[]>;
 }
 
 /** Opens a fresh store of the adapter. */

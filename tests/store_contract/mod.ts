@@ -21,6 +21,7 @@ import { flows } from "./flows.ts";
 import { groups } from "./groups.ts";
 import { health } from "./health.ts";
 import { large } from "./large.ts";
+import { largeFlows } from "./large_flows.ts";
 import { limits } from "./limits.ts";
 import { measures } from "./metrics.ts";
 import { offline } from "./offline.ts";
@@ -74,6 +75,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   batches,
   "batches at random": batchesRandom,
   flows,
+  "large flows": largeFlows,
   health,
   "exactly once": exactlyOnce,
 };

@@ -77,6 +77,7 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),
     pushRaw: (queue, text) => Promise.resolve(pushRaw(folder.file, queue, text)),
+    holding: (text) => Promise.resolve(tablesWith(folder.file, text)),
     async [Symbol.asyncDispose]() {
       try {
         checkPlaces(folder.file);
@@ -107,6 +108,16 @@ export function checkPlaces(file: string): void {
   if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);
   const [damage] = Object.values(database.prepare("PRAGMA integrity_check").get()!);
   if (damage !== "ok") throw new Error(`File is damaged: ${damage}`);
+}
+
+function tablesWith(file: string, text: string): string[] {
+  using database = new DatabaseSync(file, { timeout: 5_000 });
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
+  return tables.map(({ name }) => String(name)).filter((table) => {
+    const columns = database.prepare("SELECT name FROM pragma_table_info(?)").all(table);
+    const contains = columns.map(({ name }) => `instr("${name}", ?1)`).join(" OR ");
+    return database.prepare(`SELECT 1 FROM "${table}" WHERE ${contains} LIMIT 1`).get(text) !== undefined;
+  });
 }
 
 /** Writes with a separate connection, without the adapter. */
