@@ -41,7 +41,7 @@ const COUNTS: ServerCounts = {
 };
 
 const STATS = {
-  ...{ processed: 0, failed: 0, enqueued: 0, scheduled: 0, retry: 0, dead: 0, leased: 0, processes: 0 },
+  ...{ processed: 0, failed: 0, enqueued: 0, scheduled: 0, retry: 0, dead: 0, running: 0, workers: 0 },
   waits: { sleep: 0, wait: 0, child: 0 },
   queues: [{ name: "default", size: 0, latencyMs: 0, paused: false }],
 };

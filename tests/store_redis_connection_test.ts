@@ -219,7 +219,7 @@ Deno.test("redis: refuses a server that is too old", async () => {
 Deno.test("redis: a server without memory rejects pushes as a whole, and workers continue", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
-  await store.workers.heartbeat({ ...(await import("./store_contract/jobs.ts")).processRecord("h:1:a") }, 60_000);
+  await store.workers.heartbeat({ ...(await import("./store_contract/jobs.ts")).workerRecord("h:1:a") }, 60_000);
   await store.jobs.enqueue([job(1), job(2)]);
   const leases = await store.jobs.take({ queues: ["default"], limit: 1, worker: "h:1:a" });
   await redis.cli("CONFIG", "SET", "maxmemory", "1mb");
@@ -235,8 +235,8 @@ Deno.test("redis: a server without memory rejects pushes as a whole, and workers
   );
   const [next] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "h:1:a" });
   await store.jobs.settle("h:1:a", [{ kind: "ack", token: next!.token }]);
-  const { enqueued, scheduled, retry, leased } = await store.admin.stats();
-  assertEquals({ enqueued, scheduled, retry, leased }, { enqueued: 0, scheduled: 0, retry: 1, leased: 0 });
+  const { enqueued, scheduled, retry, running } = await store.admin.stats();
+  assertEquals({ enqueued, scheduled, retry, running }, { enqueued: 0, scheduled: 0, retry: 1, running: 0 });
 });
 
 Deno.test("redis: an outage logs one line at its start and one at its end, and calls wait meanwhile", async () => {

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
-import { jid, job, lapse, processRecord, rescueAll, TTL_MS } from "./store_contract/jobs.ts";
+import { jid, job, lapse, rescueAll, TTL_MS, workerRecord } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
@@ -34,7 +34,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   const log: StoreOptions["log"] = (level, message) => lines.push(`${level}: ${message}`);
   const store = await openStore(redis.url, { clock, log, waitMs: 60_000, ...options });
   const other = await openStore(redis.url, { clock });
-  await store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   const stop = new AbortController();
   const waits = [store.jobs.waitForDue(stop.signal), store.results.wait("a job that never ends", stop.signal)];
   await until(async () => {
@@ -92,7 +92,7 @@ Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", as
 Deno.test("redis: 100 leases of 400 kB are rescued", async () => {
   await using t = await openBench();
   const offline = "host:2:bbbbbbbbbbbb";
-  await t.other.workers.heartbeat(processRecord(offline), TTL_MS);
+  await t.other.workers.heartbeat(workerRecord(offline), TTL_MS);
   await fill(100, 400_000);
   for (let taken = 0; taken < 100;) {
     taken += (await t.other.jobs.take({ queues: ["default"], limit: 100, worker: offline })).length;

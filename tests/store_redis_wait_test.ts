@@ -14,7 +14,7 @@ import { ConnectionLost } from "../src/store/redis/client/errors.ts";
 import { type Topic, WakeChannel } from "../src/store/redis/wait/wake_channel.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
-import { job, processRecord, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
+import { job, takeUpTo, TTL_MS, woken, workerRecord } from "./store_contract/jobs.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
@@ -269,7 +269,7 @@ Deno.test("redis: the wake channel announces a due time only if it is earlier th
   const listener = await Connection.connect(options, new AbortController().signal);
   const messages: string[] = [];
   await listener.subscribe("jobs:wake", (message) => messages.push(message));
-  await store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
+  await store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa"), TTL_MS);
   await store.jobs.enqueue([job(1, { delayMs: 60_000 }), job(9)]);
   await store.jobs.enqueue([job(2, { delayMs: 90_000 })]);
   const [lease] = await takeUpTo(store, "host:1:aaaaaaaaaaaa", 1);
@@ -289,7 +289,7 @@ Deno.test("redis: ended jobs of a limited queue wake only the waiters for that q
   await using store = await openEmpty();
   const other = await openStore(redis.url);
   const worker = "host:1:aaaaaaaaaaaa";
-  await other.workers.heartbeat(processRecord(worker), TTL_MS);
+  await other.workers.heartbeat(workerRecord(worker), TTL_MS);
   await other.admin.limit("default", { running: 100 });
   await other.jobs.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
   const leases = await takeUpTo(other, worker, 50);
@@ -309,15 +309,15 @@ Deno.test("redis: ended jobs of a limited queue wake only the waiters for that q
 
 Deno.test("redis: receive returns Sidekiq's signals and the store's commands at once, on one connection", async () => {
   await using store = await openEmpty();
-  const identity = "host:1:aaaaaaaaaaaa";
-  await store.workers.heartbeat(processRecord(identity), TTL_MS);
-  const signal = await woken((signal) => store.workers.receive(identity, signal), async () => {
+  const worker = "host:1:aaaaaaaaaaaa";
+  await store.workers.heartbeat(workerRecord(worker), TTL_MS);
+  const signal = await woken((signal) => store.workers.receive(worker, signal), async () => {
     await until(async () => (await connections()).length === 2);
-    await redis.cli("LPUSH", `${identity}-signals`, "TSTP");
+    await redis.cli("LPUSH", `${worker}-signals`, "TSTP");
   });
   assertEquals(signal, [{ verb: "quiet" }]);
-  const ours = await woken((signal) => store.workers.receive(identity, signal), async () => {
-    assertEquals(await store.workers.send(identity, { id: "1", verb: "cancel", jid: "abc" }), true);
+  const ours = await woken((signal) => store.workers.receive(worker, signal), async () => {
+    assertEquals(await store.workers.send(worker, { id: "1", verb: "cancel", jid: "abc" }), true);
   });
   assertEquals(ours, [{ id: "1", verb: "cancel", jid: "abc" }]);
   await until(async () => (await connections()).length === 1);
@@ -337,13 +337,13 @@ Deno.test("redis: a worker opens five connections and one per queue", async () =
   await using main = await openEmpty();
   // The heartbeat's thread opens a second store.
   await using beating = await openStore(redis.url);
-  const identity = "host:1:aaaaaaaaaaaa";
-  await beating.workers.heartbeat(processRecord(identity), TTL_MS);
+  const worker = "host:1:aaaaaaaaaaaa";
+  await beating.workers.heartbeat(workerRecord(worker), TTL_MS);
   const patience = new AbortController();
   const waits = [
     main.jobs.waitForWork(["a", "b", "c"], patience.signal),
     main.jobs.waitForDue(patience.signal),
-    main.workers.receive(identity, patience.signal),
+    main.workers.receive(worker, patience.signal),
   ];
   await until(async () => (await connections()).length === 7);
   assertEquals(await connections(), [

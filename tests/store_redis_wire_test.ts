@@ -8,7 +8,7 @@ import { systemClock } from "../src/clock.ts";
 import { StoreError } from "../src/store/port/errors.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { startRedis } from "./support/redis.ts";
-import { job, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS, woken } from "./store_contract/jobs.ts";
+import { job, register, rescueFor, RESCUER, takeUpTo, TTL_MS, woken, workerRecord } from "./store_contract/jobs.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
 const redis = await startRedis();
@@ -40,7 +40,7 @@ Deno.test("redis wire: times have a fraction, which every version of Sidekiq rea
   await using store = await openEmpty({ clock });
   await store.jobs.enqueue([job(1)]);
   assertMatch(await redis.cli("LINDEX", "queue:default", "0"), /"enqueued_at":\d{10}\.\d{3}}$/);
-  await store.workers.heartbeat(processRecord(WORKER, { startedAt: 1_700_000_000_000 }), TTL_MS);
+  await store.workers.heartbeat(workerRecord(WORKER, { startedAt: 1_700_000_000_000 }), TTL_MS);
   assertMatch(await redis.cli("HGET", WORKER, "info"), /"started_at":1700000000\.000,/);
   assertMatch(await redis.cli("HGET", WORKER, "beat"), /^\d{10}\.\d{3}$/);
 });
@@ -195,7 +195,7 @@ Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for
   await using store = await openEmpty();
   const work = [{ task: "processor-3", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
   await store.workers.heartbeat(
-    processRecord(WORKER, {
+    workerRecord(WORKER, {
       concurrency: 7,
       busy: 1,
       rss: 64 * 1024 * 1024,
@@ -231,7 +231,7 @@ Deno.test("redis wire: a worker has the fields that Sidekiq 6.4 to 8.1 read, for
     assertAlmostEquals(Number(await redis.cli("TTL", key)), 60, 20);
   }
   assertAlmostEquals(Number(await redis.cli("TTL", WORKER)), 60, 20);
-  await store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   assertEquals(await redis.cli("EXISTS", `${WORKER}:work`, `${WORKER}:workers`), "0");
   await store.workers.deregister(WORKER);
   assertEquals(await redis.cli("KEYS", "*"), "");
@@ -285,7 +285,7 @@ Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages fi
 
 Deno.test("redis wire: lists Sidekiq processes with the descriptions that they publish", async () => {
   await using store = await openEmpty();
-  const identity = "ruby:7:cccccccccccc";
+  const worker = "ruby:7:cccccccccccc";
   const info = {
     hostname: "ruby",
     started_at: 1_700_000_000.5,
@@ -295,12 +295,12 @@ Deno.test("redis wire: lists Sidekiq processes with the descriptions that they p
     queues: ["a", "b"],
     weights: { a: 1, b: 2 },
     labels: [],
-    identity,
+    identity: worker,
   };
-  await redis.cli("SADD", "processes", identity, "ruby:8:gone");
+  await redis.cli("SADD", "processes", worker, "ruby:8:gone");
   await redis.cli(
     "HSET",
-    identity,
+    worker,
     "info",
     JSON.stringify(info),
     "busy",
@@ -314,12 +314,12 @@ Deno.test("redis wire: lists Sidekiq processes with the descriptions that they p
   );
   await redis.cli(
     "HSET",
-    `${identity}:work`,
+    `${worker}:work`,
     "ouz",
     JSON.stringify({ queue: "a", payload: { jid: "x" }, run_at: 1_700_000_001 }),
   );
   assertEquals(await store.workers.list(), [{
-    identity,
+    id: worker,
     hostname: "ruby",
     pid: 7,
     tag: "app",
@@ -336,7 +336,7 @@ Deno.test("redis wire: lists Sidekiq processes with the descriptions that they p
     heartbeatAt: 1_700_000_001_250,
     alive: true,
   }]);
-  assertEquals((await store.admin.stats()).processes, 1);
+  assertEquals((await store.admin.stats()).workers, 1);
 });
 
 Deno.test("redis wire: all keys that Sidekiq doesn't have begin with jobs:", async () => {

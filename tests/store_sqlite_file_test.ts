@@ -71,6 +71,28 @@ Deno.test("sqlite: migrates the store of an older version with its jobs", async 
   assertEquals((await store.cron.read()).entries, []);
 });
 
+Deno.test("sqlite: migrates workers with their leases and commands", async () => {
+  await using folder = await sqliteFolder();
+  const worker = "host:1:aaaaaaaaaaaa";
+  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
+  tamper(
+    folder.file,
+    `INSERT INTO job VALUES (1, 'abc', '{"class":"A","args":[7],"jid":"abc"}');
+     INSERT INTO queue (id, name) VALUES (1, 'default');
+     INSERT INTO lease VALUES (1, 1, '${worker}', 't', 1000);
+     INSERT INTO process VALUES ('${worker}', '{"identity":"${worker}","pid":1,"rss":1.5}', 1000, 9e15);
+     INSERT INTO command (identity, body) VALUES ('${worker}', '{"verb":"quiet"}')`,
+  );
+  const store = await folder.open();
+  const known = await store.workers.list() as unknown[];
+  assertEquals(known, [{ id: worker, pid: 1, rss: 1.5, heartbeatAt: 1_000, alive: true }]);
+  const [lease] = (await store.admin.page({ in: "running" })).entries;
+  assertEquals([lease?.worker, await numbersIn(store, { in: "running" })], [worker, [7]]);
+  assertEquals(await store.workers.receive(worker, AbortSignal.timeout(5_000)), [{ verb: "quiet" }]);
+  await store.workers.deregister(worker);
+  assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [7]);
+});
+
 Deno.test("sqlite: reports a damaged file when it is opened or read", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { jid, processRecord } from "./store_contract/jobs.ts";
+import { jid, workerRecord } from "./store_contract/jobs.ts";
 import { Child } from "./support/child.ts";
 import { checkPlaces, ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
@@ -35,14 +35,14 @@ Deno.test("sqlite: after kills at any moment, every acknowledged push exists, ea
   for (const n of numbers) if ((await store.admin.find([jid(n)])).length !== 1) lost.push(n);
   assertEquals(lost, []);
 
-  assert((await store.admin.stats()).leased > 0, "The workers died with jobs in their hands");
+  assert((await store.admin.stats()).running > 0, "The workers died with jobs in their hands");
   const worker = "host:0:ffffffffffff";
   for (let passed = 0; passed < HOUR_MS; passed += HOUR_MS / 4) {
-    await store.workers.heartbeat(processRecord(worker), HOUR_MS);
+    await store.workers.heartbeat(workerRecord(worker), HOUR_MS);
     clock.advance(HOUR_MS / 4);
   }
-  await store.workers.heartbeat(processRecord(worker), HOUR_MS);
+  await store.workers.heartbeat(workerRecord(worker), HOUR_MS);
   while ((await store.jobs.rescue({ worker, limit: 100, maxRescues: 3 })).rescued > 0);
-  assertEquals((await store.admin.stats()).leased, 0);
+  assertEquals((await store.admin.stats()).running, 0);
   checkPlaces(folder.file);
 });

@@ -73,7 +73,7 @@ export interface Components {
 /** Builds the components of a worker, and connects them. */
 export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
-  const { identity: worker, clock, inbox, fail } = launcher;
+  const { workerId: worker, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
   const tasks = new Tasks(clock);
   const outage = new OutageLog(options.storeUrl);
@@ -184,7 +184,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const cancelHere = (jid: string) => manager.cancel(jid);
   const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
-  const remoteCommands = loop(new RemoteCommands({ clock, store, identity: worker, inbox, cancellations }));
+  const remoteCommands = loop(new RemoteCommands({ clock, store, worker, inbox, cancellations }));
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
@@ -250,7 +250,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
     heartbeat,
     new UniqueName({
-      ...{ store, identity: worker, clock, log: log("launcher") },
+      ...{ store, worker, clock, log: log("launcher") },
       name: settings.name,
       ttlMs: settings.heartbeatTimeoutMs,
       predecessor: options.predecessor,

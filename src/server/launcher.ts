@@ -18,7 +18,7 @@ import { buildComponents, type Components } from "./components.ts";
 import { control, type Controls } from "./control/control.ts";
 import { Inbox } from "./control/signals.ts";
 import { Status } from "./control/status.ts";
-import { identityOf, randomId } from "./host/identity.ts";
+import { randomId, workerIdOf } from "./host/worker_id.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { readCrontab } from "./schedule/cron_sources.ts";
 import { StartEnded, StartupSteps } from "./startup_steps.ts";
@@ -31,7 +31,7 @@ const STARTUP_ABORT_BUDGET_MS = 1_000;
 /** A worker: takes jobs and performs them until it is stopped. */
 export class Launcher implements Controls {
   /** The worker ID, `hostname:pid:nonce`. */
-  readonly identity: string;
+  readonly workerId: string;
   /** Receives what signals and commands request. */
   readonly inbox: Inbox;
   readonly #options: LauncherOptions;
@@ -51,14 +51,14 @@ export class Launcher implements Controls {
   constructor(options: LauncherOptions) {
     const { settings } = options;
     this.#options = options;
-    this.identity = identityOf(Deno.pid, options.nonce ?? randomId());
+    this.workerId = workerIdOf(Deno.pid, options.nonce ?? randomId());
     this.inbox = options.inbox ?? new Inbox();
     this.#shutdownBudgetMs = options.shutdownBudgetMs ?? SHUTDOWN_BUDGET_MS;
     this.#clock = options.clock ?? systemClock;
     this.#log = logger("launcher", this.#clock);
     this.#timeoutMs = settings.shutdownTimeoutMs;
     this.#components = buildComponents(options, {
-      identity: this.identity,
+      workerId: this.workerId,
       clock: this.#clock,
       inbox: this.inbox,
       describe: () => this.describe(),
@@ -68,7 +68,7 @@ export class Launcher implements Controls {
       end: (why) => void (this.#stopping || this.inbox.put({ verb: "stop", by: why })),
     });
     this.#status = new Status({
-      identity: this.identity,
+      worker: this.workerId,
       clock: this.#clock,
       settings,
       components: this.#components,
@@ -237,6 +237,6 @@ export class Launcher implements Controls {
       ? "Outcomes not stored at shutdown: their jobs run again"
       : "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
     this.#failure = new StoreError("unavailable", message);
-    this.#log.error(message, { outcomes, running: manager.busy, identity: this.identity });
+    this.#log.error(message, { outcomes, running: manager.busy, worker: this.workerId });
   }
 }

@@ -66,7 +66,7 @@ export interface LauncherOptions {
 /** The launcher, as its components see it. */
 export interface LauncherHooks {
   /** The worker ID, `hostname:pid:nonce`. */
-  readonly identity: string;
+  readonly workerId: string;
   readonly clock: Clock;
   readonly inbox: Inbox;
   /** Describes the worker for its heartbeat. */

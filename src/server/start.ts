@@ -137,7 +137,7 @@ export interface LoadedServerOptions extends ServerOptions {
  */
 export interface Server extends AsyncDisposable {
   /** Its worker ID, `hostname:pid:nonce`. */
-  readonly identity: string;
+  readonly workerId: string;
   /** Pushes jobs. */
   readonly client: Client;
   /** The store that it works on, with every part. It is closed when the server has stopped. */
@@ -194,10 +194,16 @@ export async function startServer(options: LoadedServerOptions, openDashboard?: 
       url = await openDashboard?.(launching, settings);
     },
   });
-  const { identity, classes } = launcher;
+  const { workerId, classes } = launcher;
   if (isReady) {
     const { concurrency } = settings;
-    const shown = { identity, store: storeUrl, concurrency, handlers: classes.join(" "), ...(url && { web: url }) };
+    const shown = {
+      worker: workerId,
+      store: storeUrl,
+      concurrency,
+      handlers: classes.join(" "),
+      ...(url && { web: url }),
+    };
     log.info("Ready", shown);
   }
   const openLogs = logStack.move();
@@ -211,7 +217,7 @@ export async function startServer(options: LoadedServerOptions, openDashboard?: 
     return finished;
   };
   return {
-    identity,
+    workerId,
     client: launcher.client,
     store: store!,
     url,

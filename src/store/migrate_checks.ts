@@ -28,23 +28,23 @@ export function sameStore(from: string, to: string): MigrateError {
 
 /** @throws {MigrateError} if workers perform jobs of this store, or have leased some */
 export async function refuseWhileBusy(store: Store): Promise<void> {
-  const { processes, leased } = await store.admin.stats();
-  if (processes > 0) {
-    const names = (await store.workers.list()).filter((process) => process.alive).map((process) => process.identity);
+  const { workers, running } = await store.admin.stats();
+  if (workers > 0) {
+    const names = (await store.workers.list()).filter((worker) => worker.alive).map((worker) => worker.id);
     throw new MigrateError(
       `Cannot migrate from "${store.url}" while workers use it: stop ${names.join(", ")} first`,
     );
   }
-  if (leased === 0) return;
+  if (running === 0) return;
   // All its workers are offline: first return their jobs to the queues.
-  const workers = new Set<string>();
+  const holders = new Set<string>();
   for (let cursor: string | undefined;;) {
-    const { entries, next } = await store.admin.page({ in: "leased" }, { limit: PAGE, ...(cursor && { cursor }) });
-    for (const { worker } of entries) workers.add(worker!);
+    const { entries, next } = await store.admin.page({ in: "running" }, { limit: PAGE, ...(cursor && { cursor }) });
+    for (const { worker } of entries) holders.add(worker!);
     if ((cursor = next) === undefined) break;
   }
-  for (const worker of workers) await store.workers.deregister(worker);
-  const left = (await store.admin.stats()).leased;
+  for (const worker of holders) await store.workers.deregister(worker);
+  const left = (await store.admin.stats()).running;
   if (left > 0) {
     throw new MigrateError(
       `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,

@@ -69,7 +69,7 @@ export async function restoreStore(
 
 async function refuseIfInUse(url: string): Promise<void> {
   await using store = await openStore(url, { create: false });
-  const online = (await store.workers.list()).filter(({ alive }) => alive).map(({ identity }) => identity);
+  const online = (await store.workers.list()).filter(({ alive }) => alive).map(({ id }) => id);
   if (online.length === 0) return;
   throw new StoreError(
     "locked",
@@ -80,13 +80,13 @@ async function refuseIfInUse(url: string): Promise<void> {
 /** Removes the workers of a restored store, and returns how many jobs it has. Opening it migrates an older schema. */
 async function prepare(file: string): Promise<number> {
   await using store = await openStore(`sqlite:${file}`, { create: false });
-  for (const { identity } of await store.workers.list()) await store.workers.deregister(identity);
+  for (const { id } of await store.workers.list()) await store.workers.deregister(id);
   return await countJobs(store);
 }
 
 async function countJobs(store: Store): Promise<number> {
-  const { enqueued, scheduled, retry, dead, leased } = await store.admin.stats();
-  return enqueued + scheduled + retry + dead + leased;
+  const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
+  return enqueued + scheduled + retry + dead + running;
 }
 
 async function sqliteOf(url: string): Promise<typeof import("./sqlite/backup.ts")> {

@@ -18,7 +18,7 @@ const STATES: Readonly<Record<Place["in"], string>> = {
   scheduled: "scheduled",
   retry: "retrying",
   dead: "dead",
-  leased: "running",
+  running: "running",
 };
 
 /** The name of an entry's time, by place. */
@@ -27,7 +27,7 @@ const TIMES: Readonly<Record<Place["in"], string>> = {
   scheduled: "dueAt",
   retry: "dueAt",
   dead: "diedAt",
-  leased: "startedAt",
+  running: "startedAt",
 };
 
 /** The parts of an entry that come from its payload; masked in the dashboard. */

@@ -22,7 +22,7 @@ export interface Surroundings extends Around {
 /** Returns the reasons, the nearest first; none for a running job. */
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
-  if (place.in === "leased") return [];
+  if (place.in === "running") return [];
   const job = parsePayload(entry.payload);
   if (place.in === "dead") {
     const why = job !== undefined && job.payload.error_class === undefined

@@ -14,8 +14,8 @@ export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean
 }
 
 /** Returns the message about the dump of a Sidekiq worker, which only writes to its log. */
-export function dumpsElsewhere(identity: string): string {
-  return `${identity} is a worker of Sidekiq: it writes the dump of its threads to Sidekiq's log`;
+export function dumpsElsewhere(workerId: string): string {
+  return `${workerId} is a worker of Sidekiq: it writes the dump of its threads to Sidekiq's log`;
 }
 
 /** Returns `running`, `quiet`, or `offline` if its heartbeat has lapsed. */
@@ -28,9 +28,9 @@ export function workerJson(
   worker: WorkerInfo,
   jobJson: (job: RunningJobRecord) => Record<string, unknown> = runningJson,
 ): Record<string, unknown> {
-  const { identity, hostname, pid, tag, labels, queues, weights, concurrency, version, totals } = worker;
+  const { id, hostname, pid, tag, labels, queues, weights, concurrency, version, totals } = worker;
   return {
-    id: identity,
+    id,
     hostname,
     pid,
     tag,

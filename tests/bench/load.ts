@@ -163,12 +163,12 @@ export async function runLoad(url: string, load: Load): Promise<LoadResult> {
   const before = (await store.admin.stats()).processed;
   const pushMs = await push(store, load);
   const { ms, cpuMs } = load.bare ? await drainBare(store) : await drain(url, load);
-  const { processed, leased } = await store.admin.stats();
+  const { processed, running } = await store.admin.stats();
   return {
     pushPerSecond: Math.round(jobs / pushMs * 1_000),
     drainPerSecond: Math.round(jobs / ms * 1_000),
     drainCpuMicros: Math.round(cpuMs * 10_000 / jobs) / 10,
-    wrong: Math.max(0, jobs - (processed - before)) + leased,
+    wrong: Math.max(0, jobs - (processed - before)) + running,
   };
 }
 

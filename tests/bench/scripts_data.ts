@@ -6,7 +6,7 @@
 import { openStore } from "../../src/store/open.ts";
 import type { SCRIPTS } from "../../src/store/redis/client/scripts.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
-import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
+import { HOUR_MS, workerRecord } from "../store_contract/jobs.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
@@ -89,9 +89,9 @@ export function newJobs(count: number, change: (n: number) => Partial<NewJob> = 
 }
 
 /** Registers a worker. */
-export async function register({ store }: Pick<Redis, "store">, identity: string): Promise<string> {
-  await store.workers.heartbeat(processRecord(identity), TTL_MS);
-  return identity;
+export async function register({ store }: Pick<Redis, "store">, worker: string): Promise<string> {
+  await store.workers.heartbeat(workerRecord(worker), TTL_MS);
+  return worker;
 }
 
 /** Takes this many jobs from the front of a queue, as a worker that has just registered. */

@@ -189,7 +189,7 @@ export const JOB_CASES: readonly Case[] = [
     script: "leased",
     what: "1,000 leases",
     prepare: takeThousand,
-    run: ({ store }) => store.admin.page({ in: "leased" }, { limit: 1_000 }),
+    run: ({ store }) => store.admin.page({ in: "running" }, { limit: 1_000 }),
   },
   {
     script: "records",

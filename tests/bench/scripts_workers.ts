@@ -4,7 +4,7 @@
  * @module
  */
 import { openScratch } from "../../src/store/open_scratch.ts";
-import { HOUR_MS, processRecord } from "../store_contract/jobs.ts";
+import { HOUR_MS, workerRecord } from "../store_contract/jobs.ts";
 import {
   type Case,
   DEEP,
@@ -73,7 +73,7 @@ export const WORKER_CASES: readonly Case[] = [
     what: "a worker with 1,000 running jobs",
     run: ({ store }) =>
       store.workers.heartbeat(
-        processRecord("host:1:busy", {
+        workerRecord("host:1:busy", {
           work: newJobs(1_000).map(({ queue, payload }, i) => ({
             task: `processor-${i}`,
             queue,

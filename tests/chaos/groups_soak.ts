@@ -73,8 +73,8 @@ while (systemClock.monotonic() < end) {
 }
 await Promise.all(waking);
 const isDrained = async () => {
-  const { enqueued, leased } = await store.admin.stats();
-  return enqueued === 0 && leased === 0;
+  const { enqueued, running } = await store.admin.stats();
+  return enqueued === 0 && running === 0;
 };
 await until(isDrained, "each group is served", 600_000);
 for (const worker of [...workers, ...ended]) await worker.kill();

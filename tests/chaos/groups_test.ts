@@ -28,8 +28,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
     });
     await store.jobs.enqueue(all);
     const isDrained = async () => {
-      const { enqueued, leased } = await store.admin.stats();
-      return enqueued === 0 && leased === 0;
+      const { enqueued, running } = await store.admin.stats();
+      return enqueued === 0 && running === 0;
     };
     let named = 0;
     const start = () => new Worker(url, `host:${++named}:aaaaaaaaaaaa`);

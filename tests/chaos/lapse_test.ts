@@ -6,7 +6,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
-import { job, processRecord, takeUpTo } from "../store_contract/jobs.ts";
+import { job, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { until } from "../support/eventually.ts";
 import { JobsProcess } from "../support/process.ts";
@@ -103,14 +103,14 @@ Deno.test("the first worker after a restart of Redis gives all others time for a
   const [before, after] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
   {
     await using store = await openStore(redis.url);
-    await store.workers.heartbeat(processRecord(before), 1);
+    await store.workers.heartbeat(workerRecord(before), 1);
     await store.jobs.enqueue([job(1)]);
     await takeUpTo(store, before);
   }
   await redis.kill();
   await redis.start();
   await using store = await openStore(redis.url);
-  const beat = () => store.workers.heartbeat(processRecord(after), 600);
+  const beat = () => store.workers.heartbeat(workerRecord(after), 600);
   const rescue = () => store.jobs.rescue({ worker: after, limit: 10, maxRescues: 3 });
   const began = performance.now();
   await beat();

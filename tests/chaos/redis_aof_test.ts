@@ -52,8 +52,8 @@ for (const aof of ["always", "everysec"] as const) {
     pushing = false;
     await Promise.all(pushers);
     await bench.until(async () => {
-      const { enqueued, leased } = await bench.store.admin.stats();
-      return enqueued + leased === 0;
+      const { enqueued, running } = await bench.store.admin.stats();
+      return enqueued + running === 0;
     }, "all is done");
 
     const runs = new Map<string, number>();

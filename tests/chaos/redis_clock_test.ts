@@ -55,7 +55,7 @@ for (const hours of [1, -1]) {
       "heartbeats continue",
     );
     assertEquals((await beats()).map(([alive]) => alive), [true, true]);
-    const [lease] = (await bench.store.admin.page({ in: "leased" })).entries;
+    const [lease] = (await bench.store.admin.page({ in: "running" })).entries;
     assertEquals([JSON.parse(lease!.payload).jid, JSON.parse(lease!.payload).rescues], [long, undefined]);
     assertEquals(lease!.worker?.includes(`:${right.pid}:`), true);
   });

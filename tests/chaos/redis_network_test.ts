@@ -8,7 +8,7 @@ import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore, type StoreOptions } from "../../src/store/open.ts";
 import { Connection } from "../../src/store/redis/client/connection.ts";
 import { ConnectionLost } from "../../src/store/redis/client/errors.ts";
-import { job, jobs, processRecord, takeUpTo, TTL_MS } from "../store_contract/jobs.ts";
+import { job, jobs, takeUpTo, TTL_MS, workerRecord } from "../store_contract/jobs.ts";
 import { until } from "../support/eventually.ts";
 import { type RedisServer, startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -76,7 +76,7 @@ Deno.test("redis chaos: jobs taken over a connection that breaks constantly are 
   await using t = await openBench();
   const total = 2_000;
   await t.direct.jobs.enqueue(jobs(1, total));
-  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.direct.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   cutAfter(t.proxy, [500, 4_000, 9_000, 3_300, 20_000, 163]);
   const taken: string[] = [];
   let lost = 0;
@@ -89,15 +89,15 @@ Deno.test("redis chaos: jobs taken over a connection that breaks constantly are 
   }
   assert(t.proxy.accepted > 10, `It was cut, ${t.proxy.accepted} connections`);
   assertEquals([taken.length, new Set(taken).size, lost], [total, total, 0]);
-  const { enqueued, leased, processed } = await t.direct.admin.stats();
-  assertEquals([enqueued, leased], [0, 0]);
+  const { enqueued, running, processed } = await t.direct.admin.stats();
+  assertEquals([enqueued, running], [0, 0]);
   // Finished jobs are counted in the step that ends them.
   assertEquals(processed, total);
 });
 
 Deno.test("redis chaos: jobs whose take lost its reply, and that the next take has no room for, return to their queue", async () => {
   await using t = await openBench({ waitMs: 2_000 });
-  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.direct.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   // Loads the script into Redis.
   assertEquals(await takeUpTo(t.store, WORKER), []);
   await t.direct.jobs.enqueue(jobs(1, 10));
@@ -108,12 +108,12 @@ Deno.test("redis chaos: jobs whose take lost its reply, and that the next take h
     StoreError,
     "cannot be reached",
   );
-  assertEquals((await t.direct.admin.stats()).leased, 8);
+  assertEquals((await t.direct.admin.stats()).running, 8);
   t.proxy.weather = "fair";
   await until(async () => (await t.store.admin.stats().catch(() => undefined)) !== undefined);
   const leases = await takeUpTo(t.store, WORKER, 3);
   assertEquals(leases.map((lease) => JSON.parse(lease.payload).args[0]), [1, 2, 3]);
-  assertEquals((await t.direct.admin.stats()).leased, 3);
+  assertEquals((await t.direct.admin.stats()).running, 3);
   assertEquals((await takeUpTo(t.store, WORKER, 100)).map((lease) => JSON.parse(lease.payload).args[0]), [
     4,
     5,
@@ -128,7 +128,7 @@ Deno.test("redis chaos: jobs whose take lost its reply, and that the next take h
 Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the lock is released before it is resent", async () => {
   await using t = await openBench();
   const unique = { key: "HardJob:bob", ttlMs: 3_600_000 };
-  await t.direct.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.direct.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   await t.direct.jobs.enqueue([job(1, { unique })]);
   // Loads the script into Redis.
   await t.store.jobs.enqueue([job(2)]);
@@ -161,7 +161,7 @@ Deno.test("redis chaos: a slow network causes delays and no errors", async () =>
   await using t = await openBench();
   t.proxy.delayMs = 40;
   await t.store.jobs.enqueue(jobs(1, 100));
-  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   const leases = await takeUpTo(t.store, WORKER, 100);
   assertEquals((await t.store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "ack", token })))).lost, []);
   assertEquals(t.proxy.accepted, 1);
@@ -194,7 +194,7 @@ Deno.test("redis chaos: a connection that silently drops bytes is closed, and bl
 
 Deno.test("redis chaos: outcomes whose reply was lost are stored, and not logged as lost", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
   const [first, ...rest] = await takeUpTo(t.store, WORKER);
   // Loads the script into Redis.
@@ -236,7 +236,7 @@ Deno.test("redis chaos: a frozen server is waited for, and its late commands are
 
 Deno.test("redis chaos: SCRIPT FLUSH at any moment loses and repeats no job", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   const flushing = new AbortController();
   const flushes = (async () => {
     while (!flushing.signal.aborted) await t.redis.cli("SCRIPT", "FLUSH");
@@ -253,8 +253,8 @@ Deno.test("redis chaos: SCRIPT FLUSH at any moment loses and repeats no job", as
   }
   flushing.abort();
   await flushes;
-  const { enqueued, leased, processed } = await t.direct.admin.stats();
-  assertEquals([enqueued, leased, processed], [0, 0, 100]);
+  const { enqueued, running, processed } = await t.direct.admin.stats();
+  assertEquals([enqueued, running, processed], [0, 0, 100]);
 });
 
 Deno.test("redis chaos: with a small maximum backoff, a store tries to connect more often", async () => {
@@ -276,9 +276,9 @@ Deno.test("redis chaos: a rescue that waited for the connection decides again, a
   await using t = await openBench({ log: (_level, message) => said.push(message) });
   const ttlMs = 1_000;
   const [a, b] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"];
-  await t.store.workers.heartbeat(processRecord(a), ttlMs);
+  await t.store.workers.heartbeat(workerRecord(a), ttlMs);
   await t.redis.cli("HSET", `jobs:worker:${a}`, "since", "1");
-  await t.store.workers.heartbeat(processRecord(b), ttlMs);
+  await t.store.workers.heartbeat(workerRecord(b), ttlMs);
   await t.store.jobs.enqueue(jobs(1, 1));
   await takeUpTo(t.store, b);
   t.proxy.weather = "closed";
@@ -292,7 +292,7 @@ Deno.test("redis chaos: a rescue that waited for the connection decides again, a
 
 Deno.test("redis chaos: jobs whose settling a restarted server has lost run again", async () => {
   await using t = await openBench();
-  await t.store.workers.heartbeat(processRecord(WORKER), TTL_MS);
+  await t.store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   await t.store.jobs.enqueue(jobs(1, 4));
   const leases = await takeUpTo(t.store, WORKER, 3);
   const before = JSON.parse(await t.redis.cli("--json", "HGETALL", `jobs:leases:${WORKER}`));

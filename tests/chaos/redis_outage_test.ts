@@ -28,8 +28,8 @@ Deno.test("jobs that run while Redis is down end once, and are settled when it i
   await bench.until(async () => (await bench.store.admin.stats()).processed === 4, "all are settled");
   const notes = await bench.readNotes();
   assertEquals(notes.length, 7, "each ran once");
-  const { leased, retry, dead } = await bench.store.admin.stats();
-  assertEquals([leased, retry, dead], [0, 0, 0]);
+  const { running, retry, dead } = await bench.store.admin.stats();
+  assertEquals([running, retry, dead], [0, 0, 0]);
   const said = server.lines.map((line) => line.msg).filter((msg) => msg.includes("Connection to Redis"));
   assertEquals(said.length, 2, said.join("\n"));
   assertMatch(said[0]!, /lost, reconnecting: /);

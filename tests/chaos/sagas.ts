@@ -78,8 +78,8 @@ export class Sagas {
   async account(inFlight: number): Promise<number> {
     const { store } = this.#bench;
     await this.#bench.until(async () => {
-      const { enqueued, scheduled, retry, dead, leased } = await store.admin.stats();
-      return enqueued + scheduled + retry + dead + leased === 0;
+      const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
+      return enqueued + scheduled + retry + dead + running === 0;
     }, "the store is empty");
     const notes = await this.#bench.readNotes();
     const all = this.#jids.length * STEPS;
@@ -101,10 +101,10 @@ export class Sagas {
 
 /** Freezes a worker until the others have rescued its jobs. */
 export async function freezePastTimeout(bench: Bench, worker: JobsProcess): Promise<void> {
-  const { identity } = await worker.logged("Ready");
+  const { worker: workerId } = await worker.logged("Ready");
   await bench.freeze(worker);
   await bench.until(
-    async () => !(await bench.store.workers.list()).some((one) => one.identity === identity),
+    async () => !(await bench.store.workers.list()).some((one) => one.id === workerId),
     "the frozen worker is offline",
   );
   worker.kill("SIGCONT");

@@ -11,14 +11,14 @@ const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: 
 Deno.test("backs up a store under a running worker, and restores every job of it", async () => {
   await using bench = await Bench.open();
   const queues = ["-q", "busy", "-c", "1"];
-  let running: string;
+  let busyJid: string;
   {
     await using worker = await bench.server(queues);
     const args = Array.from({ length: 2_000 }, (_, i) => [i]);
     await bench.client.pushBulk({ class: "Noop", queue: "idle", args });
     for (let i = 0; i < 5; i++) await bench.push("Noop", [i], { in: "1h" });
-    running = await bench.push("Wait", [bench.notes], { queue: "busy" });
-    await bench.noted(`start ${running}`);
+    busyJid = await bench.push("Wait", [bench.notes], { queue: "busy" });
+    await bench.noted(`start ${busyJid}`);
     // Jobs come and go meanwhile.
     const writing = bench.client.pushBulk({ class: "Noop", queue: "busy", args });
     const made = await on(bench, "backup", "copy.db", "--json");
@@ -26,9 +26,9 @@ Deno.test("backs up a store under a running worker, and restores every job of it
     assertEquals(made.code, 0, made.stderr);
     const { jobs: count } = JSON.parse(made.stdout);
     await using copy = await openStore(`sqlite:${bench.folder}/copy.db`, { create: false });
-    const { enqueued, scheduled, leased, queues: found } = await copy.admin.stats();
+    const { enqueued, scheduled, running, queues: found } = await copy.admin.stats();
     assertEquals([scheduled, found.find(({ name }) => name === "idle")?.size], [5, 2_000]);
-    assertEquals(count, enqueued + scheduled + leased);
+    assertEquals(count, enqueued + scheduled + running);
     assertEquals((await Deno.stat(`${bench.folder}/copy.db`)).mode! & 0o777, 0o600);
     const refused = await on(bench, "restore", "copy.db", "--yes");
     assertEquals(refused.code, 1);
@@ -51,7 +51,7 @@ Deno.test("backs up a store under a running worker, and restores every job of it
   // Jobs that ran when the backup was made are queued: no worker waits for a heartbeat to lapse.
   assertEquals(count, queued + scheduled);
   const [next] = JSON.parse((await on(bench, "list", "queued", "-q", "busy", "--limit", "1", "--json")).stdout).jobs;
-  assertEquals([next.jid, next.class], [running, "Wait"]);
+  assertEquals([next.jid, next.class], [busyJid, "Wait"]);
   assertEquals((await Deno.stat(kept)).isFile, true);
 });
 

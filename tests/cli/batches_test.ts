@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
-import { processRecord } from "../store_contract/jobs.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -92,7 +92,7 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
   const alone = await on(bench, ["flow", "push", "-"], flow);
   assertEquals(alone.stderr, "jobs: enqueued, but no worker is online; start one: jobs run handlers.js\n");
   assertMatch((await on(bench, ["flow", "show", alone.stdout.trim()])).stdout, /^why +No worker is online\.$/m);
-  const worker = processRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Load"] });
+  const worker = workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Load"] });
   await bench.store.workers.heartbeat(worker, 600_000);
   const { stdout, stderr } = await on(bench, ["flow", "push", "-"], flow);
   assertEquals(stderr.split("\n"), [

@@ -2,15 +2,15 @@
 import { assertEquals } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
-import { processRecord, register, takeUpTo } from "../store_contract/jobs.ts";
+import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 
 Deno.test("reports in push and doctor that a queue is paused, its workers are quiet, or a class has no handler", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();
   const { store } = bench;
-  const beat = (more: Parameters<typeof processRecord>[1]) =>
+  const beat = (more: Parameters<typeof workerRecord>[1]) =>
     store.workers.heartbeat(
-      processRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], ...more }),
+      workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], ...more }),
       600_000,
     );
   const env = { JOBS_STORE: bench.url };

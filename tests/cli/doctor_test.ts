@@ -33,7 +33,7 @@ Deno.test("names jobs that nothing runs: paused, without a worker, without a han
   await using bench = await Bench.open();
   await using server = await bench.server([], MORTAL);
   await bench.push("Hang", [bench.notes, "x"]);
-  await bench.until(async () => (await bench.store.admin.stats()).leased === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).running === 1);
   await bench.push("Unhandled", [], { queue: "low" });
   await bench.store.admin.pause("low", 10 * 24 * 3_600_000);
   server.kill("SIGKILL");

@@ -237,10 +237,10 @@ Deno.test("jobs quiets and stops a Sidekiq process", async () => {
   const { bench, redis } = t;
   await using _sidekiq = await Sidekiq.start(redis.url, ["default"]);
   await bench.until(async () => (await bench.store.workers.list()).length === 1, "it is registered");
-  const [process] = await bench.store.workers.list();
-  assertEquals([process!.alive, process!.concurrency, process!.queues], [true, 2, ["default"]]);
-  assertEquals(await bench.store.workers.send(process!.identity, { verb: "quiet" }), true);
-  assertEquals(await redis.cli("LRANGE", `${process!.identity}-signals`, "0", "-1"), "TSTP");
+  const [worker] = await bench.store.workers.list();
+  assertEquals([worker!.alive, worker!.concurrency, worker!.queues], [true, 2, ["default"]]);
+  assertEquals(await bench.store.workers.send(worker!.id, { verb: "quiet" }), true);
+  assertEquals(await redis.cli("LRANGE", `${worker!.id}-signals`, "0", "-1"), "TSTP");
 });
 
 Deno.test("jobs shows the running jobs, dumps and counts of a Sidekiq process", async () => {
@@ -251,17 +251,17 @@ Deno.test("jobs shows the running jobs, dumps and counts of a Sidekiq process", 
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
   await bench.until(async () => (await bench.store.workers.list())[0]?.busy === 1, "it has said what it performs");
-  const [process] = await bench.store.workers.list();
+  const [worker] = await bench.store.workers.list();
 
   const busy = await run("list", "running");
   assertEquals([busy.code, busy.stdout], [0, "No running jobs\n"]);
   assertEquals(busy.stderr, "jobs: 1 more run in Sidekiq's workers (jobs workers --json)\n");
 
-  const dump = await run("dump", process!.identity);
+  const dump = await run("dump", worker!.id);
   assertEquals([dump.code, dump.stdout], [0, ""]);
-  const { identity } = process!;
+  const { id } = worker!;
   const elsewhere = "it writes the dump of its threads to Sidekiq's log";
-  assertEquals(dump.stderr, `jobs: ${identity} is a worker of Sidekiq: ${elsewhere}\n`);
+  assertEquals(dump.stderr, `jobs: ${id} is a worker of Sidekiq: ${elsewhere}\n`);
 
   const waiting = run("push", "Note", bench.notes, "done", "--wait", "--wait-timeout", "2s");
   await bench.noted("done");

@@ -35,7 +35,7 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
       await redis!.start();
     }
     await bench.push("Note", [bench.notes, "10"]);
-    await bench.until(async () => (await bench.store.admin.stats()).leased === 1, "the others are given back");
+    await bench.until(async () => (await bench.store.admin.stats()).running === 1, "the others are given back");
 
     await using other = await bench.server(["-c", "1"]);
     await bench.noted("10");
@@ -51,7 +51,7 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
     assertEquals(await bench.readNotes(), [`start ${spin}`, ..."123456789".split(""), "10", `end ${spin}`, "11"]);
     blocked.kill("SIGTERM");
     assertEquals((await blocked.status()).code, 0);
-    const { processed, enqueued, leased } = await bench.store.admin.stats();
-    assertEquals({ processed, enqueued, leased }, { processed: 12, enqueued: 0, leased: 0 });
+    const { processed, enqueued, running } = await bench.store.admin.stats();
+    assertEquals({ processed, enqueued, running }, { processed: 12, enqueued: 0, running: 0 });
   });
 }

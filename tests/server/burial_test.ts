@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client, type ServerSettings, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
-import { processRecord, takeUpTo } from "../store_contract/jobs.ts";
+import { takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
@@ -19,7 +19,7 @@ const settings = (file: string): ServerSettings => ({
 
 /** Lets a worker die while it runs a job that was to blame twice. Returns the jid. */
 async function blame(store: Store, fields: Record<string, unknown> = {}): Promise<string> {
-  await store.workers.heartbeat(processRecord(DEAD_WORKER), 1);
+  await store.workers.heartbeat(workerRecord(DEAD_WORKER), 1);
   const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
   const [lease] = await takeUpTo(store, DEAD_WORKER);
   await store.workers.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
@@ -53,8 +53,8 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([payload.error_class, payload.error_message, payload.retry_count], ["WorkerDied", message, 0]);
     assert(readWireTime(payload.failed_at) !== undefined);
     assertEquals([payload.rescues, payload.enqueued_at], [3, undefined]);
-    const { failed, leased, processes } = await bench.store.admin.stats();
-    assertEquals({ failed, leased, processes }, { failed: 1, leased: 0, processes: 0 });
+    const { failed, running, workers } = await bench.store.admin.stats();
+    assertEquals({ failed, running, workers }, { failed: 1, running: 0, workers: 0 });
 
     assertEquals(told[0], jid);
     assert(told[1] instanceof WorkerDied);
@@ -131,7 +131,7 @@ Deno.test("--processes reports how the worker was killed", async () => {
 
 Deno.test("a burst worker waits for jobs that are about to be rescued", async () => {
   await using bench = await Bench.open();
-  await bench.store.workers.heartbeat(processRecord(DEAD_WORKER), 1);
+  await bench.store.workers.heartbeat(workerRecord(DEAD_WORKER), 1);
   const jid = await bench.push("Note", [bench.notes]);
   await takeUpTo(bench.store, DEAD_WORKER);
   const env = { JOBS_HEARTBEAT_TIMEOUT: "600ms", JOBS_HEARTBEAT: "100ms" };

@@ -19,15 +19,15 @@ Deno.test("kill -9 during 5,000 jobs loses none, and repeats only running ones",
   await server.status();
   const leased = new Set<string>();
   for (let cursor: string | undefined;;) {
-    const page = await bench.store.admin.page({ in: "leased" }, { limit: 1_000, ...(cursor && { cursor }) });
+    const page = await bench.store.admin.page({ in: "running" }, { limit: 1_000, ...(cursor && { cursor }) });
     for (const entry of page.entries) leased.add(JSON.parse(entry.payload).jid);
     if ((cursor = page.next) === undefined) break;
   }
 
   await using _second = await bench.server(["-c", "10"], MORTAL);
   await bench.until(async () => {
-    const { enqueued, leased } = await bench.store.admin.stats();
-    return enqueued + leased === 0;
+    const { enqueued, running } = await bench.store.admin.stats();
+    return enqueued + running === 0;
   }, "all jobs are done");
   const runs = new Map<string, number>();
   for (const jid of await bench.readNotes()) runs.set(jid, (runs.get(jid) ?? 0) + 1);
@@ -101,8 +101,8 @@ Deno.test("a worker that was frozen past its heartbeat timeout cannot settle job
     server.kill("SIGTERM");
     await server.status();
   }
-  const { processed, enqueued, leased } = await bench.store.admin.stats();
-  assertEquals({ processed, enqueued, leased }, { processed: 1, enqueued: 0, leased: 0 }, "it was settled once");
+  const { processed, enqueued, running } = await bench.store.admin.stats();
+  assertEquals({ processed, enqueued, running }, { processed: 1, enqueued: 0, running: 0 }, "it was settled once");
 });
 
 Deno.test("a handler that blocks the event loop does not lose its lease", async () => {

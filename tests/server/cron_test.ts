@@ -85,8 +85,8 @@ async function everySecondOnce(bench: Bench, count: number): Promise<void> {
   // The first check enqueues all overdue runs.
   await _last.logged("Done");
   await bench.until(async () => {
-    const { enqueued, leased, retry } = await bench.store.admin.stats();
-    return enqueued + leased + retry === 0;
+    const { enqueued, running, retry } = await bench.store.admin.stats();
+    return enqueued + running + retry === 0;
   }, "all jobs are done");
   await assertEachSecondOnce(bench, end);
 }

@@ -40,8 +40,8 @@ Deno.test("--max-jobs performs this many jobs, takes no more, and ends", async (
   await bench.client.pushBulk({ class: "Noop", args: Array.from({ length: 500 }, () => []) });
   await using server = await bench.server(["--max-jobs", "123"]);
   assertEquals((await server.status()).code, 0);
-  const { processed, enqueued, leased } = await bench.store.admin.stats();
-  assertEquals({ processed, enqueued, leased }, { processed: 123, enqueued: 377, leased: 0 });
+  const { processed, enqueued, running } = await bench.store.admin.stats();
+  assertEquals({ processed, enqueued, running }, { processed: 123, enqueued: 377, running: 0 });
 });
 
 Deno.test("--max-idle ends after this long without a job", async () => {
@@ -63,7 +63,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     // Long enough for a worker to start on a busy machine before the first one's heartbeat expires.
     const environment = { JOBS_HEARTBEAT_TIMEOUT: "8s" };
     await using first = await bench.server(["--name", "mail"], environment);
-    const [{ identity, tag }] = await bench.store.workers.list() as [WorkerInfo];
+    const [{ id, tag }] = await bench.store.workers.list() as [WorkerInfo];
     assertEquals(tag, "mail");
     const second = await jobs(["run", bench.handlers, "--name", "mail", "--store", bench.url], {
       env: { JOBS_LOG_LEVEL: "error" },
@@ -74,7 +74,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await first.status();
     await using third = await bench.server(["--name", "mail"], environment);
     const waits = third.lines.filter(({ msg }) => msg === WAITING);
-    assertEquals(waits.map(({ wanted, holder }) => ({ wanted, holder })), [{ wanted: "mail", holder: identity }]);
+    assertEquals(waits.map(({ wanted, holder }) => ({ wanted, holder })), [{ wanted: "mail", holder: id }]);
   });
 }
 

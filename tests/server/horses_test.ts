@@ -151,7 +151,7 @@ Deno.test("a horse that crashes, exits or uses too much memory fails only its jo
   assert(Number(used) >= 300, String(devoured.error_message));
   await bench.push("Note", [bench.notes, "still there"]);
   await bench.noted("still there");
-  assertEquals((await bench.store.admin.find([neighbour])).map((entry) => entry.place.in), ["leased"]);
+  assertEquals((await bench.store.admin.find([neighbour])).map((entry) => entry.place.in), ["running"]);
   await server.logged("Failed for good, moved to dead", {}, 3);
 });
 

@@ -15,7 +15,7 @@ Deno.test("a worker performs 45 queued jobs of 900 kB at once, and its heartbeat
   await using server = await bench.server(["--concurrency", "50"], { JOBS_HEARTBEAT: "1" });
   const started = async () => (await bench.readNotes()).filter((line) => line.startsWith("start ")).length;
   await bench.until(async () => await started() === 45, "all jobs have started");
-  const work = async () => (await bench.store.workers.list()).flatMap((process) => process.work);
+  const work = async () => (await bench.store.workers.list()).flatMap((worker) => worker.work);
   await bench.until(async () => (await work()).length === 45, "a heartbeat lists all jobs");
   for (const { payload } of await work()) {
     assert(payload.length < 1_000, `${payload.length} characters`);

@@ -7,7 +7,7 @@ import { Launcher } from "../../src/server/launcher.ts";
 import { LeaseGuard, momentOf } from "../../src/server/work/lease_guard.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import { jobs, processRecord, takeUpTo } from "../store_contract/jobs.ts";
+import { jobs, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -68,7 +68,7 @@ async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
   await running.promise;
   await until(async () => {
     await clock.advance(1);
-    return (await other.admin.stats()).leased === 1 + AHEAD;
+    return (await other.admin.stats()).running === 1 + AHEAD;
   }, "jobs are taken ahead");
   stack.defer(async () => {
     ended.resolve();
@@ -80,7 +80,7 @@ async function lab(url: string, stack: AsyncDisposableStack): Promise<Lab> {
     for (let step = 0; step < 12; step++) {
       slept += 5_000;
       clock.set(clock.now() + 5_000);
-      await other.workers.heartbeat(processRecord(OTHER), 20_000);
+      await other.workers.heartbeat(workerRecord(OTHER), 20_000);
     }
   };
   return { launcher, clock, other, started, end: ended.resolve, sleep };

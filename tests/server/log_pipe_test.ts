@@ -28,8 +28,8 @@ Deno.test("loses neither a line nor a job when a pipe is full and read later", a
     }
     assertEquals(new Set(done).size, JOBS);
     assertEquals(done.length, JOBS);
-    const { processed, enqueued, leased } = await bench.store.admin.stats();
-    assertEquals([processed, enqueued, leased], [JOBS, 0, 0]);
+    const { processed, enqueued, running } = await bench.store.admin.stats();
+    assertEquals([processed, enqueued, running], [JOBS, 0, 0]);
   } finally {
     try {
       worker.kill("SIGKILL");

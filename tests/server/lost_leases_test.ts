@@ -31,8 +31,8 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await other.logged("Done", { jid });
   assertEquals(await bench.readNotes(), [`start ${jid}`, `start ${jid}`, `LeaseLost ${jid}`, `end ${jid}`]);
   await bench.until(async () => (await bench.store.admin.stats()).processed === 1, "it is settled");
-  const { failed, leased, retry, dead } = await bench.store.admin.stats();
-  assertEquals({ failed, leased, retry, dead }, { failed: 0, leased: 0, retry: 0, dead: 0 });
+  const { failed, running, retry, dead } = await bench.store.admin.stats();
+  assertEquals({ failed, running, retry, dead }, { failed: 0, running: 0, retry: 0, dead: 0 });
   const { records } = await bench.store.results.page();
   assertEquals(records.length, 1, "one record");
 

@@ -36,8 +36,8 @@ onBothStores(
     assertEquals([...lab.dead], [[poison, 3]]);
     // After the first death, any of the jobs may be to blame.
     assertEquals([lab.deaths, lab.starts.get(poison!)!.length], [4, 4]);
-    const { leased, retry, scheduled, enqueued } = await lab.store.admin.stats();
-    assertEquals({ leased, retry, scheduled, enqueued }, { leased: 0, retry: 0, scheduled: 0, enqueued: 0 });
+    const { running, retry, scheduled, enqueued } = await lab.store.admin.stats();
+    assertEquals({ running, retry, scheduled, enqueued }, { running: 0, retry: 0, scheduled: 0, enqueued: 0 });
   },
 );
 

@@ -8,7 +8,7 @@ import { startRedis } from "../support/redis.ts";
 
 /** Returns the process IDs of the live workers that take jobs. */
 async function pids(bench: Bench): Promise<number[]> {
-  return (await bench.store.workers.list()).filter((process) => process.alive && !process.quiet).map(({ pid }) => pid);
+  return (await bench.store.workers.list()).filter((worker) => worker.alive && !worker.quiet).map(({ pid }) => pid);
 }
 
 async function serve(bench: Bench, args: readonly string[] = [], env = {}): Promise<JobsProcess> {
@@ -22,15 +22,15 @@ Deno.test("--processes keeps this many workers running, with one pidfile and num
   const path = `${bench.folder}/pid`;
   await using server = await serve(bench, ["--pid-file", path, "--name", "mail"]);
   assertEquals(await Deno.readTextFile(path), `${server.pid}\n`);
-  const processes = await bench.store.workers.list();
-  assertEquals(processes.map((process) => process.tag).sort(), ["mail.1", "mail.2"]);
+  const workers = await bench.store.workers.list();
+  assertEquals(workers.map((worker) => worker.tag).sort(), ["mail.1", "mail.2"]);
   const running = await bench.push("Sleep", [bench.notes, 300]);
   await bench.noted(`start ${running}`);
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
   await bench.noted(`end ${running}`);
   assertEquals(await bench.store.workers.list(), []);
-  for (const { pid } of processes) assert(!await isRunning(pid));
+  for (const { pid } of workers) assert(!await isRunning(pid));
 });
 
 Deno.test("a worker that dies is started again, and its job runs again", async () => {
@@ -61,7 +61,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       await server.logged("Process was killed by SIGKILL, starting another", { pid });
     }
     const readyAgain = () =>
-      server.lines.filter(({ msg, identity }) => msg === "Ready" && !before.some((old) => old.identity === identity));
+      server.lines.filter(({ msg, worker }) => msg === "Ready" && !before.some((old) => old.id === worker));
     await bench.until(() => readyAgain().length === 2, "both are ready again");
     const after = (await bench.store.workers.list()).filter(({ pid }) => !before.some((old) => old.pid === pid));
     assertEquals(after.map(({ tag }) => tag).sort(), ["mail.1", "mail.2"]);
@@ -113,7 +113,7 @@ Deno.test("no worker outlives its parent while it waits for its name", async () 
   dead.kill("SIGKILL");
   await using server = await bench.server(["--processes", "2", "--name", "mail"], {}, false);
   await server.logged("Waiting until the worker that has the name is offline");
-  const { pid } = (await bench.store.workers.list()).find((process) => process.pid !== dead.pid)!;
+  const { pid } = (await bench.store.workers.list()).find((worker) => worker.pid !== dead.pid)!;
   server.kill("SIGKILL");
   try {
     await bench.until(async () => !await isRunning(pid));

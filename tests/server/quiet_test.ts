@@ -59,7 +59,7 @@ class Lab implements AsyncDisposable {
     });
     await launcher.start();
     await failed.promise;
-    assertEquals((await store.admin.stats()).leased, 2);
+    assertEquals((await store.admin.stats()).running, 2);
     return new Lab(launcher, { store, clock, stack });
   }
 
@@ -78,7 +78,7 @@ Deno.test("quiet returns the jobs of a take whose reply was lost, in order, whil
   await until(async () => {
     // An attempt that fails on a busy machine is repeated.
     await lab.clock.advance(100);
-    return (await lab.store.admin.stats()).leased === 0;
+    return (await lab.store.admin.stats()).running === 0;
   }, "the jobs are given back");
   const { entries } = await lab.store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map(({ payload }) => JSON.parse(payload).args[0]).sort(), [1, 2, 3]);

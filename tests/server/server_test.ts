@@ -70,7 +70,7 @@ Deno.test("at the deadline a job's signal aborts before the job returns to its q
   await t.server.client.push("Act", []);
   await started.promise;
   await t.server.stop();
-  assertEquals(await found.promise, ["leased"]);
+  assertEquals(await found.promise, ["running"]);
   const { failed, retry, enqueued } = await t.store.admin.stats();
   assertEquals([failed, retry, enqueued], [0, 0, 1], "a stop doesn't count as a failure");
 });
@@ -137,8 +137,8 @@ Deno.test("Discard, Kill, Snooze and retry: false decide about a failed job", as
   assertEquals((await t.store.admin.find([killed!])).map((entry) => entry.place.in), ["dead"]);
   const [entry] = await t.store.admin.find([snoozed!]);
   assertEquals([entry!.place.in, "retry_count" in JSON.parse(entry!.payload)], ["scheduled", false]);
-  const { retry, dead, enqueued, leased } = await t.store.admin.stats();
-  assertEquals({ retry, dead, enqueued, leased }, { retry: 0, dead: 1, enqueued: 0, leased: 0 });
+  const { retry, dead, enqueued, running } = await t.store.admin.stats();
+  assertEquals({ retry, dead, enqueued, running }, { retry: 0, dead: 1, enqueued: 0, running: 0 });
 });
 
 Deno.test("unknown fields are kept, byte for byte, through failure, retry and death", async () => {

@@ -6,7 +6,7 @@ import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { JobStore } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
-import { job, processRecord } from "../store_contract/jobs.ts";
+import { job, workerRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { KeptLog } from "../support/log.ts";
@@ -131,7 +131,7 @@ Deno.test("every outcome is stored when a Redis user loses the permission for EV
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://worker:secret@127.0.0.1:${redis.port}/0`);
-  await store.workers.heartbeat(processRecord(WORKER), 300_000);
+  await store.workers.heartbeat(workerRecord(WORKER), 300_000);
   await store.jobs.enqueue([job(1), job(2), job(3)]);
   const leases = await store.jobs.take({ queues: ["default"], limit: 3, worker: WORKER });
   const t = lab(store);
@@ -147,6 +147,6 @@ Deno.test("every outcome is stored when a Redis user loses the permission for EV
     await t.clock.advance(500);
     return t.settler.unsettled === 0;
   }, "the outcomes are stored");
-  const { processed, leased } = await store.admin.stats();
-  assertEquals({ processed, leased }, { processed: 3, leased: 0 });
+  const { processed, running } = await store.admin.stats();
+  assertEquals({ processed, running }, { processed: 3, running: 0 });
 });

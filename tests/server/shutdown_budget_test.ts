@@ -101,7 +101,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   await assertUnstored(server);
   other.exec("ROLLBACK");
   const [entry] = await bench.store.admin.find([jid]);
-  assertEquals(entry?.place.in, "leased", "left to the rescuer");
+  assertEquals(entry?.place.in, "running", "left to the rescuer");
 });
 
 Deno.test("a stop whose outcomes the store rejects releases their jobs, and fails", async () => {

@@ -18,8 +18,8 @@ Deno.test("TERM stops: takes no more jobs, lets the running job end, deregisters
   assertEquals((await server.status()).code, 0);
   assertEquals(await bench.readNotes(), [`start ${first}`, `end ${first}`]);
   assertEquals(await bench.store.workers.list(), []);
-  const { processed, enqueued, leased } = await bench.store.admin.stats();
-  assertEquals({ processed, enqueued, leased }, { processed: 1, enqueued: 1, leased: 0 });
+  const { processed, enqueued, running } = await bench.store.admin.stats();
+  assertEquals({ processed, enqueued, running }, { processed: 1, enqueued: 1, running: 0 });
 });
 
 Deno.test("INT stops; at the deadline unfinished jobs return to the front of their queue, in order", async () => {

@@ -84,7 +84,7 @@ Deno.test("a blocked event loop sends no watchdog notification", async () => {
   await systemd.has("WATCHDOG=1");
   const jid = await bench.push("Block", [bench.notes, 1_500]);
   await bench.noted(`start ${jid}`);
-  await bench.until(async () => (await bench.store.admin.stats()).leased === 1);
+  await bench.until(async () => (await bench.store.admin.stats()).running === 1);
   const before = systemd.heard.length;
   await bench.noted(`end ${jid}`);
   const end = (await Deno.stat(bench.notes)).mtime!.getTime();

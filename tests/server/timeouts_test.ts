@@ -28,7 +28,7 @@ Deno.test("a handler that ignores its timeout is logged and shown, keeps its lea
   await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
   await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", { jid });
-  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["leased"]);
+  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["running"]);
   const dump = await jobs(["dump", "--all", "--store", bench.url]);
   assertMatch(dump.stdout, new RegExp(`performing .* Ignore ${jid} .* aborted Timeout`));
   await bench.go();
@@ -156,7 +156,7 @@ Deno.test("a job that was taken ahead and waits for a processor is cancelled wit
   await jobs(["cancel", waiting, "--store", bench.url]);
   await gone(bench, waiting);
   await bench.go();
-  await bench.until(async () => (await bench.store.admin.stats()).leased === 0);
+  await bench.until(async () => (await bench.store.admin.stats()).running === 0);
   assertEquals((await bench.readNotes()).length, 2);
   const { pending, cancelled } = (await bench.store.batches.get(batch))!;
   assertEquals([pending, cancelled], [0, 1]);

@@ -258,7 +258,7 @@ Deno.test("the span of a lost job has the outcome lost and no error, and the spa
   await bench.noted(`start ${jid}`);
   // As if the worker were offline: its jobs return to their queue.
   const [process] = await bench.store.workers.list();
-  await bench.store.workers.deregister(process!.identity);
+  await bench.store.workers.deregister(process!.id);
   await server.logged("Finished after losing its lease: result ignored, the job runs again", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>

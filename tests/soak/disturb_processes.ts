@@ -109,7 +109,7 @@ async function quiet({ target, forMs }: Scene): Promise<void> {
 
 /** Cancels a job that is queued or running, if one is. */
 async function cancelOne({ store, random, cancel }: Scene): Promise<void> {
-  const place: Place = random.chance(0.5) ? { in: "leased" } : { in: "queue", queue: "default" };
+  const place: Place = random.chance(0.5) ? { in: "running" } : { in: "queue", queue: "default" };
   const { entries } = await insist(() => store.admin.page(place));
   const job = JSON.parse(entries[random.between(0, entries.length - 1)]?.payload ?? "{}");
   // A cancelled occurrence would look like one that the crontab has missed.

@@ -27,8 +27,8 @@ export async function drain(store: Store): Promise<Drain> {
   let least = Infinity;
   let since = start;
   while (uptime() - since < STUCK_MS) {
-    const { enqueued, scheduled, retry, leased } = await insist(() => store.admin.stats());
-    const left = enqueued + scheduled + retry + leased;
+    const { enqueued, scheduled, retry, running } = await insist(() => store.admin.stats());
+    const left = enqueued + scheduled + retry + running;
     jobs ??= left;
     if (left === 0) break;
     if (left < least) [least, since] = [left, uptime()];
@@ -41,7 +41,7 @@ export async function drain(store: Store): Promise<Drain> {
 export async function jidsIn(store: Store): Promise<{ readonly dead: string[]; readonly left: string[] }> {
   const queues = (await store.admin.stats()).queues.map(({ name }): Place => ({ in: "queue", queue: name }));
   const left: string[] = [];
-  for (const place of [...queues, { in: "scheduled" }, { in: "retry" }, { in: "leased" }] as const) {
+  for (const place of [...queues, { in: "scheduled" }, { in: "retry" }, { in: "running" }] as const) {
     left.push(...await jidsAt(store, place));
   }
   return { dead: await jidsAt(store, { in: "dead" }), left };

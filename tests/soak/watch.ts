@@ -20,17 +20,17 @@ export async function watch(store: Store, file: string, signal: AbortSignal): Pr
     await pause(POLL_INTERVAL_MS, signal);
     const now = uptime();
     if (now - last > LATE_MS) note(`the soak itself stood still for ${now - last} ms`);
-    const processes = await store.workers.list().catch(() => []);
+    const workers = await store.workers.list().catch(() => []);
     // The store's time is that of the latest heartbeat, more or less.
-    const latest = Math.max(...processes.map(({ heartbeatAt }) => heartbeatAt));
-    for (const { identity, heartbeatAt } of processes) {
-      if (latest - heartbeatAt > LATE_MS) silent.set(identity, latest - heartbeatAt);
+    const latest = Math.max(...workers.map(({ heartbeatAt }) => heartbeatAt));
+    for (const { id, heartbeatAt } of workers) {
+      if (latest - heartbeatAt > LATE_MS) silent.set(id, latest - heartbeatAt);
     }
-    for (const [identity, ms] of silent) {
-      const heartbeatAt = processes.find((one) => one.identity === identity)?.heartbeatAt;
+    for (const [id, ms] of silent) {
+      const heartbeatAt = workers.find((one) => one.id === id)?.heartbeatAt;
       if (heartbeatAt !== undefined && latest - heartbeatAt > LATE_MS) continue;
-      note(`${identity} was silent for ${ms} ms${heartbeatAt === undefined ? ", and is gone" : ""}`);
-      silent.delete(identity);
+      note(`${id} was silent for ${ms} ms${heartbeatAt === undefined ? ", and is gone" : ""}`);
+      silent.delete(id);
     }
   }
 }

@@ -19,8 +19,8 @@ export const counts: Cases = {
       scheduled: 0,
       retry: 0,
       dead: 0,
-      leased: 0,
-      processes: 0,
+      running: 0,
+      workers: 0,
       waits: { sleep: 0, wait: 0, child: 0 },
       queues: [],
     });
@@ -35,7 +35,7 @@ export const counts: Cases = {
     await t.store.jobs.enqueue([...jobs(30, 33, { delayMs: HOUR_MS }), ...jobs(40, 46), job(50, { queue: "mail" })]);
     await takeUpTo(t.store, worker, 2);
     const { queues, waits: _waits, processed: _, failed: __, ...rest } = await t.store.admin.stats();
-    assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, leased: 2, processes: 1 });
+    assertEquals(rest, { enqueued: 6, scheduled: 4, retry: 3, dead: 2, running: 2, workers: 1 });
     assertEquals(queues.map(({ name, size, paused }) => [name, size, paused]), [["default", 5, false], [
       "mail",
       1,

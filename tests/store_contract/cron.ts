@@ -9,7 +9,7 @@ import type { Place } from "../../src/store/admin/admin.ts";
 import { type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { doom, entries, HOUR_MS, jid, job, numbersIn, processRecord, register, takeUpTo, woken } from "./jobs.ts";
+import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, woken, workerRecord } from "./jobs.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 
 const NIGHTLY = "nightly report";
@@ -283,7 +283,7 @@ export const cron: Cases = {
 
     await write(t.store, { version, jobs: [job(2)] });
     const worker = "host:1:aaaaaaaaaaaa";
-    await t.store.workers.heartbeat(processRecord(worker), 60_000);
+    await t.store.workers.heartbeat(workerRecord(worker), 60_000);
     await takeUpTo(t.store, worker);
     const commands = await woken((signal) => t.store.workers.receive(worker, signal), async () => {
       assertEquals(await t.store.jobs.cancel(jid(2), worker), false, "no command to the worker that cancels");

@@ -183,7 +183,7 @@ export const edit: Cases = {
     await inDead(t.store, worker, [job(2)]);
     await t.store.jobs.enqueue([job(3), job(4), job(4, { queue: "mail" }), job(5, { delayMs: HOUR_MS })]);
     await takeUpTo(t.store, worker, 1);
-    const places = [QUEUE, { in: "leased" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const;
+    const places = [QUEUE, { in: "running" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const;
     for (const [i, n] of [4, 3, 5, 1, 2].entries()) {
       const [entry] = await entries(t.store, places[i]!);
       assertEquals(numbers([entry!]), [n]);
@@ -203,7 +203,7 @@ export const edit: Cases = {
       refs.push((await entries(t.store, place))[0]!.ref);
     }
     const [lease] = await takeUpTo(t.store, worker, 1);
-    const leased = (await entries(t.store, { in: "leased" }))[0]!.ref;
+    const leased = (await entries(t.store, { in: "running" }))[0]!.ref;
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
@@ -243,10 +243,10 @@ export const edit: Cases = {
     await t.store.jobs.enqueue([job(1)]);
     const [queued] = await entries(t.store, QUEUE);
     const [lease] = await takeUpTo(t.store, worker);
-    const [leased] = await entries(t.store, { in: "leased" });
+    const [leased] = await entries(t.store, { in: "running" });
     for (const action of ["requeue", "kill", "delete"] as const) {
       assertEquals(await t.store.admin.edit([queued!.ref, leased!.ref], action), 0);
-      assertEquals(await t.store.admin.editSome({ in: "leased" }, action, 10), 0);
+      assertEquals(await t.store.admin.editSome({ in: "running" }, action, 10), 0);
     }
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },

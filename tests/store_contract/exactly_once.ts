@@ -20,8 +20,8 @@ export const exactlyOnce: Cases = {
       [t.store, other, t.store, other, t.store, other].map((store) => drain(store, worker)),
     );
     assertSame(done.flat(), JOBS);
-    const { enqueued, leased, processed } = await t.store.admin.stats();
-    assertEquals([enqueued, leased, processed], [0, 0, JOBS]);
+    const { enqueued, running, processed } = await t.store.admin.stats();
+    assertEquals([enqueued, running, processed], [0, 0, JOBS]);
   },
 
   "each job ends once while jobs arrive, retry and are released": async (open) => {
@@ -54,8 +54,8 @@ export const exactlyOnce: Cases = {
     };
     await Promise.all([...pushes, ...[0, 1, 0, 1].map((i) => work(stores[i]!, workers[i]!))]);
     assertSame(done, JOBS);
-    const { enqueued, leased, retry, processed, failed: failures } = await t.store.admin.stats();
-    assertEquals([enqueued, leased, retry], [0, 0, 0]);
+    const { enqueued, running, retry, processed, failed: failures } = await t.store.admin.stats();
+    assertEquals([enqueued, running, retry], [0, 0, 0]);
     assertEquals([processed, failures], [JOBS + JOBS / 3, JOBS / 3]);
   },
 

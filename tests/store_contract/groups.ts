@@ -602,7 +602,7 @@ export const groups: Cases = {
         }
       }
       const left = await t.store.admin.stats();
-      assertEquals([left.enqueued, left.leased, left.retry], [0, 0, 0]);
+      assertEquals([left.enqueued, left.running, left.retry], [0, 0, 0]);
     },
 
   "a take skips no group that has room, and keeps the order of each": (open) => takeAtRandom(open, true),

@@ -40,9 +40,9 @@ export function jobs(from: number, to: number, change: Partial<NewJob> = {}): Ne
 }
 
 /** Returns the record of a worker. */
-export function processRecord(identity: string, change: Partial<WorkerRecord> = {}): WorkerRecord {
+export function workerRecord(id: string, change: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
-    identity,
+    id,
     hostname: "host",
     pid: 4711,
     tag: "",
@@ -61,9 +61,9 @@ export function processRecord(identity: string, change: Partial<WorkerRecord> = 
 }
 
 /** Registers a worker, and returns its ID. */
-export async function register(store: ServerStore, identity = "host:1:aaaaaaaaaaaa"): Promise<string> {
-  await store.workers.heartbeat(processRecord(identity), TTL_MS);
-  return identity;
+export async function register(store: ServerStore, worker = "host:1:aaaaaaaaaaaa"): Promise<string> {
+  await store.workers.heartbeat(workerRecord(worker), TTL_MS);
+  return worker;
 }
 
 /** The worker that rescues the leases of others. */

@@ -36,7 +36,7 @@ export const large: Cases = {
       const leases = await takeUpTo(t.store, worker);
       assert(bytesOf(leases) <= MAX_BATCH_BYTES, `${bytesOf(leases)} bytes`);
       taken.push(...leases);
-      assertEquals((await t.store.admin.stats()).leased, taken.length);
+      assertEquals((await t.store.admin.stats()).running, taken.length);
     }
     assertEquals(numbers(taken), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     assertEquals((await t.store.jobs.settle(worker, taken.map(({ token }) => ({ kind: "ack", token })))).lost, []);
@@ -88,7 +88,7 @@ export const large: Cases = {
     await lapse(t);
     assertEquals(await rescueAll(t.store), 10);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assertEquals((await t.store.admin.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).running, 0);
   },
 
   "a page of large jobs ends early, and the next one continues": async (open) => {
@@ -97,8 +97,8 @@ export const large: Cases = {
     const all = [...largeJobs(1, 6, MB), largeJob(7, MAX_BATCH_BYTES + MB), ...largeJobs(8, 9, MB)];
     await t.store.jobs.enqueue([...all, ...all.map((one) => ({ ...one, delayMs: HOUR_MS }))]);
     const expected = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-    for (const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "leased" }] as const) {
-      if (place.in === "leased") {
+    for (const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "running" }] as const) {
+      if (place.in === "running") {
         for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, worker)).length;
       }
       const first = await t.store.admin.page(place, { limit: 100 });

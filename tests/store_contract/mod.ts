@@ -28,7 +28,7 @@ import { offline } from "./offline.ts";
 import { once } from "./once.ts";
 import { pages } from "./pages.ts";
 import { pause } from "./pause.ts";
-import { processes } from "./workers.ts";
+import { workers } from "./workers.ts";
 import { queueSamples } from "./queue_samples.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
@@ -48,7 +48,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   promote,
   rescue,
   offline,
-  processes,
+  workers,
   claim,
   unique,
   once,

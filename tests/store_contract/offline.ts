@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import type { Cases, TestStore } from "./harness.ts";
-import { HOUR_MS, job, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
+import { HOUR_MS, job, LAPSE_MS, register, rescueFor, RESCUER, takeUpTo, TTL_MS, workerRecord } from "./jobs.ts";
 
 const NOTHING = { rescued: 0, doomed: [], offline: [], more: false, waits: false };
 const WAITS = { ...NOTHING, waits: true };
@@ -13,7 +13,7 @@ const OTHER = "host:1:aaaaaaaaaaaa";
 
 /** A worker that runs a job. */
 async function withJob(t: TestStore, ttlMs = TTL_MS): Promise<void> {
-  await t.store.workers.heartbeat(processRecord(OTHER), ttlMs);
+  await t.store.workers.heartbeat(workerRecord(OTHER), ttlMs);
   await t.store.jobs.enqueue([job(1)]);
   await takeUpTo(t.store, OTHER);
 }
@@ -22,7 +22,7 @@ async function withJob(t: TestStore, ttlMs = TTL_MS): Promise<void> {
 async function pass(t: TestStore, ms: number, ...beating: readonly string[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += TTL_MS / 4) {
     t.advance(TTL_MS / 4);
-    for (const identity of beating) await register(t.store, identity);
+    for (const worker of beating) await register(t.store, worker);
   }
 }
 
@@ -57,7 +57,7 @@ export const offline: Cases = {
     await register(t.store, OTHER);
     await pass(t, LAPSE_MS, RESCUER, fresh, OTHER);
     assertEquals(await rescueFor(t.store), NOTHING);
-    assertEquals((await t.store.admin.stats()).leased, 1);
+    assertEquals((await t.store.admin.stats()).running, 1);
   },
 
   "an outage counts that ends just before the rescuer's own heartbeat lapses": async (open) => {
@@ -130,7 +130,7 @@ export const offline: Cases = {
 
   "a rescuer with a longer timeout grants it to others": async (open) => {
     await using t = await open();
-    const patient = () => t.store.workers.heartbeat(processRecord(RESCUER), HOUR_MS);
+    const patient = () => t.store.workers.heartbeat(workerRecord(RESCUER), HOUR_MS);
     for (let i = 0; i < 5; i++) {
       await patient();
       t.advance(HOUR_MS / 4);

@@ -10,7 +10,7 @@ import type { Cases, TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";
 
 const QUEUE: Place = { in: "queue", queue: "default" };
-const PLACES: readonly Place[] = [QUEUE, { in: "scheduled" }, { in: "retry" }, { in: "dead" }, { in: "leased" }];
+const PLACES: readonly Place[] = [QUEUE, { in: "scheduled" }, { in: "retry" }, { in: "dead" }, { in: "running" }];
 
 export const pages: Cases = {
   "an empty place has one empty page": async (open) => {
@@ -52,7 +52,7 @@ export const pages: Cases = {
     await t.store.jobs.enqueue(jobs(1, 7));
     await takeUpTo(t.store, first, 4);
     await takeUpTo(t.store, second, 3);
-    const all = await entries(t.store, { in: "leased" }, { limit: 2 });
+    const all = await entries(t.store, { in: "running" }, { limit: 2 });
     assertEquals(numbers(all).sort(), [1, 2, 3, 4, 5, 6, 7]);
     assertEquals(all.filter((entry) => entry.worker === second).length, 3);
   },
@@ -93,7 +93,7 @@ export const pages: Cases = {
       const [entry] = await entries(t.store, place);
       assertEquals(entry!.place, place);
       assertEquals(entry!.at === undefined, place.in === "queue");
-      assertEquals(entry!.worker === undefined, place.in !== "leased");
+      assertEquals(entry!.worker === undefined, place.in !== "running");
     }
   },
 

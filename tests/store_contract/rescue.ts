@@ -16,12 +16,12 @@ import {
   lapse,
   numbers,
   numbersIn,
-  processRecord,
   register,
   rescueFor,
   RESCUER,
   takeUpTo,
   TTL_MS,
+  workerRecord,
 } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
@@ -40,9 +40,9 @@ export const rescue: Cases = {
     assertEquals(await rescueFor(t.store), { ...NOTHING, rescued: 5, offline: [worker] });
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), [10, 11]);
-    const { leased, processes } = await t.store.admin.stats();
-    assertEquals([leased, processes], [0, 1]);
-    assertEquals(await workers(t.store), [RESCUER]);
+    const { running, workers } = await t.store.admin.stats();
+    assertEquals([running, workers], [0, 1]);
+    assertEquals(await workerIds(t.store), [RESCUER]);
   },
 
   "each rescued job is a suspect from then on, and its payload is otherwise unchanged": async (open) => {
@@ -67,7 +67,7 @@ export const rescue: Cases = {
     await lapse(t);
     await register(t.store, worker);
     assertEquals(await rescueFor(t.store), NOTHING);
-    assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
+    assertEquals(await numbersIn(t.store, { in: "running" }), [1]);
   },
 
   "the job that a worker ran alone is blamed, and jobs that had not started aren't": async (open) => {
@@ -81,7 +81,7 @@ export const rescue: Cases = {
     const { doomed, rescued, offline } = await dieWith(t, ([, poison]) => ({ tokens: [poison!], alone: true }));
     assertEquals(rescued, 2);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 3]);
-    assertEquals(await numbersIn(t.store, { in: "leased" }), [2]);
+    assertEquals(await numbersIn(t.store, { in: "running" }), [2]);
     const [job] = doomed;
     assertEquals([numbers(doomed), job!.deaths, job!.queue, job!.worker], [[2], 3, "default", offline[0]]);
     assertEquals([getField(job!.payload, "rescues"), job!.ended], [3, undefined]);
@@ -163,9 +163,9 @@ export const rescue: Cases = {
     assertEquals(settled.map(({ lost }) => lost), [[], [lease!.token]]);
     assertEquals((await entries(t.store, { in: "dead" })).map(({ payload }) => payload), [outcome.payload]);
     assertEquals((await rescueFor(t.store)).offline, [worker]);
-    assertEquals(await workers(t.store), [RESCUER]);
-    const { failed, leased } = await t.store.admin.stats();
-    assertEquals([failed, leased], [1, 0]);
+    assertEquals(await workerIds(t.store), [RESCUER]);
+    const { failed, running } = await t.store.admin.stats();
+    assertEquals([failed, running], [1, 0]);
   },
 
   "a worker that is alive after all learns that a doomed job may be lost": async (open) => {
@@ -177,7 +177,7 @@ export const rescue: Cases = {
     await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
     await lapse(t);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed.length, 1);
-    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+    assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, true);
     assertEquals(await t.store.jobs.stillLeased(worker, [lease!.token]), [lease!.token]);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed, []);
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
@@ -195,7 +195,7 @@ export const rescue: Cases = {
     await lapse(t);
     const { doomed } = await rescueFor(t.store, 100, 1);
     assertEquals(doomed.map(({ ended }) => ended), [undefined]);
-    assertEquals(await workers(t.store), [RESCUER, worker]);
+    assertEquals(await workerIds(t.store), [RESCUER, worker]);
   },
 
   "an unreadable job is doomed, unchanged": async (open) => {
@@ -228,7 +228,7 @@ export const rescue: Cases = {
     await rescueFor(t.store, 3, 3);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 3, 4, 5, 6, 7, 8]);
     assertEquals([...workers], [worker]);
-    assertEquals((await t.store.admin.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).running, 0);
   },
 
   "rescues the leases of several offline workers": async (open) => {
@@ -244,7 +244,7 @@ export const rescue: Cases = {
     assertEquals(rescued, 4);
     assertEquals([...offline].sort(), [first, second, idle]);
     assertEquals((await numbersIn(t.store, QUEUE)).sort(), [1, 2, 3, 4]);
-    assertEquals(await workers(t.store), [RESCUER]);
+    assertEquals(await workerIds(t.store), [RESCUER]);
     assertEquals(await rescueFor(t.store), NOTHING);
   },
 
@@ -298,14 +298,14 @@ export const rescue: Cases = {
     const [lease] = await takeUpTo(t.store, other, 1);
     await t.store.workers.deregister(worker);
     await t.store.workers.deregister("host:9:never0was0000");
-    assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
+    assertEquals(numbers(await entries(t.store, { in: "running" })), [2]);
     assertEquals((await t.store.jobs.settle(other, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 };
 
 /** Returns the registered workers. */
-async function workers(store: Store): Promise<string[]> {
-  return (await store.workers.list()).map(({ identity }) => identity);
+async function workerIds(store: Store): Promise<string[]> {
+  return (await store.workers.list()).map(({ id }) => id);
 }
 
 /** Lets a worker take all jobs, note its suspects and die. Returns the result of the rescue. */

@@ -13,7 +13,7 @@ export const search: Cases = {
   "finds a jid in every place": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n));
-    for (const [n, where] of ["leased", "retry", "dead", "scheduled", "queue"].entries()) {
+    for (const [n, where] of ["running", "retry", "dead", "scheduled", "queue"].entries()) {
       const found = await t.store.admin.find([jid(n)]);
       assertEquals(numbers(found), [n]);
       assertEquals(found[0]!.place.in, where);
@@ -150,7 +150,7 @@ export const search: Cases = {
       const found = await t.store.admin.search(text, 100);
       assertEquals(
         found.map((entry) => entry.place.in).sort(),
-        ["dead", "leased", "queue", "retry", "scheduled"],
+        ["dead", "queue", "retry", "running", "scheduled"],
         text,
       );
     }

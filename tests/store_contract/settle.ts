@@ -16,7 +16,7 @@ export const settle: Cases = {
     await t.store.jobs.enqueue([job(1), job(2)]);
     const [first] = await takeUpTo(t.store, worker);
     assertEquals(await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token }]), { lost: [], dropped: 0 });
-    assertEquals(numbers(await entries(t.store, { in: "leased" })), [2]);
+    assertEquals(numbers(await entries(t.store, { in: "running" })), [2]);
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
@@ -26,8 +26,8 @@ export const settle: Cases = {
     await t.store.jobs.enqueue([job(1)]);
     const [first] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "discard", token: first!.token }]);
-    const { enqueued, leased, scheduled, retry, dead } = await t.store.admin.stats();
-    assertEquals([enqueued, leased, scheduled, retry, dead], [0, 0, 0, 0, 0]);
+    const { enqueued, running, scheduled, retry, dead } = await t.store.admin.stats();
+    assertEquals([enqueued, running, scheduled, retry, dead], [0, 0, 0, 0, 0]);
   },
 
   "retry: the given payload is in retry, due after the delay": async (open) => {
@@ -40,7 +40,7 @@ export const settle: Cases = {
     const [entry] = await entries(t.store, { in: "retry" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now() + HOUR_MS, SLACK_MS);
-    assertEquals((await t.store.admin.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).running, 0);
   },
 
   "snooze: the given payload is in scheduled, due after the delay": async (open) => {
@@ -53,7 +53,7 @@ export const settle: Cases = {
     const [entry] = await entries(t.store, { in: "scheduled" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now() + HOUR_MS, SLACK_MS);
-    assertEquals((await t.store.admin.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).running, 0);
   },
 
   "bury: the given payload is in dead as of now": async (open) => {
@@ -66,7 +66,7 @@ export const settle: Cases = {
     const [entry] = await entries(t.store, { in: "dead" });
     assertEquals(entry!.payload, payload);
     assertAlmostEquals(entry!.at!, t.now(), SLACK_MS);
-    assertEquals((await t.store.admin.stats()).leased, 0);
+    assertEquals((await t.store.admin.stats()).running, 0);
   },
 
   "release: the job is at the front of its queue, unchanged": async (open) => {
@@ -109,7 +109,7 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [4]);
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [5]);
-    assertEquals(await numbersIn(t.store, { in: "leased" }), []);
+    assertEquals(await numbersIn(t.store, { in: "running" }), []);
   },
 
   "a retry without a delay is due": async (open) => {
@@ -144,7 +144,7 @@ export const settle: Cases = {
     const [lease] = await takeUpTo(t.store, worker);
     const { token } = lease!;
     assertEquals((await t.store.jobs.settle(stranger, [{ kind: "ack", token }])).lost, [token]);
-    assertEquals(await numbersIn(t.store, { in: "leased" }), [1]);
+    assertEquals(await numbersIn(t.store, { in: "running" }), [1]);
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token }])).lost, []);
   },
 
@@ -176,12 +176,12 @@ export const settle: Cases = {
       { kind: "release", token: d },
     ]);
     assertEquals(lost, [a, b, c, d]);
-    const { retry, dead, enqueued, leased, processed, failed } = await t.store.admin.stats();
-    assertEquals({ retry, dead, enqueued, leased, processed, failed }, {
+    const { retry, dead, enqueued, running, processed, failed } = await t.store.admin.stats();
+    assertEquals({ retry, dead, enqueued, running, processed, failed }, {
       retry: 0,
       dead: 0,
       enqueued: 2,
-      leased: 2,
+      running: 2,
       processed: 0,
       failed: 0,
     });

@@ -82,13 +82,13 @@ export const take: Cases = {
     await t.store.jobs.enqueue(jobs(1, 3));
     await takeUpTo(t.store, worker, 2);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [3]);
-    const leased = await entries(t.store, { in: "leased" });
+    const leased = await entries(t.store, { in: "running" });
     assertEquals(numbers(leased).sort(), [1, 2]);
     for (const entry of leased) {
       assertEquals(entry.worker, worker);
       assertAlmostEquals(entry.at!, t.now(), SLACK_MS);
     }
-    const { enqueued, leased: count } = await t.store.admin.stats();
+    const { enqueued, running: count } = await t.store.admin.stats();
     assertEquals([enqueued, count], [1, 2]);
   },
 

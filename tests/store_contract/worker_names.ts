@@ -5,7 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { HOUR_MS, lapse, LAPSE_MS, processRecord, register, rescueFor, TTL_MS } from "./jobs.ts";
+import { HOUR_MS, lapse, LAPSE_MS, register, rescueFor, TTL_MS, workerRecord } from "./jobs.ts";
 
 const A = "host:1:aaaaaaaaaaaa";
 const B = "host:2:bbbbbbbbbbbb";
@@ -22,8 +22,8 @@ export const claim: Cases = {
 
   "the holder renews its claim": async (open) => {
     await using t = await open();
-    await t.store.workers.heartbeat(processRecord(A), 24 * HOUR_MS);
-    await t.store.workers.heartbeat(processRecord(B), 24 * HOUR_MS);
+    await t.store.workers.heartbeat(workerRecord(A), 24 * HOUR_MS);
+    await t.store.workers.heartbeat(workerRecord(B), 24 * HOUR_MS);
     assert(await t.store.workers.claimName("cron", A, 2 * HOUR_MS));
     t.advance(HOUR_MS);
     assert(await t.store.workers.claimName("cron", A, 2 * HOUR_MS));
@@ -33,8 +33,8 @@ export const claim: Cases = {
 
   "another worker gets the name after its TTL": async (open) => {
     await using t = await open();
-    await t.store.workers.heartbeat(processRecord(A), 24 * HOUR_MS);
-    await t.store.workers.heartbeat(processRecord(B), 24 * HOUR_MS);
+    await t.store.workers.heartbeat(workerRecord(A), 24 * HOUR_MS);
+    await t.store.workers.heartbeat(workerRecord(B), 24 * HOUR_MS);
     assert(await t.store.workers.claimName("cron", A, HOUR_MS));
     t.advance(2 * HOUR_MS);
     assert(await t.store.workers.claimName("cron", B, HOUR_MS));
@@ -135,7 +135,7 @@ export const claim: Cases = {
     open,
   ) => {
     await using t = await open();
-    await t.store.workers.heartbeat(processRecord(A), 24 * HOUR_MS);
+    await t.store.workers.heartbeat(workerRecord(A), 24 * HOUR_MS);
     await t.store.workers.claimName("cron", A, HOUR_MS);
     assertAlmostEquals((await t.store.workers.nameHolder("cron"))!.freeInMs, HOUR_MS, SLACK_MS);
     t.advance(2 * HOUR_MS);

@@ -5,12 +5,12 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { job, jobs, lapse, LAPSE_MS, processRecord, register, rescueFor, RESCUER, takeUpTo, TTL_MS } from "./jobs.ts";
+import { job, jobs, lapse, LAPSE_MS, register, rescueFor, RESCUER, takeUpTo, TTL_MS, workerRecord } from "./jobs.ts";
 
-export const processes: Cases = {
+export const workers: Cases = {
   "the first heartbeat registers a worker, and others read its record and its time": async (open) => {
     await using t = await open();
-    const record = processRecord("host:1:aaaaaaaaaaaa", {
+    const record = workerRecord("host:1:aaaaaaaaaaaa", {
       tag: "billing",
       labels: ["eu", "reliable"],
       queues: ["high", "low"],
@@ -31,8 +31,8 @@ export const processes: Cases = {
   "the latest heartbeat counts": async (open) => {
     await using t = await open();
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
-    await t.store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
-    await t.store.workers.heartbeat(processRecord("host:1:aaaaaaaaaaaa", { quiet: true }), TTL_MS);
+    await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
+    await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { quiet: true }), TTL_MS);
     const all = await t.store.workers.list();
     assertEquals(all.map(({ busy, work, quiet }) => ({ busy, work, quiet })), [{ busy: 0, work: [], quiet: true }]);
   },
@@ -42,9 +42,9 @@ export const processes: Cases = {
     await register(t.store, "host:1:aaaaaaaaaaaa");
     t.advance(LAPSE_MS);
     await register(t.store, "host:2:bbbbbbbbbbbb");
-    const seen = (await t.store.workers.list()).filter((one) => one.alive).map((one) => one.identity);
+    const seen = (await t.store.workers.list()).filter((one) => one.alive).map((one) => one.id);
     assertEquals(seen, ["host:2:bbbbbbbbbbbb"]);
-    assertEquals((await t.store.admin.stats()).processes, 1);
+    assertEquals((await t.store.admin.stats()).workers, 1);
   },
 
   "a heartbeat in time hasn't lapsed, and the worker keeps its leases": async (open) => {
@@ -53,7 +53,7 @@ export const processes: Cases = {
     await t.store.jobs.enqueue(jobs(1, 3));
     const tokens = (await takeUpTo(t.store, worker)).map((lease) => lease.token);
     await rescueFor(await t.another(), 100, 3);
-    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, false);
+    assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, false);
     assertEquals(await t.store.jobs.stillLeased(worker, tokens), tokens);
   },
 
@@ -65,11 +65,11 @@ export const processes: Cases = {
     await lapse(t);
     const other = await t.another();
     assertEquals((await rescueFor(other, 2, 3)).rescued, 2);
-    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+    assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, true);
     const held = await t.store.jobs.stillLeased(worker, tokens);
     assertEquals(held.length, 1, "of three");
     assertEquals((await rescueFor(other)).rescued, 0, "after its beat it keeps what it has");
-    assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, false);
+    assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, false);
     assertEquals(await t.store.jobs.stillLeased(worker, tokens), held);
     const another = await register(other, "host:2:bbbbbbbbbbbb");
     await takeUpTo(other, another);
@@ -88,7 +88,7 @@ export const processes: Cases = {
       past.push(...tokens);
       await lapse(t);
       await rescueFor(other, 100, 9);
-      assertEquals((await t.store.workers.heartbeat(processRecord(worker), TTL_MS)).lapsed, true);
+      assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, true);
       assertEquals(await t.store.jobs.stillLeased(worker, tokens), []);
     }
   },
@@ -108,12 +108,12 @@ export const processes: Cases = {
 
   "a removed worker is registered again by its next heartbeat": async (open) => {
     await using t = await open();
-    const identity = await register(t.store);
+    const worker = await register(t.store);
     await lapse(t);
     await rescueFor(t.store);
-    const known = async () => (await t.store.workers.list()).map((one) => [one.identity, one.alive]);
+    const known = async () => (await t.store.workers.list()).map((one) => [one.id, one.alive]);
     assertEquals(await known(), [[RESCUER, true]]);
-    await register(t.store, identity);
-    assertEquals(await known(), [[RESCUER, true], [identity, true]]);
+    await register(t.store, worker);
+    assertEquals(await known(), [[RESCUER, true], [worker, true]]);
   },
 };

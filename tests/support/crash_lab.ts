@@ -13,7 +13,7 @@ import { Suspects } from "../../src/server/work/suspects.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import { processRecord } from "../store_contract/jobs.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "./clock.ts";
 import { KeptLog } from "./log.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -130,7 +130,7 @@ export class CrashLab implements AsyncDisposable {
     const isBeat = now % HEARTBEAT_MS === 0;
     for (const worker of [...this.workers]) {
       if (isBeat) await worker.beat();
-      if (isBeat) await this.#rescue(worker.identity);
+      if (isBeat) await this.#rescue(worker.id);
       await worker.step();
     }
     const { nextInMs = MAX_TICK_MS } = await this.store.jobs.promote(100);
@@ -181,21 +181,21 @@ export interface LabOptions {
 
 /** A worker of the lab. */
 export class LabWorker {
-  readonly identity: string;
+  readonly id: string;
   readonly concurrency: number;
   readonly #lab: CrashLab;
   readonly #fetcher: Fetcher;
   readonly #settler: Settler;
   readonly #dead = new AbortController();
 
-  constructor(lab: CrashLab, identity: string, concurrency: number) {
+  constructor(lab: CrashLab, id: string, concurrency: number) {
     this.#lab = lab;
-    this.identity = identity;
+    this.id = id;
     this.concurrency = concurrency;
     const { clock } = lab;
     const store = this.#untilDeath(lab.store);
     const log = new KeptLog();
-    const common = { store, worker: identity, clock, log };
+    const common = { store, worker: id, clock, log };
     this.#settler = new Settler({ ...common, counters: new Counters() });
     const suspects = new Suspects({ ...common, outage: new OutageLog(), isIsolated: (name) => lab.isolated.has(name) });
     const leaseGuard = { isSure: true, confirm: () => Promise.resolve() };
@@ -214,7 +214,7 @@ export class LabWorker {
 
   async beat(): Promise<void> {
     await this.#lab.store.workers.heartbeat(
-      processRecord(this.identity, { concurrency: this.concurrency }),
+      workerRecord(this.id, { concurrency: this.concurrency }),
       TIMEOUT_MS,
     );
   }

@@ -10,7 +10,7 @@ import { systemClock } from "../../src/clock.ts";
 import { getField } from "../../src/job/raw.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
-import { processRecord } from "../store_contract/jobs.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 
 const [url, worker, ttl] = Deno.args as [string, string, string];
 const encoder = new TextEncoder();
@@ -23,7 +23,7 @@ const note = (what: string, lease: Lease) =>
 await using store = await openStore(url);
 async function beat(): Promise<boolean> {
   const sent = systemClock.now();
-  const { lapsed } = await store.workers.heartbeat(processRecord(worker), Number(ttl));
+  const { lapsed } = await store.workers.heartbeat(workerRecord(worker), Number(ttl));
   if (!lapsed) Deno.stdout.writeSync(encoder.encode(`beat - - ${sent}\n`));
   return lapsed;
 }

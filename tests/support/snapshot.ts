@@ -24,8 +24,8 @@ export function someStats(more: Partial<Stats> = {}): Stats {
     scheduled: 0,
     retry: 0,
     dead: 0,
-    leased: 0,
-    processes: 0,
+    running: 0,
+    workers: 0,
     waits: { sleep: 0, wait: 0, child: 0 },
     queues: [],
     ...more,
@@ -38,13 +38,13 @@ export function someQueue(name: string, more: Partial<QueueInfo> = {}): QueueInf
 }
 
 /** Returns a live worker that has performed these jobs for a second. */
-export function someProcess(
-  identity: string,
+export function someWorker(
+  id: string,
   payloads: readonly string[] = [],
   more: Partial<WorkerInfo> = {},
 ): WorkerInfo {
   return {
-    identity,
+    id,
     hostname: "web1",
     pid: 1,
     tag: "",
@@ -81,16 +81,16 @@ export function somePayload(jid: string, name = "Import", args: unknown[] = []):
 /** Returns a snapshot. Its running jobs are those of its workers. */
 export function someSnapshot(more: Partial<Snapshot> = {}): Snapshot {
   const workers = more.workers ?? [];
-  const entries = workers.flatMap(({ identity, work }) =>
+  const entries = workers.flatMap(({ id, work }) =>
     work.map(({ task, payload, since }): Entry => ({
-      ref: `${identity} ${task} ${since}`,
-      place: { in: "leased" },
+      ref: `${id} ${task} ${since}`,
+      place: { in: "running" },
       payload,
       at: since,
-      worker: identity,
+      worker: id,
     }))
   );
-  const totals = { ...someStats(), leased: entries.length };
+  const totals = { ...someStats(), running: entries.length };
   return {
     at: NOW,
     url: "sqlite:jobs.db",

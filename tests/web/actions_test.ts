@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { bury, onBothStores, placeOf, processRecord, push, refsOf } from "./site.ts";
+import { bury, onBothStores, placeOf, push, refsOf, workerRecord } from "./site.ts";
 
 onBothStores("retries, kills, deletes and moves one job and selected jobs", async ({ store, visitor }) => {
   const someone = visitor();
@@ -79,7 +79,7 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   const { store, visitor } = site;
   const someone = visitor();
   const worker = "web1:7:abc";
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   await push(store, "runs");
   await store.jobs.take({ queues: ["default"], limit: 1, worker });
   await push(store, "waits");
@@ -310,11 +310,11 @@ onBothStores("edits a job and pushes it again; masked values stay unchanged", as
 });
 
 onBothStores("shows the running jobs after one is cancelled on its page", async ({ store, visitor }) => {
-  const { identity: worker } = processRecord("web1:7:a");
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  const { id: worker } = workerRecord("web1:7:a");
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   await push(store, "busy");
   await store.jobs.take({ queues: ["default"], limit: 1, worker });
-  const { ref } = (await store.admin.page({ in: "leased" })).entries[0]!;
+  const { ref } = (await store.admin.page({ in: "running" })).entries[0]!;
   const act = { in: "running", do: "cancel", ref, confirmed: "yes" };
   const answer = await visitor().submit("/jobs/act", act, "/jobs/busy");
   assertEquals(answer.status, 200);
@@ -346,23 +346,23 @@ onBothStores(
 
 onBothStores("a worker receives quiet, resume and stop, and replies with its dump", async ({ store, visitor }) => {
   const someone = visitor();
-  const identity = "web1:7:abc";
-  await store.workers.heartbeat(processRecord(identity), 60_000);
+  const worker = "web1:7:abc";
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   const received = async () =>
-    (await store.workers.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
+    (await store.workers.receive(worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {
-      const asked = await someone.submit(`/workers/${identity}/stop`, {}, "/workers");
-      assertStringIncludes(asked.text, `Stop worker ${identity}?`);
+      const asked = await someone.submit(`/workers/${worker}/stop`, {}, "/workers");
+      assertStringIncludes(asked.text, `Stop worker ${worker}?`);
     }
-    await someone.submit(`/workers/${identity}/${verb}`, { confirmed: "yes" }, "/workers");
+    await someone.submit(`/workers/${worker}/${verb}`, { confirmed: "yes" }, "/workers");
     assertEquals(await received(), [verb]);
   }
-  const page = someone.submit(`/workers/${identity}/dump`, {}, "/workers");
-  const [command] = await store.workers.receive(identity, AbortSignal.timeout(30_000));
+  const page = someone.submit(`/workers/${worker}/dump`, {}, "/workers");
+  const [command] = await store.workers.receive(worker, AbortSignal.timeout(30_000));
   await store.workers.reply(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
-  const { totals: _ours, ...sidekiqs } = processRecord("web2:8:def");
+  const { totals: _ours, ...sidekiqs } = workerRecord("web2:8:def");
   await store.workers.heartbeat(sidekiqs, 60_000);
   const elsewhere = await someone.submit("/workers/web2:8:def/dump", {}, "/workers");
   assertStringIncludes(elsewhere.text, "it writes the dump of its threads to Sidekiq&#39;s log");

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { systemClock } from "../../src/clock.ts";
-import { bury, openSite, processRecord, push, type Site, type SiteOptions } from "./site.ts";
+import { bury, openSite, push, type Site, type SiteOptions, workerRecord } from "./site.ts";
 import { stringifyLossless } from "../../src/job/json.ts";
 import { endedText } from "../../src/job/result.ts";
 import { finishedJson, jobJson } from "../../src/text/job_json.ts";
@@ -135,7 +135,7 @@ onEach("jobs, finished jobs and workers have the fields of --json", async (site)
   } as const;
   await store.results.keep({ jid: "e1", ttlMs: 60_000, body: endedText(ended) });
   const work = [{ task: "processor-1", queue: "default", payload: '{"class":"A","args":[],"jid":"r1"}', since: 1 }];
-  await store.workers.heartbeat(processRecord("web1:7:x", { work }), 60_000);
+  await store.workers.heartbeat(workerRecord("web1:7:x", { work }), 60_000);
   const get = async (path: string) => (await call(site, "GET", path)).value;
   for (const place of ["scheduled", "dead"] as const) {
     const { entries: [entry] } = await store.admin.page({ in: place }, { limit: 1 });

@@ -1,12 +1,12 @@
 /** A job with durable steps, for the tests of its page. */
 import type { Store } from "../../src/store/admin/store.ts";
-import { processRecord } from "./site.ts";
+import { workerRecord } from "./site.ts";
 
 /** Stores job o1, which has charged a card, and sleeps until a signal comes. */
 export async function asleep(store: Store): Promise<void> {
   const worker = "web1:7:abc";
   const payload = JSON.stringify({ class: "Order", args: [42], jid: "o1", queue: "default" });
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   await store.jobs.enqueue([{ jid: "o1", queue: "default", payload }]);
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
   const { token } = lease!;

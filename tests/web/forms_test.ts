@@ -4,7 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { actionsIn, type JobAction, parsePlace, placePath } from "../../src/web/read/job_sets.ts";
 import type { HtmlPage } from "./html_page.ts";
-import { bury, onBothStores, placeOf, processRecord, push, PUT, type Site } from "./site.ts";
+import { bury, onBothStores, placeOf, push, PUT, type Site, workerRecord } from "./site.ts";
 
 const MESSAGES: Readonly<Record<JobAction, string>> = {
   retry: "queued",
@@ -127,7 +127,7 @@ onBothStores("a queue is limited in the form on its page, until the form is empt
 onBothStores("pausing all queues includes queues that are created later", async ({ store, visitor }) => {
   await push(store, "q1");
   const worker = "web1:7:abc";
-  await store.workers.heartbeat(processRecord(worker, { queues: ["default", "new"] }), 60_000);
+  await store.workers.heartbeat(workerRecord(worker, { queues: ["default", "new"] }), 60_000);
   const take = () => store.jobs.take({ queues: ["default", "new"], limit: 9, worker });
   const page = await (await visitor().open("/queues")).press("Pause all");
   await push(store, "n1", { queue: "new" });
@@ -138,18 +138,18 @@ onBothStores("pausing all queues includes queues that are created later", async 
 
 onBothStores("quiets, resumes, dumps and stops a worker from each page that shows it", async (site) => {
   const { store, visitor } = site;
-  const identity = "web1:7:abc";
-  const command = async () => (await store.workers.receive(identity, AbortSignal.timeout(30_000)))[0]!;
+  const worker = "web1:7:abc";
+  const command = async () => (await store.workers.receive(worker, AbortSignal.timeout(30_000)))[0]!;
   for (const path of ["/", "/workers"]) {
-    await store.workers.heartbeat(processRecord(identity), 60_000);
+    await store.workers.heartbeat(workerRecord(worker), 60_000);
     const asks = async (page: Promise<HtmlPage>, verb: string) => {
-      assertEquals((await page).message, `Sent ${verb} to ${identity}.`, path);
+      assertEquals((await page).message, `Sent ${verb} to ${worker}.`, path);
       assertEquals((await command()).verb, verb, path);
     };
     let page = await visitor().open(path);
     await asks(page.press("Quiet web1:7"), "quiet");
     await asks(page.press("Stop web1:7").then((question) => question.press("Stop the worker")), "stop");
-    await store.workers.heartbeat(processRecord(identity, { quiet: true }), 60_000);
+    await store.workers.heartbeat(workerRecord(worker, { quiet: true }), 60_000);
     page = await visitor().open(path);
     assertStringIncludes(page.html, ">quiet</span>");
     await asks(page.press("Resume web1:7"), "resume");
@@ -161,14 +161,14 @@ onBothStores("quiets, resumes, dumps and stops a worker from each page that show
 
 onBothStores("quiets, resumes and stops all workers at once", async ({ store, visitor }) => {
   const identities = ["web1:7:abc", "web1:8:abc"];
-  for (const identity of identities) await store.workers.heartbeat(processRecord(identity), 60_000);
+  for (const worker of identities) await store.workers.heartbeat(workerRecord(worker), 60_000);
   for (
     const [button, verb] of [["Quiet all", "quiet"], ["Resume all", "resume"]] as const
   ) {
     const page = await (await visitor().open("/workers")).press(button);
     assertEquals(page.message, `Sent ${verb} to 2 workers.`);
-    for (const identity of identities) {
-      assertEquals((await store.workers.receive(identity, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [
+    for (const worker of identities) {
+      assertEquals((await store.workers.receive(worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [
         verb,
       ]);
     }
@@ -216,7 +216,7 @@ onBothStores("a refused form keeps its input and shows the error at its field", 
 onBothStores("a reader sees no button that acts, on any page", async ({ store, visitor }) => {
   await bury(store, "d1");
   await push(store, "q1");
-  await store.workers.heartbeat(processRecord("web1:7:abc"), 60_000);
+  await store.workers.heartbeat(workerRecord("web1:7:abc"), 60_000);
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   const paths = [

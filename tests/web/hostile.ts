@@ -45,7 +45,7 @@ export async function fillHostile(store: Store, text: string): Promise<string> {
   await push(store, "s1", hostile, 60_000);
   await store.jobs.enqueue([{ jid: "r1", queue: "default", payload: `${text} no JSON` }]).catch(() => {});
   await store.workers.heartbeat({
-    identity: `${text}:1:x`,
+    id: `${text}:1:x`,
     hostname: text,
     pid: 1,
     tag: text,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { bury, onBothStores, processRecord, push } from "./site.ts";
+import { bury, onBothStores, push, workerRecord } from "./site.ts";
 import type { RunningJobRecord } from "../../src/store/port/workers.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
@@ -15,7 +15,7 @@ function steps(html: string): string[] {
 }
 
 async function beat(store: Store, busy: number, work: readonly RunningJobRecord[] = []): Promise<void> {
-  await store.workers.heartbeat(processRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
+  await store.workers.heartbeat(workerRecord("web1:7:abc", { concurrency: 1, busy, work }), MINUTE_MS);
 }
 
 onBothStores("a failed job shows a timeline with each attempt's error, and its log", async (site) => {

@@ -1,12 +1,12 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { onBothStores, processRecord, push } from "./site.ts";
+import { onBothStores, push, workerRecord } from "./site.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 const MINUTE_MS = 60_000;
 
 /** Registers a live worker of queue `default` with these classes; a worker of Sidekiq reports none. */
-async function beat(store: Store, identity: string, classes?: readonly string[]): Promise<void> {
-  await store.workers.heartbeat(processRecord(identity, classes && { classes }), MINUTE_MS);
+async function beat(store: Store, worker: string, classes?: readonly string[]): Promise<void> {
+  await store.workers.heartbeat(workerRecord(worker, classes && { classes }), MINUTE_MS);
 }
 
 onBothStores(

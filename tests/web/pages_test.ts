@@ -6,7 +6,7 @@ import { Counters } from "../../src/server/stats/counters.ts";
 import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
 import { promtool } from "../support/promtool.ts";
-import { bury, onBothStores, openSite, placeOf, processRecord, push, pushAll } from "./site.ts";
+import { bury, onBothStores, openSite, placeOf, push, pushAll, workerRecord } from "./site.ts";
 
 onBothStores("every page shows the store's content", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
@@ -311,7 +311,7 @@ Deno.test("the first page takes less than 100 kB over the wire, with its style, 
 });
 
 onBothStores("a running job shows its progress and its log, and can be cancelled", async ({ store, visitor }) => {
-  const identity = "web1:7:abc";
+  const worker = "web1:7:abc";
   const work = [{
     task: "processor-1",
     queue: "default",
@@ -320,12 +320,12 @@ onBothStores("a running job shows its progress and its log, and can be cancelled
     progress: "40 percent",
     lastLine: "At row 7",
   }];
-  await store.workers.heartbeat(processRecord(identity, { busy: 1, work }), 60_000);
+  await store.workers.heartbeat(workerRecord(worker, { busy: 1, work }), 60_000);
   const someone = visitor();
   const { text } = await someone.visit("/running");
   assertStringIncludes(text, "40 percent");
   assertStringIncludes(text, "At row 7");
-  await someone.submit("/jobs/cancel", { jid: "r1", process: identity }, "/running");
-  const [command] = await store.workers.receive(identity, AbortSignal.timeout(30_000));
+  await someone.submit("/jobs/cancel", { jid: "r1", worker }, "/running");
+  const [command] = await store.workers.receive(worker, AbortSignal.timeout(30_000));
   assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });

@@ -81,7 +81,7 @@ async function performByBoth(): Promise<number> {
 
 /** The process number of the first worker, which has the port, or of the second. */
 function pidOf(process: 1 | 2): number {
-  const pid = ({ identity }: LoggedLine) => Number(String(identity).split(":")[1]);
+  const pid = ({ worker }: LoggedLine) => Number(String(worker).split(":")[1]);
   const first = pid(server.lines.findLast(({ msg, web }) => msg === "Ready" && web !== undefined)!);
   if (process === 1) return first;
   return pid(server.lines.findLast((line) => line.msg === "Starting" && pid(line) !== first)!);

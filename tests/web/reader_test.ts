@@ -6,7 +6,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { serve } from "../../src/web/http/serve.ts";
-import { bury, openSite, processRecord, push, type Site } from "./site.ts";
+import { bury, openSite, push, type Site, workerRecord } from "./site.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 const READER = newToken();
@@ -48,7 +48,7 @@ async function openGuarded(): Promise<Site> {
   const site = await openSite("sqlite", { users: USERS });
   await bury(site.store, "d1", { args: [{ password: SECRET }] });
   await push(site.store, "q1");
-  await site.store.workers.heartbeat(processRecord("web1:7:x"), 60_000);
+  await site.store.workers.heartbeat(workerRecord("web1:7:x"), 60_000);
   await new Crontab({ store: site.store, client: new Client({ store: site.store }) }).add({
     name: "nightly",
     class: "Report",

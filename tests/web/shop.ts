@@ -13,7 +13,7 @@ import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
-import { processRecord } from "./site.ts";
+import { workerRecord } from "./site.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -107,9 +107,9 @@ export const SHOP: readonly ShopClass[] = [
 ];
 
 const WORKERS = [
-  { identity: "jobs-1.shop:4711:8c5a", concurrency: 10, rss: 148, busy: 7, version: "0.1.0" },
-  { identity: "jobs-2.shop:4702:11fe", concurrency: 10, rss: 139, busy: 4, version: "0.1.0" },
-  { identity: "jobs-3.shop:988:70c1", concurrency: 4, rss: 96, busy: 1, version: "0.1.0" },
+  { id: "jobs-1.shop:4711:8c5a", concurrency: 10, rss: 148, busy: 7, version: "0.1.0" },
+  { id: "jobs-2.shop:4702:11fe", concurrency: 10, rss: 139, busy: 4, version: "0.1.0" },
+  { id: "jobs-3.shop:988:70c1", concurrency: 4, rss: 96, busy: 1, version: "0.1.0" },
 ] as const;
 
 const QUEUES = [...new Set(SHOP.map(({ queue }) => queue))];
@@ -174,17 +174,17 @@ async function pastStep(url: string, ago: number, minutes: number): Promise<void
 }
 
 async function heartbeats(store: Store): Promise<void> {
-  for (const { identity, concurrency, rss, version } of WORKERS) {
+  for (const { id, concurrency, rss, version } of WORKERS) {
     await store.workers.heartbeat(
-      record(identity, { concurrency, version, rss: rss * 1024 * 1024 }),
+      record(id, { concurrency, version, rss: rss * 1024 * 1024 }),
       600_000,
     );
   }
 }
 
-function record(identity: string, more: Parameters<typeof processRecord>[1]) {
-  const [hostname, pid] = identity.split(":");
-  return processRecord(identity, {
+function record(id: string, more: Parameters<typeof workerRecord>[1]) {
+  const [hostname, pid] = id.split(":");
+  return workerRecord(id, {
     hostname: hostname!,
     pid: Number(pid),
     tag: "shop",
@@ -198,7 +198,7 @@ function record(identity: string, more: Parameters<typeof processRecord>[1]) {
 
 /** Failed jobs: most wait for a retry, some are dead. */
 async function failures(store: Store, client: Client, url: string | undefined): Promise<void> {
-  const worker = WORKERS[0].identity;
+  const worker = WORKERS[0].id;
   const failing = [[2, 46, 21], [1, 9, 6], [0, 7, 0], [3, 5, 9], [4, 2, 3]] as const;
   for (const [which, retrying, dead] of failing) {
     const one = SHOP[which]!;
@@ -279,7 +279,7 @@ async function finished(store: Store): Promise<void> {
           enqueued_at: ended - elapsed - 600,
         },
         attempt: 1,
-        worker: pick(WORKERS, i).identity,
+        worker: pick(WORKERS, i).id,
         startedAt: ended - elapsed,
         endedAt: ended,
         elapsedMs: elapsed,
@@ -339,7 +339,7 @@ async function schedules(store: Store, client: Client, url: string | undefined):
 
 /** Runs a cron entry whose queue is empty, and ends its job. */
 async function endRun(store: Store, { name, queue, state }: Readonly<Record<"name" | "queue" | "state", string>>) {
-  const worker = WORKERS[1].identity;
+  const worker = WORKERS[1].id;
   const jid = (await new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) }).run(name))!;
   const [lease] = await store.jobs.take({ queues: [queue], limit: 1, worker });
   const body = { jid, class: JSON.parse(lease!.payload).class, queue, state, endedAt: Date.now(), elapsedMs: 1_840 };
@@ -398,8 +398,8 @@ async function people(store: Store, url: string | undefined): Promise<void> {
 
 /** Each worker takes some of the waiting jobs. */
 async function runSome(store: Store): Promise<void> {
-  for (const { identity, concurrency, rss, busy, version } of WORKERS) {
-    const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, worker: identity });
+  for (const { id, concurrency, rss, busy, version } of WORKERS) {
+    const leases = await store.jobs.take({ queues: QUEUES.toReversed(), limit: busy, worker: id });
     const work = leases.map(({ payload, queue }, i) => {
       const isImport = queue === "imports";
       const done = (1_380 * (i + 1) + 417).toLocaleString("en-US");
@@ -416,7 +416,7 @@ async function runSome(store: Store): Promise<void> {
       };
     });
     await store.workers.heartbeat(
-      record(identity, { concurrency, version, rss: rss * 1024 * 1024, busy: work.length, work }),
+      record(id, { concurrency, version, rss: rss * 1024 * 1024, busy: work.length, work }),
       600_000,
     );
   }

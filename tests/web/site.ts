@@ -224,9 +224,9 @@ export async function bury(
 }
 
 /** A worker's record, as it registers. */
-export function processRecord(identity: string, more: Partial<WorkerRecord> = {}): WorkerRecord {
+export function workerRecord(id: string, more: Partial<WorkerRecord> = {}): WorkerRecord {
   return {
-    identity,
+    id,
     hostname: "web1",
     pid: 7,
     tag: "",
@@ -254,7 +254,7 @@ export async function fail(
   const worker = `web1:7:${jid}`;
   const failed = { error_class: "RangeError", error_message: "no luck", retry_count: 0, failed_at: 1.7e9, ...fields };
   await push(store, jid, { ...failed, queue: "failing" });
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   const [lease] = await store.jobs.take({ queues: ["failing"], limit: 1, worker });
   const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", ...failed });
   await store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: 3_600_000, payload }]);

@@ -139,12 +139,10 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
       message: "none online: no job runs",
       cure: "start one: jobs run handlers.js",
     },
-    ...workers.filter((worker) => !worker.alive).map(({ identity, heartbeatAt }): Finding => ({
+    ...workers.filter((worker) => !worker.alive).map(({ id, heartbeatAt }): Finding => ({
       check: "workers",
       state: "warning",
-      message: `${identity} is offline: last heartbeat ${
-        formatDuration(Math.max(0, systemClock.now() - heartbeatAt))
-      } ago`,
+      message: `${id} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - heartbeatAt))} ago`,
       cure: "an online worker rescues its jobs within seconds; start one: jobs run handlers.js",
     })),
     ...(stuck === 0 ? [] : [
@@ -160,11 +158,11 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
 
 /** Counts the jobs held by offline workers. */
 async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise<number> {
-  const alive = new Set(online.map(({ identity }) => identity));
+  const alive = new Set(online.map(({ id }) => id));
   let stuck = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.admin.page({ in: "leased" }, {
+    const page = await store.admin.page({ in: "running" }, {
       limit: PAGE_SIZE,
       ...(cursor !== undefined && { cursor }),
     });
@@ -175,7 +173,7 @@ async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise
 }
 
 async function checkQueues(store: Store): Promise<Finding[]> {
-  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
+  const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
   return [
     ...queues.filter((queue) => queue.paused).map(({ name, pausedForMs }): Finding => ({
       check: "queues",
@@ -184,7 +182,7 @@ async function checkQueues(store: Store): Promise<Finding[]> {
       cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
     })),
     ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size }): Finding[] => {
-      const obstacles = blockersOf({ queue: name }, { processes, queues }).map(({ is }) => is);
+      const obstacles = blockersOf({ queue: name }, { workers, queues }).map(({ is }) => is);
       const why = obstacles.includes("quiet")
         ? "all its workers are quiet"
         : obstacles.includes("no-worker-of-queue") || obstacles.includes("no-worker-online")
@@ -218,7 +216,7 @@ function jobsIn(size: number): string {
  * no worker, neither the store nor this machine knows of a handler.
  */
 async function checkClasses(store: Store, classes: readonly string[]): Promise<Finding[]> {
-  const [declared, { queues }, processes] = await Promise.all([
+  const [declared, { queues }, workers] = await Promise.all([
     store.classes.read(),
     store.admin.stats(),
     store.workers.list(),
@@ -230,7 +228,7 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
     if (size === 0) continue;
     const { entries } = await store.admin.page({ in: "queue", queue }, { limit: MAX_JOBS_PER_QUEUE });
     for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
-      const obstacles = blockersOf({ queue, class: name }, { processes, queues }).map(({ is }) => is);
+      const obstacles = blockersOf({ queue, class: name }, { workers, queues }).map(({ is }) => is);
       if (obstacles.includes("no-handler")) {
         found.set(
           name,

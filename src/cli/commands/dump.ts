@@ -2,7 +2,7 @@
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { systemClock } from "../../clock.ts";
-import { randomId } from "../../server/host/identity.ts";
+import { randomId } from "../../server/host/worker_id.ts";
 
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { parseWorkers, selectWorkers, WORKER_HELP } from "../shared/command_workers.ts";
@@ -37,13 +37,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     const blocked = silent.find((worker) => !isSidekiqWorker(worker));
     if (json) {
       printJson({
-        workers: dumps.map(({ worker, text }) => ({ id: worker.identity, dump: text?.split("\n") })),
+        workers: dumps.map(({ worker, text }) => ({ id: worker.id, dump: text?.split("\n") })),
         ...(blocked && { error: { code: "no_reply", message: silentText(blocked) } }),
       });
     } else {
       if (dumps.length === 0) print("No online workers");
       for (const { worker, text } of dumps) {
-        if (text !== undefined) print([worker.identity, ...text.split("\n")].map(blankControls).join("\n"));
+        if (text !== undefined) print([worker.id, ...text.split("\n")].map(blankControls).join("\n"));
       }
     }
     for (const worker of silent) printError(`jobs: ${silentText(worker)}`);
@@ -54,7 +54,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Returns a worker's dump; undefined if it doesn't reply within 10 seconds, and for Sidekiq's workers. */
 export async function dumpOf(store: Store, worker: WorkerInfo): Promise<string | undefined> {
   const id = randomId();
-  await store.workers.send(worker.identity, { verb: "dump", id });
+  await store.workers.send(worker.id, { verb: "dump", id });
   if (isSidekiqWorker(worker)) return undefined;
   const timeout = new AbortController();
   const replied = new AbortController();
@@ -68,6 +68,6 @@ export async function dumpOf(store: Store, worker: WorkerInfo): Promise<string |
 
 /** Returns the message about a worker that doesn't reply. */
 export function silentText(worker: WorkerInfo): string {
-  const { identity } = worker;
-  return isSidekiqWorker(worker) ? dumpsElsewhere(identity) : `${identity} doesn't reply: its event loop is blocked`;
+  const { id } = worker;
+  return isSidekiqWorker(worker) ? dumpsElsewhere(id) : `${id} doesn't reply: its event loop is blocked`;
 }

@@ -178,9 +178,9 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
 /** Returns the reasons why queued nodes don't run, each once. */
 async function reasonsOf(store: Store, nodes: readonly FlowNode[], now: number): Promise<string[]> {
   if (nodes.length === 0) return [];
-  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
+  const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
   const reasons = new Set(
-    nodes.flatMap((node) => queueReasons(node.queue, node.class, false, { queues, processes, now })),
+    nodes.flatMap((node) => queueReasons(node.queue, node.class, false, { queues, workers, now })),
   );
   return [...reasons].slice(0, MAX_REASONS);
 }

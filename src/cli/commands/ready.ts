@@ -30,5 +30,5 @@ export async function whyNotReady(
 }
 
 function names(workers: readonly WorkerInfo[], alive: boolean): string {
-  return workers.filter((worker) => worker.alive === alive).map((worker) => worker.identity).join(", ");
+  return workers.filter((worker) => worker.alive === alive).map((worker) => worker.id).join(", ");
 }

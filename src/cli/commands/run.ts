@@ -185,7 +185,7 @@ async function serve(
     if (Deno.stderr.isTerminal() && member === undefined) printError(banner(!hasColor()));
     say.info("Starting", {
       version: VERSION,
-      identity: launcher.identity,
+      worker: launcher.workerId,
       store: store.url,
       config: file,
       queues: formatQueues(launcher.queues),
@@ -233,8 +233,8 @@ async function serve(
     onSettings: ({ logLevel }) => log.setLevel(logLevel),
   });
   if (isReady) {
-    say.info("Ready", { identity: launcher.identity, web: dashboardUrl });
-    systemd?.ready(`Taking jobs as ${launcher.identity}`);
+    say.info("Ready", { worker: launcher.workerId, web: dashboardUrl });
+    systemd?.ready(`Taking jobs as ${launcher.workerId}`);
   }
   await closed;
   return isReady && launcher.failure !== undefined ? 1 : 0;

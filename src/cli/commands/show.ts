@@ -134,13 +134,13 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[]): Promise<(readonly string[])[]> {
-  const [{ queues }, processes] = await Promise.all([store.admin.stats(), store.workers.list()]);
+  const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
   return await Promise.all(entries.map(async (entry) => {
     const { place } = entry;
     const group = place.in === "queue" && place.group !== undefined
       ? (await store.admin.groups(place.queue, { group: place.group })).groups[0]
       : undefined;
-    return whyNotRunning(entry, { queues, processes, now: systemClock.now(), ...(group && { group }) });
+    return whyNotRunning(entry, { queues, workers, now: systemClock.now(), ...(group && { group }) });
   }));
 }
 

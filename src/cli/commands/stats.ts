@@ -58,10 +58,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /** Returns the counts under the names of the states. */
 export function statsJson(stats: Stats) {
-  const { processed, failed, enqueued, leased, scheduled, retry, dead, processes, queues, waits } = stats;
-  const states = { queued: enqueued, running: leased, scheduled, retrying: retry, dead };
+  const { processed, failed, enqueued, running, scheduled, retry, dead, workers, queues, waits } = stats;
+  const states = { queued: enqueued, running, scheduled, retrying: retry, dead };
   const steps = { sleepingSteps: waits.sleep, waitingSteps: waits.wait + waits.child };
-  return { processed, failed, ...states, ...steps, workers: processes, queues };
+  return { processed, failed, ...states, ...steps, workers, queues };
 }
 
 function parseDays(text: string): number {

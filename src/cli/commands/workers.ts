@@ -57,7 +57,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 function workerRow(worker: WorkerInfo, now: number): unknown[] {
   const [succeeded, failed, spent] = totalsOf(worker);
   return [
-    worker.identity,
+    worker.id,
     `${worker.busy}/${worker.concurrency}`,
     workerState(worker),
     worker.queues.map((queue) => worker.weights[queue] ? `${queue},${worker.weights[queue]}` : queue).join(" "),

@@ -57,18 +57,16 @@ export async function selectWorkers(store: Store, { flags, names }: WorkerSelect
   if (flags.all) return online;
   if (flags.here) return online.filter((worker) => worker.hostname === Deno.hostname());
   return names.map((name) => {
-    const exact = online.find((worker) => worker.identity === name);
+    const exact = online.find((worker) => worker.id === name);
     if (exact) return exact;
-    const fits = online.filter(({ identity, pid, tag }) =>
-      identity.startsWith(name) || String(pid) === name || tag === name
-    );
+    const fits = online.filter(({ id, pid, tag }) => id.startsWith(name) || String(pid) === name || tag === name);
     if (fits.length === 1) return fits[0]!;
     if (fits.length > 1) {
       throw new UsageError(
-        `"${name}" matches ${fits.length} workers: ${fits.map(({ identity }) => identity).join(", ")}`,
+        `"${name}" matches ${fits.length} workers: ${fits.map(({ id }) => id).join(", ")}`,
       );
     }
-    const meant = closestWord(name, online.flatMap(({ tag, identity }) => [tag, identity]).filter(Boolean));
+    const meant = closestWord(name, online.flatMap(({ tag, id }) => [tag, id]).filter(Boolean));
     throw new NotFoundError(`Worker "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs workers"}`);
   });
 }
@@ -82,14 +80,14 @@ export async function commandWorkers(
 ): Promise<number> {
   return await withStore(selection.flags, async (store) => {
     const sent: string[] = [];
-    for (const { identity } of await selectWorkers(store, selection)) {
-      if (await store.workers.send(identity, { verb })) sent.push(identity);
+    for (const { id } of await selectWorkers(store, selection)) {
+      if (await store.workers.send(id, { verb })) sent.push(id);
     }
     const result = sent.length === 0 ? { outcome: "no online worker" } : { target: fewOf(sent) };
     await recordAudit(store, { action: verb, count: sent.length, ...result });
     if (selection.flags.json) printJson({ workers: sent });
     else if (sent.length === 0) print("No online workers");
-    else for (const identity of sent) print(`${VERBS[verb]} worker ${identity}`);
+    else for (const id of sent) print(`${VERBS[verb]} worker ${id}`);
     return 0;
   });
 }

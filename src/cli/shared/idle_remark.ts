@@ -31,10 +31,10 @@ export async function afterStoring(remark: () => Promise<void>): Promise<void> {
 /** Prints why jobs don't run yet, each reason once. Without jobs: only a reason that applies to any job. */
 export async function remarkIfIdle(store: Store, jobs?: readonly PushedJob[]): Promise<void> {
   const names = new Set([ALL_QUEUES, ...(jobs ?? []).map(({ queue }) => queue)]);
-  const [processes, queues] = await Promise.all([store.workers.list(), store.admin.pausedQueues([...names])]);
+  const [workers, queues] = await Promise.all([store.workers.list(), store.admin.pausedQueues([...names])]);
   const remarks = new Set<string>();
   for (const job of jobs ?? [undefined]) {
-    const nearest = blockersOf(job ?? { queue: "" }, { processes, queues }).find(({ is }) =>
+    const nearest = blockersOf(job ?? { queue: "" }, { workers, queues }).find(({ is }) =>
       is !== "busy" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
     if (nearest !== undefined) remarks.add(remarkOn(nearest, job));

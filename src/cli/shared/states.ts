@@ -21,7 +21,7 @@ const BY_PLACE: Readonly<Record<Place["in"], State>> = {
   scheduled: "scheduled",
   retry: "retrying",
   dead: "dead",
-  leased: "running",
+  running: "running",
 };
 
 /** Words of Sidekiq and of other systems → the state. */

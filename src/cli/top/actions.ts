@@ -20,7 +20,7 @@ export type Action =
   | { readonly do: "pause" | "resume"; readonly queue: string }
   | { readonly do: Edit; readonly ref: string; readonly jid: string }
   | { readonly do: "cancel"; readonly jid: string }
-  | { readonly do: "signal"; readonly verb: "quiet" | "resume" | "stop"; readonly identity: string };
+  | { readonly do: "signal"; readonly verb: "quiet" | "resume" | "stop"; readonly workerId: string };
 
 /** The outcome of an action. */
 export interface Outcome {
@@ -66,7 +66,7 @@ function auditRecord(action: Action): Parameters<typeof recordAudit>[1] {
     case "cancel":
       return { action: "cancel", target: action.jid, count: 1 };
     case "signal":
-      return { action: action.verb, target: action.identity };
+      return { action: action.verb, target: action.workerId };
     default:
       return { action: action.do === "requeue" ? "retry" : action.do, target: action.jid, count: 1 };
   }
@@ -83,9 +83,9 @@ async function carryOut(store: Store, action: Action): Promise<Outcome> {
       return { text: CANCELLED[result](action.jid), isError: !isCancelled(result) };
     }
     case "signal":
-      return await store.workers.send(action.identity, { verb: action.verb })
-        ? success(`${action.identity} ${SIGNALLED[action.verb]}`)
-        : failure(`${action.identity} is offline`);
+      return await store.workers.send(action.workerId, { verb: action.verb })
+        ? success(`${action.workerId} ${SIGNALLED[action.verb]}`)
+        : failure(`${action.workerId} is offline`);
     default:
       return await edit(store, action.do, action.ref, action.jid);
   }
@@ -105,9 +105,9 @@ export async function readJob(store: Store, jid: string): Promise<string[]> {
 }
 
 /** Returns the lines of `jobs dump` about a worker. */
-export async function readDump(store: Store, identity: string): Promise<string[]> {
-  const worker = (await store.workers.list()).find((one) => one.identity === identity);
-  if (worker === undefined) return [`${identity} has ended`];
+export async function readDump(store: Store, workerId: string): Promise<string[]> {
+  const worker = (await store.workers.list()).find((one) => one.id === workerId);
+  if (worker === undefined) return [`${workerId} has ended`];
   return boundLines((await dumpOf(store, worker) ?? silentText(worker)).split("\n"));
 }
 

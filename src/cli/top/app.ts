@@ -142,15 +142,15 @@ class Live {
   }
 
   async #linesOf({ of }: TextView): Promise<readonly string[]> {
-    if (of?.identity !== undefined && of.dump) return await readDump(this.#store, of.identity);
-    if (of?.identity !== undefined) return this.#linesOfWorker(of.identity);
+    if (of?.workerId !== undefined && of.dump) return await readDump(this.#store, of.workerId);
+    if (of?.workerId !== undefined) return this.#linesOfWorker(of.workerId);
     if (of?.batch !== undefined) return await this.#linesOfBatch(of.batch);
     return of?.jid === undefined ? [] : await readJob(this.#store, of.jid);
   }
 
-  #linesOfWorker(identity: string): string[] {
-    const worker = this.#snapshot?.workers.find((one) => one.identity === identity);
-    return worker === undefined ? [`${identity} has ended`] : boundLines(workerLines(worker, this.#snapshot!.at));
+  #linesOfWorker(workerId: string): string[] {
+    const worker = this.#snapshot?.workers.find((one) => one.id === workerId);
+    return worker === undefined ? [`${workerId} has ended`] : boundLines(workerLines(worker, this.#snapshot!.at));
   }
 
   async #linesOfBatch(id: string): Promise<string[]> {

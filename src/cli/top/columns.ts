@@ -45,7 +45,7 @@ export interface Column<T> {
 type Of<Is extends Item["is"]> = Extract<Item, { is: Is }>;
 
 const WORKERS: readonly Column<Of<"worker">>[] = [
-  { heading: "worker", width: 14, grows: 2, dropOrder: 0, cell: ({ worker }) => [worker.identity] },
+  { heading: "worker", width: 14, grows: 2, dropOrder: 0, cell: ({ worker }) => [worker.id] },
   {
     heading: "tag",
     width: 10,

@@ -98,9 +98,9 @@ function headLines({ snapshot, history, problem, rows, columns }: Shown): Line[]
     [`${rate(rates?.failed)}  queued `],
     [number(stats.enqueued), "title"],
     ["  running "],
-    [`${number(stats.leased)}/${number(concurrency)}`, "title"],
+    [`${number(stats.running)}/${number(concurrency)}`, "title"],
     ["  workers "],
-    [number(stats.processes), stats.processes === 0 ? "bad" : "title"],
+    [number(stats.workers), stats.workers === 0 ? "bad" : "title"],
   ];
   if (headHeight(rows) === 2) return [title, counts];
   const highest = Math.max(0, ...history.throughput);
@@ -243,9 +243,9 @@ function footLines({ state, rows }: Shown): Line[] {
 function keysOf(state: State): string {
   if (state.typing) return "Enter keeps the filter  Esc clears it";
   if (state.text !== undefined) {
-    const { jid, ref, identity, dump } = state.text.of ?? {};
+    const { jid, ref, workerId, dump } = state.text.of ?? {};
     const job = [jid && "  c cancel", ref && "  r retry  x delete  K kill"].filter(Boolean).join("");
-    return `q back  j k scroll${job}${identity ? dump ? "  d dump again" : "  d dump" : ""}`;
+    return `q back  j k scroll${job}${workerId ? dump ? "  d dump again" : "  d dump" : ""}`;
   }
   if (state.list !== undefined) return "q back  Enter show  r retry  c cancel  x delete  K kill  / filter  ? help";
   const ofPane = {

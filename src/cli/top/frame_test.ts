@@ -3,11 +3,11 @@ import {
   NOW,
   someBatch,
   somePayload,
-  someProcess,
   someQueue,
   someScreen,
   someSnapshot,
   someStats,
+  someWorker,
 } from "../../../tests/support/snapshot.ts";
 import { textWidth } from "../terminal/text_width.ts";
 import { frame, heightOf, type Shown } from "./frame.ts";
@@ -19,13 +19,13 @@ const BUSY = someSnapshot({
   stats: someStats({
     processed: 1_234_567,
     dead: 3,
-    leased: 40,
-    processes: 30,
+    running: 40,
+    workers: 30,
     queues: Array.from({ length: 40 }, (_, i) => someQueue(`queue-${i}`, { size: i * 1_000_000, paused: i === 1 })),
   }),
   workers: Array.from(
     { length: 30 },
-    (_, i) => someProcess(`web${i}:1:abc`, [somePayload(`jid-${i}`), somePayload("x", HOSTILE, [HOSTILE]), HOSTILE]),
+    (_, i) => someWorker(`web${i}:1:abc`, [somePayload(`jid-${i}`), somePayload("x", HOSTILE, [HOSTILE]), HOSTILE]),
   ),
 });
 
@@ -89,7 +89,7 @@ Deno.test("queues show their pause, its duration, and that no worker fetches fro
     someQueue("lonely", { size: 1 }),
     someQueue("*", { paused: true }),
   ];
-  const snapshot = someSnapshot({ stats: someStats({ queues }), workers: [someProcess("a:1:b")] });
+  const snapshot = someSnapshot({ stats: someStats({ queues }), workers: [someWorker("a:1:b")] });
   const lines = text(someScreen({ snapshot }));
   const of = (name: string) => lines.find((line) => line.trimStart().startsWith(name))!;
   assertMatch(of("default"), /5 +1m30s$/);
@@ -110,7 +110,7 @@ Deno.test("queues show a limit that is reached, and no other", () => {
     someQueue("grouped", { size: 5, heldGroups: 1_000, hasGroupSettings: true }),
   ];
   const taken = { queues: ["full", "soon", "room", "held", "grouped"] };
-  const snapshot = someSnapshot({ stats: someStats({ queues }), workers: [someProcess("a:1:b", [], taken)] });
+  const snapshot = someSnapshot({ stats: someStats({ queues }), workers: [someWorker("a:1:b", [], taken)] });
   for (const columns of [60, 100]) {
     const lines = text(someScreen({ snapshot, columns }));
     const of = (name: string) => lines.find((line) => line.trimStart().startsWith(name))!;
@@ -130,7 +130,7 @@ Deno.test("the chosen row stays visible, and on the same item when rows before i
       payload: somePayload(`jid-${i}`),
       since: NOW - i,
     })).slice(first);
-    return someSnapshot({ workers: [someProcess("a:1:b", [], { work })] });
+    return someSnapshot({ workers: [someWorker("a:1:b", [], { work })] });
   };
   const base = someScreen();
   const key = `a:1:b t ${NOW - 70}`;

@@ -77,8 +77,8 @@ function inText(state: State, text: TextView, key: Key, room: Room): Pressed {
   const height = wrapAll(text.lines ?? [], room.columns).length;
   const top = moved(key, text.top, Math.max(0, height - room.rows), room.rows);
   if (top !== undefined) return { state: { ...state, text: { ...text, top } } };
-  if (key === "d" && text.of?.identity !== undefined) {
-    return { state, effect: { do: "open", text: dumpView(text.of.identity) } };
+  if (key === "d" && text.of?.workerId !== undefined) {
+    return { state, effect: { do: "open", text: dumpView(text.of.workerId) } };
   }
   const jobAction = text.of && actionOnJob(key, text.of);
   return jobAction === undefined ? withoutEffect(state, key) : performOrAsk(state, jobAction);
@@ -119,16 +119,16 @@ function turn(state: State, list: OpenList, key: Key, atEnd: boolean, snapshot: 
 function onItem(state: State, key: Key, item: Item): Pressed {
   switch (item.is) {
     case "worker": {
-      const { identity, quiet } = item.worker;
-      if (key === "d") return { state, effect: { do: "open", text: dumpView(identity) } };
+      const { id: workerId, quiet } = item.worker;
+      if (key === "d") return { state, effect: { do: "open", text: dumpView(workerId) } };
       if (key === "enter") {
         return {
           state,
-          effect: { do: "open", text: { title: `Worker ${identity}`, lines: undefined, top: 0, of: { identity } } },
+          effect: { do: "open", text: { title: `Worker ${workerId}`, lines: undefined, top: 0, of: { workerId } } },
         };
       }
-      if (key === "Q") return perform(state, { do: "signal", verb: quiet ? "resume" : "quiet", identity });
-      if (key === "S") return ask(state, `Stop ${identity}?`, { do: "signal", verb: "stop", identity });
+      if (key === "Q") return perform(state, { do: "signal", verb: quiet ? "resume" : "quiet", workerId });
+      if (key === "S") return ask(state, `Stop ${workerId}?`, { do: "signal", verb: "stop", workerId });
       break;
     }
     case "queue":
@@ -218,8 +218,8 @@ function choose(state: State, row: Row | undefined, index: number): State {
   return { ...state, chosen: { ...state.chosen, [activeList(state)]: choice } };
 }
 
-function dumpView(identity: string): TextView {
-  return { title: `Dump of ${identity}`, lines: undefined, top: 0, of: { identity, dump: true } };
+function dumpView(workerId: string): TextView {
+  return { title: `Dump of ${workerId}`, lines: undefined, top: 0, of: { workerId, dump: true } };
 }
 
 /** Returns the position after a movement; undefined if the key isn't a movement. */

@@ -2,10 +2,10 @@ import { assertEquals, assertMatch } from "@std/assert";
 import {
   someBatch,
   somePayload,
-  someProcess,
   someQueue,
   someSnapshot,
   someStats,
+  someWorker,
 } from "../../../tests/support/snapshot.ts";
 import { type Effect, press } from "./keymap.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -13,7 +13,7 @@ import { FIRST_STATE, type State } from "./state.ts";
 
 const SNAPSHOT = someSnapshot({
   stats: someStats({ dead: 2, queues: [someQueue("default", { size: 3 }), someQueue("mail", { paused: true })] }),
-  workers: [someProcess("a:1:x", [somePayload("jid-a")]), someProcess("b:2:y", [], { quiet: true })],
+  workers: [someWorker("a:1:x", [somePayload("jid-a")]), someWorker("b:2:y", [], { quiet: true })],
 });
 const DEAD: Snapshot = {
   ...SNAPSHOT,
@@ -63,9 +63,9 @@ Deno.test("p pauses a queue, and resumes a paused one", () => {
 });
 
 Deno.test("Q quiets a worker or resumes it; S, c, x and K ask, and only y confirms", () => {
-  const signal = (verb: "quiet" | "resume" | "stop", identity: string): Effect => ({
+  const signal = (verb: "quiet" | "resume" | "stop", workerId: string): Effect => ({
     do: "perform",
-    action: { do: "signal", verb, identity },
+    action: { do: "signal", verb, workerId },
   });
   assertEquals(pressed(["Q"]).effects, [signal("quiet", "a:1:x")]);
   assertEquals(pressed(["j", "Q"]).effects, [signal("resume", "b:2:y")]);

@@ -73,8 +73,8 @@ export function indexOf(rows: readonly Row[], choice: Choice): number {
 
 const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> = {
   workers: ({ workers }) =>
-    workers.toSorted((a, b) => compare(a.identity, b.identity)).map((worker) => ({
-      key: worker.identity,
+    workers.toSorted((a, b) => compare(a.id, b.id)).map((worker) => ({
+      key: worker.id,
       item: { is: "worker", worker },
     })),
   queues: ({ stats, workers }) => {
@@ -104,8 +104,8 @@ function waitsText({ waits }: Stats): string {
 function textOf(item: Item): string {
   switch (item.is) {
     case "worker": {
-      const { identity, tag, labels, queues } = item.worker;
-      return [identity, tag, ...labels, ...queues].join(" ");
+      const { id, tag, labels, queues } = item.worker;
+      return [id, tag, ...labels, ...queues].join(" ");
     }
     case "queue":
       return shownQueue(item.queue.name);

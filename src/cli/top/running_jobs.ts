@@ -46,17 +46,13 @@ export function runningJobs(
 ): RunningJobs {
   const reports = reportsByJid(reported);
   const leases = leased.entries.map((entry) => fromLease(entry, reports));
-  const sidekiq = reported.filter(isSidekiqWorker).flatMap(({ identity, work }) =>
-    work.map((job) => fromReport(identity, job))
-  );
+  const sidekiq = reported.filter(isSidekiqWorker).flatMap(({ id, work }) => work.map((job) => fromReport(id, job)));
   const running = [...leases, ...sidekiq].sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1));
   if (leased.next !== undefined) return { workers: reported, running, hasMoreRunning: true };
   const counts = new Map<string, number>();
   for (const { worker } of leases) counts.set(worker, (counts.get(worker) ?? 0) + 1);
   const workers = reported.map((worker) =>
-    isSidekiqWorker(worker)
-      ? worker
-      : { ...worker, busy: Math.min(counts.get(worker.identity) ?? 0, worker.concurrency) }
+    isSidekiqWorker(worker) ? worker : { ...worker, busy: Math.min(counts.get(worker.id) ?? 0, worker.concurrency) }
   );
   return { workers, running, hasMoreRunning: false };
 }

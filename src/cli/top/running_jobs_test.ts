@@ -1,17 +1,17 @@
 /** The running jobs of `jobs top`. */
 import { assertEquals } from "@std/assert";
 import type { Entry } from "../../store/admin/admin.ts";
-import { somePayload, someProcess } from "../../../tests/support/snapshot.ts";
+import { somePayload, someWorker } from "../../../tests/support/snapshot.ts";
 import { runningJobs } from "./running_jobs.ts";
 
 Deno.test("a worker runs at most as many jobs as its concurrency, however many it has leased", () => {
   const workers = [
-    someProcess("web1:1:a", [], { concurrency: 2, busy: 0, totals: {} }),
-    someProcess("web1:2:b", [], { concurrency: 2, busy: 2, totals: {} }),
+    someWorker("web1:1:a", [], { concurrency: 2, busy: 0, totals: {} }),
+    someWorker("web1:2:b", [], { concurrency: 2, busy: 2, totals: {} }),
   ];
   const leased = (worker: string, jid: string): Entry => ({
     ref: `${worker} ${jid}`,
-    place: { in: "leased" },
+    place: { in: "running" },
     payload: somePayload(jid),
     at: 1,
     worker,

@@ -47,7 +47,7 @@ export async function readSnapshot(
   const [stats, reported, leased, batches, flows, page] = await Promise.all([
     store.admin.stats(),
     store.workers.list(),
-    store.admin.page({ in: "leased" }, { limit: PAGE_SIZE }),
+    store.admin.page({ in: "running" }, { limit: PAGE_SIZE }),
     store.batches.page({ limit: MAX_BATCHES }),
     store.batches.page({ limit: MAX_BATCHES, flows: true }),
     open && store.admin.page(open.place, {

@@ -18,7 +18,7 @@ export interface TextView {
   readonly of?: {
     readonly jid?: string;
     readonly ref?: string;
-    readonly identity?: string;
+    readonly workerId?: string;
     readonly dump?: boolean;
     /** The ID of a batch or a flow. */
     readonly batch?: string;

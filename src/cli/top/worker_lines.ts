@@ -16,7 +16,7 @@ export function workerLines(worker: WorkerInfo, now: number): string[] {
   const { totals = {} } = worker;
   const queues = worker.queues.map((queue) => worker.weights[queue] ? `${queue},${worker.weights[queue]}` : queue);
   const rows: [string, string][] = [
-    ["worker", worker.identity],
+    ["worker", worker.id],
     ["tag", [worker.tag, ...worker.labels].filter(Boolean).join(" ")],
     ["state", workerState(worker)],
     ["running", `${worker.busy} of ${worker.concurrency}`],

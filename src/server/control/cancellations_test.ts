@@ -40,7 +40,7 @@ Deno.test("a job that is taken and has not arrived yet is cancelled when it does
   assertEquals(calls, 2);
   await t.clock.advance(50);
   await cancelled;
-  assertEquals([calls, await t.places()], [3, ["leased"]]);
+  assertEquals([calls, await t.places()], [3, ["running"]]);
 });
 
 Deno.test("a job that is given back while its worker looks for it is removed", async () => {

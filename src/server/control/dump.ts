@@ -10,7 +10,7 @@ import type { Tasks } from "./tasks.ts";
 
 /** The counts below the tasks. */
 export interface DumpCounts {
-  readonly identity: string;
+  readonly worker: string;
   readonly concurrency: number;
   /** Jobs running. */
   readonly busy: number;

@@ -5,7 +5,7 @@ import { type DumpCounts, dumpTasks, formatDump } from "./dump.ts";
 import { Tasks } from "./tasks.ts";
 
 const COUNTS: DumpCounts = {
-  identity: "host:1:abc",
+  worker: "host:1:abc",
   concurrency: 10,
   busy: 1,
   leases: 4,

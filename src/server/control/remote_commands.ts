@@ -25,7 +25,7 @@ const RETRY_MS = 1_000;
 export interface RemoteCommandsOptions {
   readonly store: ServerStore;
   readonly clock: Clock;
-  readonly identity: string;
+  readonly worker: string;
   readonly inbox: Inbox;
   /** Receives the requests to cancel a job. */
   readonly cancellations: Pick<Cancellations, "cancel" | "stop">;
@@ -42,8 +42,8 @@ export class RemoteCommands implements LoopBody<number> {
 
   /** Waits for commands and accepts them. Returns their number. */
   async step(signal: AbortSignal): Promise<number> {
-    const { store, identity } = this.#options;
-    const commands = await store.workers.receive(identity, signal);
+    const { store, worker } = this.#options;
+    const commands = await store.workers.receive(worker, signal);
     this.accept(commands);
     return commands.length;
   }

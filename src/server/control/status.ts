@@ -17,7 +17,7 @@ const MAX_CLASSES = 1_000;
 
 /** Options of {@linkcode Status}. */
 export interface StatusOptions {
-  readonly identity: string;
+  readonly worker: string;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly components: Components;
@@ -38,13 +38,13 @@ export class Status {
 
   /** Describes the worker and its running jobs. */
   describe(): WorkerRecord {
-    const { identity, settings: { name, tag, labels }, components } = this.#options;
+    const { worker, settings: { name, tag, labels }, components } = this.#options;
     const { manager, registry, classCounters, work } = components;
     const queues = this.#options.queues();
     const classes = registry.classes();
     return {
-      identity,
-      hostname: identity.slice(0, identity.indexOf(":")),
+      id: worker,
+      hostname: worker.slice(0, worker.indexOf(":")),
       pid: Deno.pid,
       tag: name ?? tag ?? "",
       labels,
@@ -75,10 +75,10 @@ export class Status {
 
   /** Describes what every task is doing, and the counts, as lines of text. */
   dump(): string[] {
-    const { identity, clock, components } = this.#options;
+    const { worker, clock, components } = this.#options;
     const { tasks, manager, fetcher, settler, heartbeat, unhandledErrors, work } = components;
     return formatDump(dumpTasks(tasks, clock), {
-      identity,
+      worker,
       concurrency: manager.concurrency,
       busy: manager.busy,
       leases: manager.busy + fetcher.waiting + settler.unsettled,

@@ -18,7 +18,7 @@ import { checkDescriptors, spawnSelf } from "../../handlers/isolation/spawn_self
 import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
 import { MemberHub } from "./member_hub.ts";
-import { identityOf, randomId } from "./identity.ts";
+import { randomId, workerIdOf } from "./worker_id.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
@@ -51,7 +51,7 @@ const MAX_BACKOFF_MS = 30_000;
 /** A process that the supervisor has started. */
 interface Member {
   readonly child: Deno.ChildProcess;
-  readonly identity: string;
+  readonly workerId: string;
   /** Resolves with true when it takes jobs, with false if it ends before. */
   readonly ready: Promise<boolean>;
   /** It takes jobs, or did. */
@@ -150,7 +150,7 @@ export class Supervisor {
     const before = this.#members.get(index);
     const info: MemberInfo = {
       ...{ index, parent: Deno.pid, address, token, nonce },
-      predecessor: before?.identity,
+      predecessor: before?.workerId,
       predecessorEnded: before?.died,
     };
     // Each has a separate process group: signals of the terminal reach this process only, which passes them on.
@@ -164,8 +164,8 @@ export class Supervisor {
   #watch(index: number, child: Deno.ChildProcess, nonce: string, { connection, cancel }: ExpectedChild): Member {
     const { promise: ready, resolve } = Promise.withResolvers<boolean>();
     const successor = Promise.withResolvers<Member | undefined>();
-    const identity = identityOf(child.pid, nonce);
-    const member: Member = { child, identity, ready, isReady: false, replaced: false, successor };
+    const workerId = workerIdOf(child.pid, nonce);
+    const member: Member = { child, workerId, ready, isReady: false, replaced: false, successor };
     const onReady = () => {
       member.isReady = true;
       resolve(true);

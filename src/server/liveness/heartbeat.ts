@@ -126,7 +126,7 @@ export class Heartbeat implements Component {
   async stop(budget: ShutdownBudget): Promise<void> {
     const { store, describe } = this.#options;
     if (!await budget.within(this.#end())) this.#terminate();
-    this.#isDeregistered = await budget.within(store.workers.deregister(describe().identity));
+    this.#isDeregistered = await budget.within(store.workers.deregister(describe().id));
   }
 
   async #end(): Promise<void> {
@@ -197,7 +197,7 @@ export class Heartbeat implements Component {
         kind: "start",
         storeUrl,
         storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
-        process: describe(),
+        record: describe(),
         at: momentOf(clock),
         unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
         intervalMs,
@@ -221,7 +221,7 @@ export class Heartbeat implements Component {
         break;
       case "report":
         worker.postMessage(
-          { kind: "process", at: momentOf(clock), process: describe() } satisfies ToHeartbeat,
+          { kind: "record", at: momentOf(clock), record: describe() } satisfies ToHeartbeat,
         );
         break;
       case "beat":

@@ -19,7 +19,7 @@ export type ToHeartbeat =
     readonly kind: "start";
     readonly storeUrl: string;
     readonly storeOptions: StoreOptions;
-    readonly process: WorkerRecord;
+    readonly record: WorkerRecord;
     readonly at: Moment;
     /** See `unstarted_memory.ts`. */
     readonly unstarted: SharedArrayBuffer;
@@ -28,7 +28,7 @@ export type ToHeartbeat =
     /** Undefined unless a supervisor has started this process. */
     readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
   }
-  | { readonly kind: "process"; readonly process: WorkerRecord; readonly at: Moment }
+  | { readonly kind: "record"; readonly record: WorkerRecord; readonly at: Moment }
   /** Jobs have been taken that the thread has to watch. */
   | { readonly kind: "watch" }
   | { readonly kind: "alive" }
@@ -36,13 +36,13 @@ export type ToHeartbeat =
 
 /** Messages from the thread. */
 export type FromHeartbeat =
-  /** The reply is `process`. */
+  /** The reply is `record`. */
   | { readonly kind: "report" }
   /** The reply is `alive`. */
   | { readonly kind: "ping" }
   /** Jobs that had not started were given back. Another worker had `lost` of them already. */
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
-  /** `sentAt` is when the main side described the process, which was before the heartbeat was sent. */
+  /** `sentAt` is when the main side described the worker, which was before the heartbeat was sent. */
   | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
   | { readonly kind: "blocked"; readonly ms: number }
   | { readonly kind: "failed" | "gone"; readonly error: string }
@@ -76,7 +76,7 @@ let watch: UnstartedWatch | undefined;
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
     case "start":
-      known = data.process;
+      known = data.record;
       knownAt = data.at;
       watch = new UnstartedWatch({
         memory: new UnstartedMemory(data.unstarted),
@@ -89,8 +89,8 @@ scope.onmessage = ({ data }) => {
       running = sendHeartbeats(data);
       if (data.orphan) void watchParent(data.orphan);
       break;
-    case "process":
-      known = data.process;
+    case "record":
+      known = data.record;
       guard?.replied();
       knownAt = data.at;
       onReport?.();
@@ -139,7 +139,7 @@ async function release(tokens: readonly string[]): Promise<number | undefined> {
   while (!stopping.signal.aborted) {
     try {
       const outcomes = tokens.map((token) => ({ kind: "release" as const, token }));
-      const result = await store?.jobs.settle(known.identity, outcomes);
+      const result = await store?.jobs.settle(known.id, outcomes);
       if (result) return result.lost.length;
     } catch (error) {
       // The next heartbeat reports it.

@@ -30,7 +30,7 @@ export interface UniqueNameOptions {
   /** The name; undefined: none. */
   readonly name: string | undefined;
   /** The ID of this worker. It must send heartbeats from before the start. */
-  readonly identity: string;
+  readonly worker: string;
   /** The ID of a worker that is known to have ended: its name is free. */
   readonly predecessor?: string | undefined;
   /** How the predecessor ended, if it died. */
@@ -62,12 +62,12 @@ export class UniqueName implements Component {
    * @throws {StoreError}
    */
   async start(): Promise<void> {
-    const { store: { workers }, name, identity, predecessor } = this.#options;
+    const { store: { workers }, name, worker, predecessor } = this.#options;
     await this.#noteDeath();
     if (name === undefined) return;
     const key = `name:${name}`;
     if (predecessor !== undefined) await workers.releaseName(key, predecessor);
-    if (!await workers.claimName(key, identity, CLAIM_MS)) await this.#waitAndClaim(name, key);
+    if (!await workers.claimName(key, worker, CLAIM_MS)) await this.#waitAndClaim(name, key);
   }
 
   /** Ends the wait. */
@@ -76,7 +76,7 @@ export class UniqueName implements Component {
   }
 
   async #waitAndClaim(name: string, key: string): Promise<void> {
-    const { store: { workers }, identity, ttlMs, clock, log } = this.#options;
+    const { store: { workers }, worker, ttlMs, clock, log } = this.#options;
     const { signal } = this.#stop;
     const first = await workers.nameHolder(key);
     log.warn("Waiting until the worker that has the name is offline", {
@@ -86,7 +86,7 @@ export class UniqueName implements Component {
     });
     while (!signal.aborted) {
       await clock.sleep(POLL_INTERVAL_MS, signal);
-      if (signal.aborted || await workers.claimName(key, identity, CLAIM_MS)) return;
+      if (signal.aborted || await workers.claimName(key, worker, CLAIM_MS)) return;
       const holder = await workers.nameHolder(key);
       // Without a current heartbeat the holder may still be alive: only a new heartbeat proves it.
       if (holder && (holder.worker !== first?.worker || holder.heartbeatUntil !== first.heartbeatUntil)) {

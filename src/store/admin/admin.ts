@@ -18,7 +18,7 @@ export type SetName = "scheduled" | "retry" | "dead";
 export type Place =
   | { readonly in: "queue"; readonly queue: string; readonly group?: string }
   | { readonly in: SetName }
-  | { readonly in: "leased" };
+  | { readonly in: "running" };
 
 /** One job in one place. */
 export interface Entry {
@@ -97,10 +97,10 @@ export interface Stats {
   readonly retry: number;
   /** Dead jobs. */
   readonly dead: number;
-  /** Jobs that workers have leased. */
-  readonly leased: number;
-  /** Live workers. */
-  readonly processes: number;
+  /** Running jobs. */
+  readonly running: number;
+  /** Online workers. */
+  readonly workers: number;
   /**
    * Durable steps that sleep, wait for a signal, and wait for a child. One whose time has passed may be counted until its job
    * runs.

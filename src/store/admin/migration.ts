@@ -14,7 +14,7 @@ import type { UniqueLock } from "../port/jobs.ts";
 /** A job of another store. */
 export interface ImportedJob {
   /** Its place in both stores. */
-  readonly place: Exclude<Place, { readonly in: "leased" }>;
+  readonly place: Exclude<Place, { readonly in: "running" }>;
   /** Its payload, which isn't changed. */
   readonly payload: string;
   /** In a set: when it is due, or when it died. */

@@ -141,5 +141,5 @@ async function allPlaces(store: Pick<BatchOpsStore, "admin">): Promise<Place[]> 
       if ((cursor = next) === undefined) break;
     }
   }
-  return [...places, { in: "leased" }, { in: "dead" }];
+  return [...places, { in: "running" }, { in: "dead" }];
 }

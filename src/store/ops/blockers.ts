@@ -26,7 +26,7 @@ export type Blocker =
 
 /** The workers and queues of the store. */
 export interface Around {
-  readonly processes: readonly Pick<WorkerInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
+  readonly workers: readonly Pick<WorkerInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
 
@@ -37,7 +37,7 @@ export interface Around {
  */
 export function blockersOf(
   job: { readonly queue: string; readonly class?: string | undefined },
-  { processes, queues }: Around,
+  { workers, queues }: Around,
 ): Blocker[] {
   const blockers: Blocker[] = [];
   for (const [name, is] of [[ALL_QUEUES, "all-paused"], [job.queue, "paused"]] as const) {
@@ -46,13 +46,13 @@ export function blockersOf(
   }
   const limit = queues.find((queue) => queue.name === job.queue)?.limit;
   if (limit && limit.freeInMs !== 0) blockers.push({ is: "limited", limit });
-  const live = processes.filter((process) => process.alive);
-  const serving = live.filter((process) => process.queues.includes(job.queue));
-  const awake = serving.filter((process) => !process.quiet);
+  const live = workers.filter((worker) => worker.alive);
+  const serving = live.filter((worker) => worker.queues.includes(job.queue));
+  const awake = serving.filter((worker) => !worker.quiet);
   if (live.length === 0) blockers.push({ is: "no-worker-online" });
   else if (serving.length === 0) blockers.push({ is: "no-worker-of-queue" });
   else if (awake.length === 0) blockers.push({ is: "quiet" });
-  else if (awake.every((process) => process.busy >= process.concurrency)) blockers.push({ is: "busy" });
+  else if (awake.every((worker) => worker.busy >= worker.concurrency)) blockers.push({ is: "busy" });
   const name = job.class;
   if (name !== undefined && awake.length > 0 && awake.every(({ classes }) => classes && !classes.includes(name))) {
     blockers.push({ is: "no-handler" });

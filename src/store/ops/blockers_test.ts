@@ -6,35 +6,35 @@ const JOB = { queue: "low", class: "Mail" };
 
 /** Returns the blockers of a job as words. */
 function blockers(around: Partial<Around>, job: { queue: string; class?: string } = JOB): string {
-  return blockersOf(job, { processes: [AWAKE], queues: [], ...around }).map(({ is }) => is).join(" ");
+  return blockersOf(job, { workers: [AWAKE], queues: [], ...around }).map(({ is }) => is).join(" ");
 }
 
 Deno.test("a live worker that serves the queue and has the class, or reports no classes, leaves no blocker", () => {
   assertEquals(blockers({}), "");
   const { classes: _, ...silent } = AWAKE;
-  assertEquals(blockers({ processes: [{ ...AWAKE, classes: [] }, silent] }), "");
+  assertEquals(blockers({ workers: [{ ...AWAKE, classes: [] }, silent] }), "");
   assertEquals(blockers({}, { queue: "low" }), "");
 });
 
 Deno.test("names missing workers, an unserved queue, quiet workers and busy workers", () => {
-  assertEquals(blockers({ processes: [] }), "no-worker-online");
-  assertEquals(blockers({ processes: [{ ...AWAKE, alive: false }] }), "no-worker-online");
+  assertEquals(blockers({ workers: [] }), "no-worker-online");
+  assertEquals(blockers({ workers: [{ ...AWAKE, alive: false }] }), "no-worker-online");
   assertEquals(blockers({}, { queue: "high", class: "Mail" }), "no-worker-of-queue");
-  assertEquals(blockers({ processes: [{ ...AWAKE, quiet: true }, { ...AWAKE, alive: false }] }), "quiet");
+  assertEquals(blockers({ workers: [{ ...AWAKE, quiet: true }, { ...AWAKE, alive: false }] }), "quiet");
   const busy = { ...AWAKE, busy: 2 };
-  assertEquals(blockers({ processes: [busy, { ...AWAKE, quiet: true }] }), "busy");
-  assertEquals(blockers({ processes: [busy, AWAKE] }), "");
+  assertEquals(blockers({ workers: [busy, { ...AWAKE, quiet: true }] }), "busy");
+  assertEquals(blockers({ workers: [busy, AWAKE] }), "");
 });
 
 Deno.test("names a missing handler only by the workers of the queue that aren't quiet", () => {
   const other = { ...AWAKE, classes: ["Other"] };
-  assertEquals(blockers({ processes: [other] }), "no-handler");
-  assertEquals(blockers({ processes: [{ ...other, busy: 2 }] }), "busy no-handler");
+  assertEquals(blockers({ workers: [other] }), "no-handler");
+  assertEquals(blockers({ workers: [{ ...other, busy: 2 }] }), "busy no-handler");
   assertEquals(
-    blockers({ processes: [other, { ...AWAKE, quiet: true }, { ...AWAKE, queues: ["high"] }] }),
+    blockers({ workers: [other, { ...AWAKE, quiet: true }, { ...AWAKE, queues: ["high"] }] }),
     "no-handler",
   );
-  assertEquals(blockers({ processes: [{ ...other, quiet: true }] }), "quiet");
+  assertEquals(blockers({ workers: [{ ...other, quiet: true }] }), "quiet");
 });
 
 Deno.test("names the limit of a queue without room", () => {
@@ -42,7 +42,7 @@ Deno.test("names the limit of a queue without room", () => {
   const queue = { name: "low", paused: false };
   assertEquals(blockers({ queues: [{ ...queue, limit }] }), "limited");
   assertEquals(
-    blockers({ queues: [{ ...queue, limit: { ...limit, freeInMs: 500 } }], processes: [] }),
+    blockers({ queues: [{ ...queue, limit: { ...limit, freeInMs: 500 } }], workers: [] }),
     "limited no-worker-online",
   );
   assertEquals(blockers({ queues: [{ ...queue, limit: { ...limit, taken: 1, freeInMs: 0 } }] }), "");
@@ -56,5 +56,5 @@ Deno.test("names the pauses of the queue and of all queues", () => {
   }];
   assertEquals(blockers({ queues }), "all-paused paused");
   assertEquals(blockers({ queues: queues.slice(2) }), "");
-  assertEquals(blockersOf(JOB, { processes: [AWAKE], queues })[1], { is: "paused", forMs: 5_000 });
+  assertEquals(blockersOf(JOB, { workers: [AWAKE], queues })[1], { is: "paused", forMs: 5_000 });
 });

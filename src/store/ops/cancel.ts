@@ -54,7 +54,7 @@ export async function cancelElsewhere(
   worker: string | undefined,
   now: number,
 ): Promise<boolean> {
-  const isHere = (entry: Entry) => entry.place.in === "leased" && entry.worker === worker;
+  const isHere = (entry: Entry) => entry.place.in === "running" && entry.worker === worker;
   if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
   await cancelJob(store, jid, now);
   return true;
@@ -142,7 +142,7 @@ async function cancelEntry(
   jid: string,
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
-  if (entry.place.in === "leased") {
+  if (entry.place.in === "running") {
     const wasSent = entry.worker !== undefined && await store.workers.send(entry.worker, { verb: "cancel", jid });
     return wasSent ? "aborted" : undefined;
   }

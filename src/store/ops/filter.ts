@@ -98,7 +98,7 @@ export function factsOf(entry: Entry): JobFacts {
   const job = parsePayload(entry.payload);
   const named = entry.place.in === "queue" ? entry.place.queue : undefined;
   if (job === undefined) {
-    const at = entry.place.in === "dead" || entry.place.in === "leased" ? entry.at : undefined;
+    const at = entry.place.in === "dead" || entry.place.in === "running" ? entry.at : undefined;
     return { class: "", queue: named ?? "", error: "", tags: [], text: () => entry.payload, since: at };
   }
   const facts = payloadFacts(job, entry.payload);
@@ -128,7 +128,7 @@ export function errorOf({ error_class: name, error_message: message }: Payload):
 function sinceOf({ place, at }: Entry, payload: Payload): number | undefined {
   switch (place.in) {
     case "dead":
-    case "leased":
+    case "running":
       return at;
     case "retry":
       return readWireTime(payload.retried_at ?? payload.failed_at);

@@ -61,7 +61,7 @@ Deno.test("matches one of the tags, and the queue that the job is in or returns 
 
 Deno.test("counts the age of a job from when it entered its state, by Sidekiq 7's seconds and 8's milliseconds", () => {
   const times = { created_at: 1, enqueued_at: 2, failed_at: 3, retried_at: 4 };
-  const places = ["dead", "retry", "scheduled", "leased"].map((name) => ({ in: name }) as Entry["place"]);
+  const places = ["dead", "retry", "scheduled", "running"].map((name) => ({ in: name }) as Entry["place"]);
   const jobs = [...places, { in: "queue", queue: "q" } as const].map((place) => entry(times, place));
   assertEquals(matched({ before: 4_001 }, jobs), [false, true, true, false, true]);
   assertEquals(matched({ after: 2_000 }, jobs), [true, true, false, true, true]);

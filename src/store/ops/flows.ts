@@ -53,6 +53,6 @@ export async function* cancelNodes(
 }
 
 async function runningJids(store: { readonly admin: Pick<AdminStore, "page"> }): Promise<ReadonlySet<string>> {
-  const { entries } = await store.admin.page({ in: "leased" }, { limit: MAX_LEASES });
+  const { entries } = await store.admin.page({ in: "running" }, { limit: MAX_LEASES });
   return new Set(entries.map(({ payload }) => String(getField(payload, "jid"))));
 }

@@ -11,14 +11,14 @@ const SETS: readonly string[] = ["scheduled", "retry", "dead"] satisfies SetName
 /** Returns the place of a name; undefined for an unknown one. `busy` is `running`, too. */
 export function readPlace(name: string): Place | undefined {
   if (SETS.includes(name)) return { in: name as SetName };
-  if (name === "running" || name === "busy") return { in: "leased" };
+  if (name === "running" || name === "busy") return { in: "running" };
   return /^queue:./s.test(name) ? { in: "queue", ...splitName(name.slice("queue:".length)) } : undefined;
 }
 
 /** Returns the name of a place. */
 export function placeName(place: Place): string {
   if (place.in === "queue") return `queue:${nameOf(place.queue, place.group)}`;
-  return place.in === "leased" ? "running" : place.in;
+  return place.in;
 }
 
 /** Returns the number of jobs in a place, read from the store. That of a queue includes its groups. */

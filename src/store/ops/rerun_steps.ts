@@ -29,7 +29,7 @@ export async function rerunFrom({ admin, steps }: RerunStore, jid: string, name:
   const first = names.indexOf(name);
   const cleared = first < 0 ? 0 : await steps.clear(jid, names.slice(first));
   if (cleared === 0) return { cleared, queued: false };
-  const waiting = (await admin.find([jid])).filter(({ place }) => place.in !== "queue" && place.in !== "leased");
+  const waiting = (await admin.find([jid])).filter(({ place }) => place.in !== "queue" && place.in !== "running");
   const queued = waiting.length === 0 ? 0 : await admin.edit(waiting.map(({ ref }) => ref), "requeue");
   return { cleared, queued: queued > 0 };
 }

@@ -28,7 +28,7 @@ export interface RunningJobRecord {
 /** A worker's description of itself, sent with each heartbeat. */
 export interface WorkerRecord {
   /** `hostname:pid:nonce`. */
-  readonly identity: string;
+  readonly id: string;
   /** The machine. */
   readonly hostname: string;
   /** Its process ID there. */
@@ -120,10 +120,10 @@ export interface WorkerStore {
    * Stores a worker's heartbeat and its running jobs. The first heartbeat registers it. Without another one within `ttlMs`, the
    * heartbeat lapses, and other workers may rescue its leases.
    */
-  heartbeat(worker: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
+  heartbeat(record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
 
   /** Ends a worker's registration. Leases that it still has return to the front of their queues. */
-  deregister(identity: string): Promise<void>;
+  deregister(worker: string): Promise<void>;
 
   /** Returns the registered workers. */
   list(): Promise<WorkerInfo[]>;
@@ -135,7 +135,7 @@ export interface WorkerStore {
   noteSuspects(worker: string, running: RunningSuspects): Promise<void>;
 
   /** Notes how a worker ended, for the errors of the jobs that it ran. Does nothing if the worker is no longer registered. */
-  noteDeath(identity: string, ended: string): Promise<void>;
+  noteDeath(worker: string, ended: string): Promise<void>;
 
   /**
    * Claims a name for a worker, or takes it over from one that is offline, by the rule of `JobStore.rescue`, or whose `ttlMs`
@@ -150,10 +150,10 @@ export interface WorkerStore {
   releaseName(name: string, worker: string): Promise<void>;
 
   /** Sends a command to a worker. Returns false if no such worker is alive. */
-  send(identity: string, command: Command): Promise<boolean>;
+  send(worker: string, command: Command): Promise<boolean>;
 
   /** Resolves with the commands sent to a worker, at least one; with none when `signal` aborts. */
-  receive(identity: string, signal: AbortSignal): Promise<Command[]>;
+  receive(worker: string, signal: AbortSignal): Promise<Command[]>;
 
   /** Replies to a command that has an `id`. The reply is kept for one minute. */
   reply(id: string, text: string): Promise<void>;

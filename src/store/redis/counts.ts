@@ -19,7 +19,7 @@ const MAX_QUEUES_PER_SCRIPT = 500;
 export async function readStats(context: Context): Promise<Stats> {
   const { client } = context;
   const [counts, rows] = await readRows(context);
-  const [now, processed, failed, scheduled, retry, dead, leased, processes, sleep, wait, child] = counts;
+  const [now, processed, failed, scheduled, retry, dead, running, workers, sleep, wait, child] = counts;
   for (const row of rows) {
     // The payloads are large: read them one at a time.
     if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
@@ -43,8 +43,8 @@ export async function readStats(context: Context): Promise<Stats> {
     scheduled: scheduled!,
     retry: retry!,
     dead: dead!,
-    leased: leased!,
-    processes: processes!,
+    running: running!,
+    workers: workers!,
     waits: { sleep: sleep!, wait: wait!, child: child! },
     queues,
   };

@@ -58,7 +58,7 @@ export async function edit(context: Context, refs: readonly string[], request: E
 /** See `AdminStore.editSome`. */
 export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
   // An entry that doesn't move would be found again and again.
-  if (place.in === "leased" || place.in === "dead" && kind === "kill") return 0;
+  if (place.in === "running" || place.in === "dead" && kind === "kill") return 0;
   if (place.in === "queue" && kind === "requeue") return 0;
   const now = await serverTime(context);
   let count = 0;

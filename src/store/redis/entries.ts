@@ -108,7 +108,7 @@ export async function readLeases(
   const found = payloads.flatMap((bytes, i) =>
     bytes
       ? [{
-        place: { in: "leased" } as const,
+        place: { in: "running" } as const,
         member: member(bytes),
         position: -1,
         lease: { worker, token: tokens[i]! },
@@ -123,8 +123,8 @@ function refOf({ place, member: { exact }, position, score, lease }: Found): Ref
   switch (place.in) {
     case "queue":
       return { in: "queue", queue: nameOf(place.queue, place.group), digest: digestOf(exact), position };
-    case "leased":
-      return { in: "leased", ...lease! };
+    case "running":
+      return { in: "running", ...lease! };
     default:
       return { in: place.in, digest: digestOf(exact), position, score: score! };
   }

@@ -30,7 +30,7 @@ export interface LocateOptions {
 /** Returns the entry that a text names, also a running job; undefined if it has moved, or the text isn't a ref. */
 export async function locateText(client: ReconnectingClient, text: string): Promise<Found | undefined> {
   const ref = parseRef(text);
-  if (ref?.in === "leased") return (await readLeases(client, ref.worker, [ref.token])).found[0];
+  if (ref?.in === "running") return (await readLeases(client, ref.worker, [ref.token])).found[0];
   return ref && await locate(client, ref);
 }
 
@@ -41,7 +41,7 @@ export async function locate(
   { near = false }: LocateOptions = {},
 ): Promise<Found | undefined> {
   switch (ref.in) {
-    case "leased":
+    case "running":
       return undefined;
     case "queue":
       return await lastSeen(client, ref) ?? (await searchQueue(client, [ref], { near }))[0];

@@ -29,7 +29,9 @@ export async function readPage(
   { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest = {},
 ): Promise<Page> {
   const full = { cursor, limit, reverse };
-  const { found, next } = place.in === "leased" ? await leasedPage(client, full) : await placePage(client, place, full);
+  const { found, next } = place.in === "running"
+    ? await leasedPage(client, full)
+    : await placePage(client, place, full);
   return { entries: found.map(entryOf), ...(next !== undefined && { next }) };
 }
 
@@ -65,7 +67,7 @@ async function placePage(
 }
 
 /** A place whose entries have positions. */
-type Listed = Exclude<Place, { readonly in: "leased" }>;
+type Listed = Exclude<Place, { readonly in: "running" }>;
 
 function keyOf(place: Listed): string {
   return place.in === "queue" ? listKey(place) : SETS[place.in as SetName];
@@ -90,7 +92,7 @@ async function startAt(
   reverse: boolean,
 ): Promise<number | undefined> {
   const ref = parseRef(cursor);
-  if (!ref || ref.in === "leased" || ref.in !== place.in) throw new CursorError(cursor);
+  if (!ref || ref.in === "running" || ref.in !== place.in) throw new CursorError(cursor);
   const found = await locate(client, ref, { near: true });
   if (found && found.position >= 0) return found.position;
   if (ref.in === "queue") return reverse ? Math.min(ref.position, await sizeOf(client, place) - 1) : 0;
@@ -108,7 +110,7 @@ async function sizeOf(client: ReconnectingClient, place: Listed): Promise<number
 /** Reads a page of leases, by worker, then in the order of taking. */
 async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }: FullRequest): Promise<FoundPage> {
   const ref = cursor === undefined ? undefined : parseRef(cursor);
-  const start = ref?.in === "leased" ? ref : undefined;
+  const start = ref?.in === "running" ? ref : undefined;
   if (cursor !== undefined && start === undefined) throw new CursorError(cursor);
   const workers = await readWorkers(client);
   if (reverse) workers.reverse();
@@ -128,7 +130,7 @@ async function leasedPage(client: ReconnectingClient, { cursor, limit, reverse }
       left -= one.member.exact.length;
     }
     const next = tokens[some.count];
-    if (next !== undefined) return { found, next: formatRef({ in: "leased", worker, token: next }) };
+    if (next !== undefined) return { found, next: formatRef({ in: "running", worker, token: next }) };
   }
   return { found };
 }

@@ -13,7 +13,7 @@ import type { Arg } from "./client/encode.ts";
 export type Ref =
   | { readonly in: "queue"; readonly queue: string; readonly digest: string; readonly position: number }
   | { readonly in: SetName; readonly digest: string; readonly position: number; readonly score: number }
-  | { readonly in: "leased"; readonly worker: string; readonly token: string };
+  | { readonly in: "running"; readonly worker: string; readonly token: string };
 
 const SEPARATOR = "~";
 
@@ -46,7 +46,7 @@ export function formatRef(ref: Ref): string {
   switch (ref.in) {
     case "queue":
       return [ref.in, ref.digest, ref.position, ref.queue].join(SEPARATOR);
-    case "leased":
+    case "running":
       return [ref.in, ref.worker.length, ref.worker + ref.token].join(SEPARATOR);
     default:
       return [ref.in, ref.digest, ref.position, ref.score].join(SEPARATOR);
@@ -55,10 +55,10 @@ export function formatRef(ref: Ref): string {
 
 /** Parses a ref. Returns undefined if the text isn't one. */
 export function parseRef(text: string): Ref | undefined {
-  const match = /^(queue|scheduled|retry|dead|leased)~([0-9a-f]+)~(.*)$/s.exec(text);
+  const match = /^(queue|scheduled|retry|dead|running)~([0-9a-f]+)~(.*)$/s.exec(text);
   if (!match) return undefined;
   const [, place, second, rest] = match as unknown as [string, Ref["in"], string, string];
-  if (place === "leased") {
+  if (place === "running") {
     const length = Number(second);
     return { in: place, worker: rest.slice(0, length), token: rest.slice(length) };
   }

@@ -7,7 +7,7 @@ Deno.test("parseRef reads what formatRef writes, with any names", () => {
     { in: "queue", queue: "a~b:ä\n", digest, position: 12 },
     { in: "retry", digest, position: 0, score: 1700000000.1234567 },
     { in: "dead", digest, position: 3, score: 1700000000 },
-    { in: "leased", worker: "host~1:2:ab", token: "0123-10000:q~r" },
+    { in: "running", worker: "host~1:2:ab", token: "0123-10000:q~r" },
   ];
   for (const ref of refs) assertEquals(parseRef(formatRef(ref)), ref);
 });

@@ -23,7 +23,7 @@ export function infoOf(worker: WorkerRecord): string {
     queues: worker.queues,
     weights: [worker.weights],
     labels: worker.labels,
-    identity: worker.identity,
+    identity: worker.id,
     version: worker.version,
     embedded: false,
     capsules: { default: capsule },
@@ -54,11 +54,11 @@ export interface WorkerFields {
 }
 
 /** Reads a worker of this program or of Sidekiq from its fields. */
-export function readWorker(identity: string, fields: WorkerFields, alive: boolean): WorkerInfo {
+export function readWorker(id: string, fields: WorkerFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
-  const [hostname = "", pid = ""] = identity.split(":");
+  const [hostname = "", pid = ""] = id.split(":");
   return {
-    identity,
+    id,
     hostname: readString(info["hostname"]) ?? hostname,
     pid: readNumber(info["pid"]) ?? (Number(pid) || 0),
     tag: readString(info["tag"]) ?? "",

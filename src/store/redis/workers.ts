@@ -36,28 +36,28 @@ export class Workers implements WorkerStore {
     this.#book = book;
   }
 
-  async heartbeat(process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
+  async heartbeat(record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = systemClock.monotonic();
-    const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(process, ttlMs));
+    const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(record, ttlMs));
     this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
     const reply = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#mayHaveLapsed };
     this.#mayHaveLapsed = false;
     return reply;
   }
 
-  async #sendHeartbeat(process: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
+  async #sendHeartbeat(record: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
     const { client, offset } = this.#context;
     const args = [
-      process.identity,
+      record.id,
       offset(),
       `${Math.ceil(ttlMs)}`,
-      infoOf(process),
-      `${process.concurrency}`,
-      `${process.busy}`,
+      infoOf(record),
+      `${record.concurrency}`,
+      `${record.busy}`,
       `${this.#roundTripUs}`,
-      `${process.quiet}`,
-      `${Math.round(process.rss / 1024)}`,
-      ...process.work.flatMap((job) => [job.task, workOf(job)]),
+      `${record.quiet}`,
+      `${Math.round(record.rss / 1024)}`,
+      ...record.work.flatMap((job) => [job.task, workOf(job)]),
     ];
     try {
       return await client.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
@@ -72,13 +72,13 @@ export class Workers implements WorkerStore {
     await client.run(SCRIPTS.suspects, [], [offset(), worker, JSON.stringify(tokens), alone ? "1" : "0"]);
   }
 
-  async noteDeath(identity: string, ended: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.death, [], [identity, ended]);
+  async noteDeath(worker: string, ended: string): Promise<void> {
+    await this.#context.client.run(SCRIPTS.death, [], [worker, ended]);
   }
 
-  async deregister(identity: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(identity)], [identity]);
-    this.#book.dropAll(identity);
+  async deregister(worker: string): Promise<void> {
+    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(worker)], [worker]);
+    this.#book.dropAll(worker);
   }
 
   async claimName(name: string, worker: string, ttlMs: number): Promise<boolean> {
@@ -100,8 +100,8 @@ export class Workers implements WorkerStore {
   }
 
   /** One connection blocks on the store's commands and Sidekiq's signals. */
-  async receive(identity: string, signal: AbortSignal): Promise<Command[]> {
-    const keys = [commandsKey(identity), signalsKey(identity)];
+  async receive(worker: string, signal: AbortSignal): Promise<Command[]> {
+    const keys = [commandsKey(worker), signalsKey(worker)];
     const popped = await this.#popBlocking("receive", keys, signal);
     if (!popped) return [];
     const [key, first] = popped;
@@ -112,8 +112,8 @@ export class Workers implements WorkerStore {
     return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
   }
 
-  async send(identity: string, command: Command): Promise<boolean> {
-    const args = [this.#context.offset(), identity, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
+  async send(worker: string, command: Command): Promise<boolean> {
+    const args = [this.#context.offset(), worker, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
     return await this.#context.client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 
@@ -140,23 +140,23 @@ export class Workers implements WorkerStore {
       client.call(["SMEMBERS", PROCESSES]),
     ]) as [number, [string, number][], string[]];
     const deadlines = new Map(workers);
-    const identities = [...new Set([...deadlines.keys(), ...registered])].sort();
-    return (await Promise.all(identities.map((identity) => this.#read(identity, deadlines.get(identity), now))))
-      .filter((process) => process !== undefined);
+    const ids = [...new Set([...deadlines.keys(), ...registered])].sort();
+    return (await Promise.all(ids.map((id) => this.#read(id, deadlines.get(id), now))))
+      .filter((worker) => worker !== undefined);
   }
 
-  async #read(identity: string, deadline: number | undefined, now: number): Promise<WorkerInfo | undefined> {
+  async #read(id: string, deadline: number | undefined, now: number): Promise<WorkerInfo | undefined> {
     const { client } = this.#context;
     const [fields, work, olderWork] = await Promise.all([
-      client.call(["HMGET", identity, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
-      client.call(["HGETALL", `${identity}:work`]),
-      client.call(["HGETALL", `${identity}:workers`]),
+      client.call(["HMGET", id, "info", "concurrency", "busy", "beat", "quiet", "rss"]),
+      client.call(["HGETALL", `${id}:work`]),
+      client.call(["HGETALL", `${id}:workers`]),
     ]) as [(string | null)[], Record<string, string>, Record<string, string>];
     const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
     // A Sidekiq process that has ended: its key has expired, and its name isn't removed yet.
     if (deadline === undefined && info === null) return undefined;
     const alive = deadline === undefined || deadline > now;
-    return readWorker(identity, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
+    return readWorker(id, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
   }
 
   /** Pops from the first list that isn't empty. Returns undefined when `signal` aborts. Never rejects. */

@@ -40,7 +40,7 @@ function isRunningIn(context: Context, id: string, by: MemberLease | undefined):
 export function leasedPayload({ sql }: Context, { worker, token }: MemberLease): string | undefined {
   const dot = token.indexOf(".");
   const job = sql(
-    "SELECT payload FROM job JOIN lease ON lease.job = job.id WHERE lease.job = ? AND take = ? AND owner = ?",
+    "SELECT payload FROM job JOIN lease ON lease.job = job.id WHERE lease.job = ? AND take = ? AND worker = ?",
   ).get(Number(token.slice(0, dot)), token.slice(dot + 1), worker);
   return job?.payload as string | undefined;
 }

@@ -10,26 +10,24 @@ import type { Context } from "./context.ts";
 const REPLY_TTL_MS = 60_000;
 
 /** See `WorkerStore.send`. */
-export function send(context: Context, identity: string, command: Command): Promise<boolean> {
+export function send(context: Context, worker: string, command: Command): Promise<boolean> {
   return context.commit.run(() => {
     const { sql, now } = context;
-    const isAlive = sql("SELECT 1 FROM process WHERE identity = ? AND deadline > ?");
-    if (isAlive.get(identity, now()) === undefined) return false;
-    sql("INSERT INTO command (identity, body) VALUES (?, ?)").run(identity, JSON.stringify(command));
+    const isAlive = sql("SELECT 1 FROM worker WHERE id = ? AND deadline > ?");
+    if (isAlive.get(worker, now()) === undefined) return false;
+    sql("INSERT INTO command (worker, body) VALUES (?, ?)").run(worker, JSON.stringify(command));
     return true;
   });
 }
 
 /** See `WorkerStore.receive`. */
-export async function receive(context: Context, identity: string, signal: AbortSignal): Promise<Command[]> {
+export async function receive(context: Context, worker: string, signal: AbortSignal): Promise<Command[]> {
   const { sql, watch, commit } = context;
-  const hasCommand = () => sql("SELECT 1 FROM command WHERE identity = ? LIMIT 1").get(identity) !== undefined;
+  const hasCommand = () => sql("SELECT 1 FROM command WHERE worker = ? LIMIT 1").get(worker) !== undefined;
   for (;;) {
     await watch.until(hasCommand, signal);
     if (signal.aborted || watch.isClosed) return [];
-    const bodies = await commit.run(() =>
-      sql("DELETE FROM command WHERE identity = ? RETURNING id, body").all(identity)
-    );
+    const bodies = await commit.run(() => sql("DELETE FROM command WHERE worker = ? RETURNING id, body").all(worker));
     if (bodies.length === 0) continue;
     bodies.sort((a, b) => Number(a.id) - Number(b.id));
     return bodies.map((row) => JSON.parse(String(row.body)) as Command);

@@ -26,8 +26,8 @@ export function stats(context: Context): Stats {
     scheduled: sets.size(context, "scheduled"),
     retry: sets.size(context, "retry"),
     dead: sets.size(context, "dead"),
-    leased: Number(context.sql("SELECT count(*) AS n FROM lease").get()!.n),
-    processes: workers.list(context).filter((process) => process.alive).length,
+    running: Number(context.sql("SELECT count(*) AS n FROM lease").get()!.n),
+    workers: workers.list(context).filter((worker) => worker.alive).length,
     waits: Object.fromEntries(
       WAIT_KINDS.map((
         kind,

@@ -33,6 +33,7 @@ import schema22 from "./schema/22.sql" with { type: "text" };
 import schema23 from "./schema/23.sql" with { type: "text" };
 import schema24 from "./schema/24.sql" with { type: "text" };
 import schema25 from "./schema/25.sql" with { type: "text" };
+import schema26 from "./schema/26.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -63,6 +64,7 @@ const MIGRATIONS: readonly string[] = [
   schema23,
   schema24,
   schema25,
+  schema26,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

@@ -85,7 +85,7 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
  */
 export function remove(context: Context, ref: string, end?: MemberEnd): boolean {
   const row = entries.locate(context, ref);
-  if (row === undefined || row.place === "leased") return false;
+  if (row === undefined || row.place === "running") return false;
   deleteEntry(context, row);
   if (end === undefined) return true;
   failParentOf(context, row.payload, "Deleted");
@@ -105,7 +105,7 @@ function apply(context: Context, rows: readonly EntryRow[], edit: Edit, queue?: 
 }
 
 function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }: RowEdit): boolean {
-  if (row.place === "leased") return false;
+  if (row.place === "running") return false;
   switch (edit) {
     case "delete":
       deleteEntry(context, row);

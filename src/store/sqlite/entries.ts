@@ -12,7 +12,7 @@ import { makeRef, parseRef } from "./refs.ts";
 
 /** A row of the view `entry`. */
 export interface EntryRow extends JobRow {
-  readonly place: "queue" | "leased" | SetName;
+  readonly place: "queue" | "running" | SetName;
   /** In a queue: its name. */
   readonly queue: string | null;
   readonly at: number | null;
@@ -26,7 +26,7 @@ const SEARCH_STEP = 10_000;
 export function locate(context: Context, ref: string): EntryRow | undefined {
   const parts = parseRef(ref);
   if (parts === undefined) return undefined;
-  return context.sql("SELECT *, owner AS worker FROM entry WHERE id = ? AND place = ? AND jid IS ?")
+  return context.sql("SELECT * FROM entry WHERE id = ? AND place = ? AND jid IS ?")
     .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
 }
 
@@ -44,7 +44,7 @@ export function position(context: Context, ref: string, most: number): number | 
 
 /** See `AdminStore.find`. */
 export function find(context: Context, jid: string): Entry[] {
-  const rows = context.sql("SELECT *, owner AS worker FROM entry WHERE jid = ? ORDER BY id").all(jid);
+  const rows = context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
   return (rows as unknown as EntryRow[]).map(toEntry);
 }
 
@@ -63,7 +63,7 @@ export async function search(context: Context, text: string, limit: number): Pro
     const most = limit - found.length;
     const rows = await read(() =>
       sql(
-        `SELECT *, owner AS worker FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) ORDER BY id LIMIT ?)
+        `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ? AND id <= ? AND (${matches}) ORDER BY id LIMIT ?)
          ORDER BY id`,
       ).all(after, last, ...patterns, most)
     ) as unknown as EntryRow[];

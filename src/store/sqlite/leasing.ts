@@ -73,7 +73,7 @@ export function leaseOldest(context: Context, id: number, queue: string, most: n
   if (rows.length === 0) return 0;
   const [last] = rows.at(-1)!;
   sql(
-    "INSERT INTO lease (job, queue, owner, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
+    "INSERT INTO lease (job, queue, worker, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
   )
     .run(take.worker, take.name, now(), id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);

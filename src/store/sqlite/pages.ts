@@ -65,9 +65,9 @@ function readStep(
          WHERE queued.queue = (SELECT id FROM queue WHERE name = ?1) AND queued.job ${beyond} ?2
          ORDER BY queued.job ${direction} LIMIT ?3`,
       ).all(nameOf(place.queue, place.group), after.id, limit) as unknown as EntryRow[];
-    case "leased":
+    case "running":
       return sql(
-        `SELECT job.id, jid, payload, 'leased' AS place, NULL AS queue, lease.at, owner AS worker
+        `SELECT job.id, jid, payload, 'running' AS place, NULL AS queue, lease.at, worker
          FROM lease CROSS JOIN job ON job.id = lease.job
          WHERE lease.job ${beyond} ? ORDER BY lease.job ${direction} LIMIT ?`,
       ).all(after.id, limit) as unknown as EntryRow[];

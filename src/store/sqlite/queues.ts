@@ -181,10 +181,10 @@ export function giveBack(context: Context, queue: number, job: number): void {
 /** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
 export function giveBackAll(context: Context, worker: string): void {
   const { sql } = context;
-  const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE owner = ? GROUP BY queue").all(worker);
+  const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE worker = ? GROUP BY queue").all(worker);
   for (const { queue, count } of counts) grow(context, queue as number, count as number);
-  sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE owner = ?").run(worker);
-  sql("DELETE FROM lease WHERE owner = ?").run(worker);
+  sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE worker = ?").run(worker);
+  sql("DELETE FROM lease WHERE worker = ?").run(worker);
 }
 
 /** Removes a job from its queue; inside a transaction. */

@@ -48,7 +48,7 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
       sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
-         WHERE lease.owner = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
+         WHERE lease.worker = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
       ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
     let buried = 0;
     for (const { id, payload, queue, name, take } of rows) {

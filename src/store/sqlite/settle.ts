@@ -86,7 +86,7 @@ function find(context: Context, worker: string, tokens: readonly Token[]): Map<n
   const held = new Map<number, string>();
   inParts(tokens.map((token) => token.job), "job", (where, values) => {
     const rows = context.sql(
-      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND owner = ? GROUP BY take`,
+      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND worker = ? GROUP BY take`,
     ).all(...values, worker);
     for (const { take, jobs } of rows) {
       for (const job of (jobs as string).split(",")) held.set(Number(job), take as string);

@@ -146,7 +146,7 @@ function findStep({ sql }: Context, lease: StepLease, name: string): HeldJob | u
   const take = token.slice(token.indexOf(".") + 1);
   const row = sql(
     `SELECT record, EXISTS (SELECT 1 FROM step AS any WHERE any.jid = ?4) AS has_steps
-     FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5 WHERE job = ?1 AND take = ?2 AND owner = ?3`,
+     FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5 WHERE job = ?1 AND take = ?2 AND worker = ?3`,
   ).get(jobOf(lease), take, worker, jid, name);
   return row && { record: row.record as string | null, hasSteps: row.has_steps === 1 };
 }

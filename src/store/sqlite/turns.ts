@@ -265,7 +265,7 @@ class Changes {
       Array.from(this.#groups, ({ id, last, unwritten, tag }) => [id, last, unwritten, tag]),
     );
     sql(
-      `INSERT INTO lease (job, queue, owner, take, at, grouped)
+      `INSERT INTO lease (job, queue, worker, take, at, grouped)
        SELECT job, queue, ?2, ?3, ?4, 1 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1`,
     ).run(groups, worker, name, now());
     const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");

@@ -17,7 +17,7 @@ export function claimName(context: Context, name: string, worker: string, ttlMs:
   const { sql, now } = context;
   const row = rowOf(context, name);
   if (row !== undefined && row.worker !== worker && !isFree(context, row, worker)) return false;
-  sql("INSERT OR REPLACE INTO worker_name (name, owner, expires) VALUES (?, ?, ?)")
+  sql("INSERT OR REPLACE INTO worker_name (name, worker, expires) VALUES (?, ?, ?)")
     .run(name, worker, Math.round(now() + ttlMs));
   return true;
 }
@@ -30,17 +30,17 @@ export function nameHolder(context: Context, name: string): NameHolder | undefin
 
 /** Releases a name that `worker` holds; inside a transaction. */
 export function releaseName({ sql }: Context, name: string, worker: string): void {
-  sql("DELETE FROM worker_name WHERE name = ? AND owner = ?").run(name, worker);
+  sql("DELETE FROM worker_name WHERE name = ? AND worker = ?").run(name, worker);
 }
 
 function rowOf({ sql }: Context, name: string): NameRow | undefined {
-  return sql("SELECT owner AS worker, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
+  return sql("SELECT worker, expires FROM worker_name WHERE name = ?").get(name) as NameRow | undefined;
 }
 
 /** Returns whether `claimant` may take over a name: its holder no longer exists, or is offline by the rule of `JobStore.rescue`. */
 function isFree(context: Context, { worker, expires }: NameRow, claimant: string): boolean {
   const now = context.now();
-  const holder = context.sql("SELECT deadline, beat_at AS heartbeatAt, ttl FROM process WHERE identity = ?").get(
+  const holder = context.sql("SELECT deadline, heartbeat_at AS heartbeatAt, ttl FROM worker WHERE id = ?").get(
     worker,
   ) as
     | { readonly deadline: number; readonly heartbeatAt: number; readonly ttl: number }
@@ -50,7 +50,7 @@ function isFree(context: Context, { worker, expires }: NameRow, claimant: string
 }
 
 function holderIn({ sql, now }: Context, { worker, expires }: NameRow): NameHolder | undefined {
-  const holder = sql("SELECT deadline FROM process WHERE identity = ?").get(worker);
+  const holder = sql("SELECT deadline FROM worker WHERE id = ?").get(worker);
   if (holder === undefined) return undefined;
   const heartbeatUntil = Number(holder.deadline);
   const freeInMs = Math.min(heartbeatUntil, expires) - now();

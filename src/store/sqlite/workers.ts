@@ -22,7 +22,7 @@ export interface LastMoments extends RunningSuspects {
 }
 
 interface Lapsed {
-  readonly identity: string;
+  readonly id: string;
   /** Its last heartbeat; for one that isn't registered, its last take. */
   readonly heartbeatAt: number;
   /** Its heartbeat timeout; 0 if unknown. */
@@ -48,7 +48,7 @@ export function offlineFor(
   worker: string,
   now: number,
 ): (lapsed: { readonly heartbeatAt: number; readonly ttl: number }) => boolean {
-  const rescuer = sql("SELECT beat_at AS heartbeatAt, ttl, since FROM process WHERE identity = ?").get(worker) as
+  const rescuer = sql("SELECT heartbeat_at AS heartbeatAt, ttl, since FROM worker WHERE id = ?").get(worker) as
     | Rescuer
     | undefined;
   return ({ heartbeatAt, ttl }) =>
@@ -57,29 +57,29 @@ export function offlineFor(
 }
 
 /** See `WorkerStore.heartbeat`. */
-export function heartbeat(context: Context, process: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
+export function heartbeat(context: Context, record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
   return context.commit.run(() => {
     const now = context.now();
     const { sql } = context;
-    const before = sql("SELECT deadline, beat_at, since FROM process WHERE identity = ?").get(process.identity);
-    if (before === undefined || Number(before.beat_at) > now) followClockBack(context, now);
-    const isContinuous = before !== undefined && isFresh(Number(before.beat_at), ttlMs, now);
+    const before = sql("SELECT deadline, heartbeat_at, since FROM worker WHERE id = ?").get(record.id);
+    if (before === undefined || Number(before.heartbeat_at) > now) followClockBack(context, now);
+    const isContinuous = before !== undefined && isFresh(Number(before.heartbeat_at), ttlMs, now);
     const since = isContinuous ? Number(before.since) : now;
     sql(
-      `INSERT INTO process (identity, record, beat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-       ON CONFLICT (identity) DO UPDATE
-         SET record = ?2, beat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
-    ).run(process.identity, JSON.stringify(process), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
+      `INSERT INTO worker (id, record, heartbeat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+       ON CONFLICT (id) DO UPDATE
+         SET record = ?2, heartbeat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
+    ).run(record.id, JSON.stringify(record), now, Math.round(now + ttlMs), Math.round(ttlMs), since);
     // A worker without a row is new, or was found offline and removed.
     return { commands: [], lapsed: before === undefined || Number(before.deadline) <= now };
   }, { deferrable: true });
 }
 
 /** See `WorkerStore.deregister`. */
-export function deregister(context: Context, identity: string): Promise<void> {
+export function deregister(context: Context, worker: string): Promise<void> {
   return context.commit.run(() => {
-    queues.giveBackAll(context, identity);
-    forget(context, identity);
+    queues.giveBackAll(context, worker);
+    forget(context, worker);
   });
 }
 
@@ -88,15 +88,15 @@ export function findOffline(context: Context, worker: string): Offline {
   const { sql } = context;
   const now = context.now();
   const lapsed = sql(
-    `SELECT identity, beat_at AS heartbeatAt, ttl, identity IN (SELECT owner FROM lease) AS hasLeases
-       FROM process WHERE deadline <= ?
+    `SELECT id, heartbeat_at AS heartbeatAt, ttl, id IN (SELECT worker FROM lease) AS hasLeases
+       FROM worker WHERE deadline <= ?
      UNION ALL
-     SELECT owner, max(at), 0, 1 FROM lease WHERE owner NOT IN (SELECT identity FROM process) GROUP BY owner`,
+     SELECT worker, max(at), 0, 1 FROM lease WHERE worker NOT IN (SELECT id FROM worker) GROUP BY worker`,
   ).all(now) as unknown as Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };
   const isOffline = offlineFor(context, worker, now);
   return {
-    workers: lapsed.filter(isOffline).map(({ identity }) => identity),
+    workers: lapsed.filter(isOffline).map(({ id }) => id),
     waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
   };
 }
@@ -104,15 +104,15 @@ export function findOffline(context: Context, worker: string): Offline {
 /** See `WorkerStore.noteSuspects`. A worker that was removed has no leases: nothing is noted. */
 export function noteSuspects(context: Context, worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
   return context.commit.run(() => {
-    context.sql("UPDATE process SET suspects = ?, alone = ? WHERE identity = ?")
+    context.sql("UPDATE worker SET suspects = ?, alone = ? WHERE id = ?")
       .run(JSON.stringify(tokens), alone ? 1 : 0, worker);
   });
 }
 
 /** See `WorkerStore.noteDeath`. */
-export function noteDeath(context: Context, identity: string, ended: string): Promise<void> {
+export function noteDeath(context: Context, worker: string, ended: string): Promise<void> {
   return context.commit.run(() => {
-    context.sql("UPDATE process SET ended = ? WHERE identity = ?").run(ended, identity);
+    context.sql("UPDATE worker SET ended = ? WHERE id = ?").run(ended, worker);
   });
 }
 
@@ -122,26 +122,26 @@ export function noteDeath(context: Context, identity: string, ended: string): Pr
  *
  * @param isLeased returns whether the worker still has a lease
  */
-export function lastMoments(context: Context, identity: string, isLeased: (token: string) => boolean): LastMoments {
+export function lastMoments(context: Context, worker: string, isLeased: (token: string) => boolean): LastMoments {
   const { sql } = context;
-  const row = sql("SELECT suspects, alone, judged, ended FROM process WHERE identity = ?").get(identity);
+  const row = sql("SELECT suspects, alone, judged, ended FROM worker WHERE id = ?").get(worker);
   const noted: string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
   const tokens = row?.judged ? noted : noted.filter(isLeased);
   if (!row?.judged) {
-    sql("UPDATE process SET suspects = ?, judged = 1 WHERE identity = ?").run(JSON.stringify(tokens), identity);
+    sql("UPDATE worker SET suspects = ?, judged = 1 WHERE id = ?").run(JSON.stringify(tokens), worker);
   }
   return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
 }
 
 /** Returns how many jobs a worker has leased. */
-export function countLeases(context: Context, identity: string): number {
-  return Number(context.sql("SELECT count(*) AS count FROM lease WHERE owner = ?").get(identity)!.count);
+export function countLeases(context: Context, worker: string): number {
+  return Number(context.sql("SELECT count(*) AS count FROM lease WHERE worker = ?").get(worker)!.count);
 }
 
 /** Removes a worker with its commands; inside a transaction. */
-export function forget(context: Context, identity: string): void {
-  context.sql("DELETE FROM process WHERE identity = ?").run(identity);
-  context.sql("DELETE FROM command WHERE identity = ?").run(identity);
+export function forget(context: Context, worker: string): void {
+  context.sql("DELETE FROM worker WHERE id = ?").run(worker);
+  context.sql("DELETE FROM command WHERE worker = ?").run(worker);
 }
 
 /**
@@ -149,16 +149,16 @@ export function forget(context: Context, identity: string): void {
  * the clock is there again. Inside a transaction.
  */
 function followClockBack(context: Context, now: number): void {
-  context.sql("UPDATE process SET beat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE beat_at > ?1").run(now);
+  context.sql("UPDATE worker SET heartbeat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE heartbeat_at > ?1").run(now);
 }
 
 /** See `WorkerStore.list`. */
 export function list(context: Context): WorkerInfo[] {
   const now = context.now();
-  const rows = context.sql("SELECT record, beat_at, deadline FROM process ORDER BY identity").all();
+  const rows = context.sql("SELECT record, heartbeat_at, deadline FROM worker ORDER BY id").all();
   return rows.map((row) => ({
     ...JSON.parse(String(row.record)) as WorkerRecord,
-    heartbeatAt: Number(row.beat_at),
+    heartbeatAt: Number(row.heartbeat_at),
     alive: Number(row.deadline) > now,
   }));
 }

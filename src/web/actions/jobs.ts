@@ -240,7 +240,7 @@ export async function pushAgain(
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   const request = { ...rest, ...changed, args } as JobRequest;
   const { jid } = await pushJob(services, visitor, request, "push again");
-  if (original.place.in !== "leased") await services.store.admin.edit([original.ref], "delete");
+  if (original.place.in !== "running") await services.store.admin.edit([original.ref], "delete");
   return jid;
 }
 

@@ -21,27 +21,27 @@ export async function cancelRunning(
   services: Services,
   visitor: Visitor,
   jid: string,
-  identity: string,
+  workerId: string,
 ): Promise<void> {
-  const sent = await services.store.workers.send(identity, { verb: "cancel", jid });
-  await recordAudit(services, visitor, { action: "cancel", jid, process: identity, asked: Number(sent) }, {
+  const sent = await services.store.workers.send(workerId, { verb: "cancel", jid });
+  await recordAudit(services, visitor, { action: "cancel", jid, worker: workerId, asked: Number(sent) }, {
     target: jid,
-    details: `at ${identity}`,
+    details: `at ${workerId}`,
     count: Number(sent),
     ...(!sent && { outcome: OFFLINE }),
   });
-  if (!sent) throw notOnline(identity);
+  if (!sent) throw notOnline(workerId);
 }
 
-function notOnline(identity: string): HttpError {
-  return new HttpError(404, `Worker "${identity}" is offline or unknown`);
+function notOnline(workerId: string): HttpError {
+  return new HttpError(404, `Worker "${workerId}" is offline or unknown`);
 }
 
 /** A request to a worker. */
 export type WorkerVerb = "quiet" | "resume" | "stop";
 
 /**
- * Sends a request to a worker; without an identity, to all online workers.
+ * Sends a request to a worker; without an ID, to all online workers.
  *
  * @returns how many workers it was sent to
  * @throws {HttpError} if the worker is offline or unknown
@@ -49,20 +49,20 @@ export type WorkerVerb = "quiet" | "resume" | "stop";
 export async function askWorker(
   services: Services,
   visitor: Visitor,
-  identity: string | undefined,
+  workerId: string | undefined,
   verb: WorkerVerb,
 ): Promise<number> {
-  const targets = identity === undefined
-    ? (await services.store.workers.list()).filter((process) => process.alive).map((process) => process.identity)
-    : [identity];
+  const targets = workerId === undefined
+    ? (await services.store.workers.list()).filter((worker) => worker.alive).map((worker) => worker.id)
+    : [workerId];
   const sent = await Promise.all(targets.map((one) => services.store.workers.send(one, { verb })));
   const asked = sent.filter(Boolean).length;
-  await recordAudit(services, visitor, { action: verb, process: identity ?? "all", asked }, {
-    target: identity ?? "all workers",
+  await recordAudit(services, visitor, { action: verb, worker: workerId ?? "all", asked }, {
+    target: workerId ?? "all workers",
     count: asked,
     ...(asked === 0 && { outcome: OFFLINE }),
   });
-  if (identity !== undefined && asked === 0) throw notOnline(identity);
+  if (workerId !== undefined && asked === 0) throw notOnline(workerId);
   return asked;
 }
 
@@ -74,16 +74,16 @@ const DUMP_TIMEOUT_MS = 10_000;
  * @returns undefined if the worker doesn't respond within 10 s: its event loop is blocked
  * @throws {HttpError} if the worker is offline or unknown
  */
-export async function dumpWorker(services: Services, visitor: Visitor, identity: string): Promise<string | undefined> {
+export async function dumpWorker(services: Services, visitor: Visitor, workerId: string): Promise<string | undefined> {
   const id = crypto.randomUUID();
   const timeout = new AbortController();
   const over = new AbortController();
-  if (!await services.store.workers.send(identity, { verb: "dump", id })) {
-    throw notOnline(identity);
+  if (!await services.store.workers.send(workerId, { verb: "dump", id })) {
+    throw notOnline(workerId);
   }
-  await recordAudit(services, visitor, { action: "dump", process: identity }, { target: identity });
-  const worker = (await services.store.workers.list()).find((process) => process.identity === identity);
-  if (worker && isSidekiqWorker(worker)) return dumpsElsewhere(identity);
+  await recordAudit(services, visitor, { action: "dump", worker: workerId }, { target: workerId });
+  const worker = (await services.store.workers.list()).find(({ id }) => id === workerId);
+  if (worker && isSidekiqWorker(worker)) return dumpsElsewhere(workerId);
   void services.clock.sleep(DUMP_TIMEOUT_MS, over.signal).then(() => timeout.abort());
   try {
     return await services.store.workers.awaitReply(id, timeout.signal);

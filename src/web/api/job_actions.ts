@@ -89,7 +89,7 @@ async function actOnOne(c: Context<WebEnv>, services: Services, action: JobActio
   allowFields(body, action === "move" ? ["ref", "queue"] : ["ref"]);
   const jid = c.req.param("jid") ?? "";
   const entries = (await findEntries(services, jid, textIn(body, "ref"))).filter((entry) =>
-    entry.place.in !== "leased"
+    entry.place.in !== "running"
   );
   if (entries.length === 0) throw new HttpError(404, `No job "${jid.slice(0, 80)}" that isn't running`);
   const refs = entries.map((entry) => entry.ref);

@@ -68,8 +68,8 @@ export const jobRoutes: readonly ApiRoute[] = [
     },
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
-      const [stats, processes] = await Promise.all([services.store.admin.stats(), services.store.workers.list()]);
-      const found = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats, processes });
+      const [stats, workers] = await Promise.all([services.store.admin.stats(), services.store.workers.list()]);
+      const found = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats, workers });
       const jobs = found.map(({ entry, before, reasons, progress, log }) => ({
         ...jobJson(entry, services),
         why: reasons,

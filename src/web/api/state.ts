@@ -198,10 +198,10 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Lists the workers and their running jobs",
     answer: { type: "object", properties: { workers: OBJECTS } },
     run: async (_c, services) => {
-      const processes = await services.store.workers.list();
+      const workers = await services.store.workers.list();
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       const map = (one: WorkerInfo) => workerJson(one, (job) => runningJson(job, services));
-      return { value: { workers: await services.slices.map(processes, { weigh, map }) } };
+      return { value: { workers: await services.slices.map(workers, { weigh, map }) } };
     },
   },
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({

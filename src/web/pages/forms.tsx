@@ -45,7 +45,7 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/jobs/cancel", async (c) => {
     const form = await formOf(c, services);
     const jid = form.get("jid") ?? "";
-    await cancelRunning(services, c.get("visitor"), jid, form.get("process") ?? "");
+    await cancelRunning(services, c.get("visitor"), jid, form.get("worker") ?? "");
     return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
   });
 
@@ -69,12 +69,12 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
   for (const verb of ["quiet", "resume", "stop"] as const) {
     app.post(`/workers/${verb}`, (c) => askForm(services, c, verb, undefined));
-    app.post(`/workers/:identity/${verb}`, (c) => askForm(services, c, verb, c.req.param("identity")));
+    app.post(`/workers/:workerId/${verb}`, (c) => askForm(services, c, verb, c.req.param("workerId")));
   }
-  app.post("/workers/:identity/dump", async (c) => {
-    const identity = c.req.param("identity");
-    const dump = await dumpWorker(services, c.get("visitor"), identity);
-    return html(services, c, <DumpPage view={await viewOf(services, c)} identity={identity} dump={dump} />);
+  app.post("/workers/:workerId/dump", async (c) => {
+    const workerId = c.req.param("workerId");
+    const dump = await dumpWorker(services, c.get("visitor"), workerId);
+    return html(services, c, <DumpPage view={await viewOf(services, c)} workerId={workerId} dump={dump} />);
   });
 
   app.post("/theme", async (c) => {
@@ -226,19 +226,19 @@ async function askForm(
   services: Services,
   c: Context<WebEnv>,
   verb: WorkerVerb,
-  identity: string | undefined,
+  workerId: string | undefined,
 ): Promise<Response> {
   const form = await formOf(c, services);
   if (verb === "stop" && form.get("confirmed") !== "yes") {
     const fields = { back: localPath(form.get("back") ?? undefined) };
-    const path = identity === undefined ? "/workers/stop" : `/workers/${encodeURIComponent(identity)}/stop`;
-    const label = identity === undefined ? "Stop all workers" : "Stop the worker";
+    const path = workerId === undefined ? "/workers/stop" : `/workers/${encodeURIComponent(workerId)}/stop`;
+    const label = workerId === undefined ? "Stop all workers" : "Stop the worker";
     return html(
       services,
       c,
       <ConfirmPage
         view={await viewOf(services, c)}
-        question={identity === undefined ? "Stop all workers?" : `Stop worker ${identity}?`}
+        question={workerId === undefined ? "Stop all workers?" : `Stop worker ${workerId}?`}
         explanation="A worker finishes its running jobs within its shutdown timeout, then exits. The rest is queued again."
         label={label}
         action={path}
@@ -247,7 +247,7 @@ async function askForm(
       />,
     );
   }
-  const asked = await askWorker(services, c.get("visitor"), identity, verb);
-  const whom = identity ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
+  const asked = await askWorker(services, c.get("visitor"), workerId, verb);
+  const whom = workerId ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
   return await back(services, c, { kind: "ok", text: `Sent ${verb} to ${whom}.` });
 }

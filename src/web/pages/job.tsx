@@ -82,7 +82,7 @@ function Detail({ view, detail, durable }: {
       )}
       <Steps view={view} jid={job.jid} steps={durable} />
       <Timeline view={view} steps={stepsOf(detail)} />
-      <LogTail lines={log} live={entry.place.in === "leased"} />
+      <LogTail lines={log} live={entry.place.in === "running"} />
       {job.payload === undefined
         ? (
           <section>
@@ -101,7 +101,7 @@ const STATES = {
   scheduled: "scheduled",
   retry: "retrying",
   dead: "dead",
-  leased: "running",
+  running: "running",
 } as const satisfies Record<Entry["place"]["in"], string>;
 
 function stateName({ place }: Entry): string {
@@ -124,7 +124,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
   return (
     <>
       {actions.includes("retry") && button("retry")}
-      {entry.place.in !== "leased" && job.payload !== undefined && (
+      {entry.place.in !== "running" && job.payload !== undefined && (
         <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
           Edit & re-enqueue
         </a>
@@ -152,7 +152,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
         <ActionButton
           view={view}
           path="/jobs/cancel"
-          fields={{ jid: job.jid, process: entry.worker }}
+          fields={{ jid: job.jid, worker: entry.worker }}
           label="Cancel"
           kind="danger"
         />
@@ -185,7 +185,7 @@ function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
         note,
       }];
     }
-    case "leased": {
+    case "running": {
       const queued: Step = { title: `Queued in ${job.queue}`, at: job.enqueuedAt, kind: "queued" };
       const running: Step = {
         ...now,

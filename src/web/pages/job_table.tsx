@@ -40,7 +40,7 @@ const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
   scheduled: "Due",
   retry: "Next attempt",
   dead: "Failed at",
-  leased: "Started",
+  running: "Started",
 };
 
 /** The actions with a button in each row. The bar for selected jobs has all actions. */

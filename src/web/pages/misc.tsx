@@ -128,10 +128,10 @@ export function SearchPage({ view, text, found, waiting, looked }: {
           <h2>
             {place.in === "queue"
               ? `Queue ${place.queue}`
-              : { scheduled: "Scheduled", retry: "Retrying", dead: "Dead", leased: "Running" }[place.in]}
+              : { scheduled: "Scheduled", retry: "Retrying", dead: "Dead", running: "Running" }[place.in]}
           </h2>
           {rows.length > 0 && <JobTable view={view} place={place} rows={rows} actions={[]} />}
-          {more && place.in !== "leased" && (
+          {more && place.in !== "running" && (
             <p>
               <a href={link(view, placePath(place), { q: text })}>Show more results →</a>
             </p>

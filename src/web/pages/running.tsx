@@ -68,16 +68,16 @@ function NothingRunning({ view, online }: { readonly view: View; readonly online
   );
 }
 
-function RunningJobRow({ view, row: { process, task, job } }: { readonly view: View; readonly row: RunningRow }) {
+function RunningJobRow({ view, row: { worker, task, job } }: { readonly view: View; readonly row: RunningRow }) {
   return (
-    <tr data-running={process.alive ? "" : undefined}>
+    <tr data-running={worker.alive ? "" : undefined}>
       <td class="job" data-label="Job">
         <div class="one-line">
           <JobName view={view} job={job} />
         </div>
         {job.log !== undefined && job.log.length > 1
           ? (
-            <details id={`log-${process.identity}-${task}`} class="log">
+            <details id={`log-${worker.id}-${task}`} class="log">
               <summary>{job.lastLine ?? "Log"}</summary>
               <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
             </details>
@@ -90,14 +90,14 @@ function RunningJobRow({ view, row: { process, task, job } }: { readonly view: V
       <td class="short" data-label="Queue">
         <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
       </td>
-      <td class="short host" data-label="Worker" title={`${workerName(process)} ${task}`}>{workerName(process)}</td>
+      <td class="short host" data-label="Worker" title={`${workerName(worker)} ${task}`}>{workerName(worker)}</td>
       <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
       {view.canAct && (
         <td class="acts">
           <ActionButton
             view={view}
             path="/jobs/cancel"
-            fields={{ jid: job.jid, process: process.identity }}
+            fields={{ jid: job.jid, worker: worker.id }}
             label="Cancel"
             title={`Cancel ${job.class} ${job.jid}`}
             kind="danger"

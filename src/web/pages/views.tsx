@@ -109,8 +109,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/jobs/:jid", async (c) => {
     const jid = c.req.param("jid");
-    const [view, processes] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, processes });
+    const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
+    const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, workers });
     const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
     const waiting = details.length === 0 && ended === undefined ? await waitingNode(store, jid) : undefined;
     if (waiting !== undefined) return c.redirect(link(view, `/flows/${encodeURIComponent(waiting.flow)}`));
@@ -179,10 +179,10 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
 /** Returns the jobs that workers perform, as rows. */
 async function runningRows({ slices, mask }: Services, workers: readonly WorkerInfo[]): Promise<RunningRow[]> {
-  const work = workers.flatMap((process) => process.work.map((job) => ({ process, job }))).slice(0, MAX_RUNNING);
+  const work = workers.flatMap((worker) => worker.work.map((job) => ({ worker, job }))).slice(0, MAX_RUNNING);
   return await slices.map(work, {
     weigh: ({ job }) => job.payload.length,
-    map: ({ process, job }) => ({ process, task: job.task, job: viewRunning(job, mask) }),
+    map: ({ worker, job }) => ({ worker, task: job.task, job: viewRunning(job, mask) }),
   });
 }
 

@@ -15,7 +15,7 @@ import { num, TableHead } from "./table.tsx";
 
 /** A running job with its worker. */
 export interface RunningRow {
-  readonly process: WorkerInfo;
+  readonly worker: WorkerInfo;
   readonly task: string;
   readonly job: JobView;
 }
@@ -168,7 +168,7 @@ function queueNames({ queues, weights }: WorkerInfo): string {
 }
 
 function WorkerActions({ view, worker }: { readonly view: View; readonly worker: WorkerInfo }) {
-  const path = `/workers/${encodeURIComponent(worker.identity)}`;
+  const path = `/workers/${encodeURIComponent(worker.id)}`;
   const name = workerName(worker);
   const [verb, label] = worker.quiet ? ["resume", "Resume"] : ["quiet", "Quiet"];
   return (
@@ -186,10 +186,10 @@ function Processors({ view, rows }: { readonly view: View; readonly rows: readon
     <table class="list">
       <TableHead columns={["Processor", "Worker", { label: "Job", class: "job" }, "Progress", num("Running for")]} />
       <tbody>
-        {rows.map(({ process, task, job }) => (
+        {rows.map(({ worker, task, job }) => (
           <tr>
             <td class="short" data-label="Processor">{cut(task, MAX_WORD_CHARS)}</td>
-            <td class="short host" data-label="Worker" title={workerName(process)}>{workerName(process)}</td>
+            <td class="short host" data-label="Worker" title={workerName(worker)}>{workerName(worker)}</td>
             <td class="job" data-label="Job">
               <JobName view={view} job={job} />
             </td>
@@ -210,19 +210,19 @@ export function runningFor({ since }: Pick<RunningJobRecord, "since">, now: numb
 }
 
 /** The dump of a worker: what each of its tasks was doing. */
-export function DumpPage({ view, identity, dump }: {
+export function DumpPage({ view, workerId, dump }: {
   readonly view: View;
-  readonly identity: string;
+  readonly workerId: string;
   readonly dump: string | undefined;
 }) {
   return (
-    <Layout view={view} title={`Dump of ${identity}`}>
+    <Layout view={view} title={`Dump of ${workerId}`}>
       <div class="heading">
         <a class="crumb" href={link(view, "/workers")}>Workers</a>
         <h1>Dump</h1>
-        <span class="note mono">{identity}</span>
+        <span class="note mono">{workerId}</span>
         <span class="grow"></span>
-        <ActionButton view={view} path={`/workers/${encodeURIComponent(identity)}/dump`} label="Refresh" />
+        <ActionButton view={view} path={`/workers/${encodeURIComponent(workerId)}/dump`} label="Refresh" />
       </div>
       {dump === undefined
         ? <p class="flash bad">The worker sent no response within 10 seconds: its event loop is blocked.</p>

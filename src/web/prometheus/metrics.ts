@@ -80,7 +80,7 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
     ...storeFamilies(stats),
     ...groupFamilies((await store.admin.largestGroups(named, MAX_GROUPS)).slice(0, MAX_GROUPED_QUEUES)),
     await batchFamily(store.batches),
-    ...processFamilies(await store.workers.list(), clock.now()),
+    ...workerFamilies(await store.workers.list(), clock.now()),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];
 }
@@ -109,7 +109,7 @@ function storeFamilies(stats: Stats): string[] {
       "Durable steps that wait, by kind: sleep, wait (for a signal) or child",
       WAIT_KINDS.map((kind) => ({ labels: { kind }, value: stats.waits[kind] })),
     ),
-    one("jobs_running", "gauge", "Running jobs", stats.leased),
+    one("jobs_running", "gauge", "Running jobs", stats.running),
     family("jobs_queue_size", "gauge", "Jobs in each queue", perQueue((queue) => queue.size)),
     family(
       "jobs_queue_latency_seconds",
@@ -167,14 +167,14 @@ function groupFamilies(queues: readonly LargestGroups[]): string[] {
   ];
 }
 
-function processFamilies(processes: readonly WorkerInfo[], now: number): string[] {
-  const live = processes.filter((process) => process.alive);
-  const total = (value: (process: WorkerInfo) => number) => live.reduce((sum, process) => sum + value(process), 0);
-  const oldest = Math.max(0, ...processes.map((process) => now - process.heartbeatAt)) / 1_000;
+function workerFamilies(workers: readonly WorkerInfo[], now: number): string[] {
+  const live = workers.filter((worker) => worker.alive);
+  const total = (value: (worker: WorkerInfo) => number) => live.reduce((sum, worker) => sum + value(worker), 0);
+  const oldest = Math.max(0, ...workers.map((worker) => now - worker.heartbeatAt)) / 1_000;
   return [
     one("jobs_workers", "gauge", "Online workers", live.length),
     one("jobs_workers_quiet", "gauge", "Online workers that are quiet", live.filter(({ quiet }) => quiet).length),
-    one("jobs_workers_offline", "gauge", "Offline workers", processes.length - live.length),
+    one("jobs_workers_offline", "gauge", "Offline workers", workers.length - live.length),
     one("jobs_processors", "gauge", "Processors of online workers", total((one) => one.concurrency)),
     one("jobs_processors_busy", "gauge", "Processors of online workers that run a job", total((one) => one.busy)),
     one("jobs_workers_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),

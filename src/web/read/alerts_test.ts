@@ -14,13 +14,13 @@ const STATS: Stats = {
   scheduled: 0,
   retry: 0,
   dead: 0,
-  leased: 0,
-  processes: 1,
+  running: 0,
+  workers: 1,
   waits: { sleep: 0, wait: 0, child: 0 },
   queues: [],
 };
 const WORKER: WorkerInfo = {
-  identity: "web1:7:a",
+  id: "web1:7:a",
   hostname: "web1",
   pid: 7,
   tag: "",

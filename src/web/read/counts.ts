@@ -28,12 +28,12 @@ export interface Counts {
 /** Returns the store's counts under their names. */
 export function countsOf(stats: Omit<Stats, "queues">): Counts {
   return {
-    running: stats.leased,
+    running: stats.running,
     queued: stats.enqueued,
     scheduled: stats.scheduled,
     retrying: stats.retry,
     dead: stats.dead,
-    workers: stats.processes,
+    workers: stats.workers,
     processed: stats.processed,
     failed: stats.failed,
   };

@@ -32,14 +32,14 @@ export interface JobDetail {
 export async function lookUp(
   services: Services,
   { jid, ref }: { readonly jid: string; readonly ref: string | undefined },
-  around: { readonly stats: Stats; readonly processes: readonly WorkerInfo[] },
+  around: { readonly stats: Stats; readonly workers: readonly WorkerInfo[] },
 ): Promise<JobDetail[]> {
-  const { stats: { queues }, processes } = around;
-  const surroundings = { queues, processes, now: services.clock.now() };
+  const { stats: { queues }, workers } = around;
+  const surroundings = { queues, workers, now: services.clock.now() };
   const entries = await findEntries(services, jid, ref);
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
-    const running = entry.place.in === "leased" ? runningJob(services, job.jid, processes) : undefined;
+    const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
     const ended = entry.place.in === "dead" ? await endedJob(services, job.jid) : undefined;
     return {
       entry,
@@ -56,11 +56,11 @@ export async function lookUp(
 }
 
 /** Returns a running job with its progress and log, as of its worker's last heartbeat. */
-function runningJob(services: Services, jid: string, processes: readonly WorkerInfo[]): JobView | undefined {
+function runningJob(services: Services, jid: string, workers: readonly WorkerInfo[]): JobView | undefined {
   const hasJid = ({ payload }: RunningJobRecord) =>
     // Parsing a megabyte takes milliseconds, and thousands of jobs may run.
     (payload.length < MAX_UNSCANNED_CHARS || payload.includes(jid)) && getJid(payload) === jid;
-  const work = processes.flatMap((process) => process.work).find(hasJid);
+  const work = workers.flatMap((worker) => worker.work).find(hasJid);
   return work && viewRunning(work, services.mask);
 }
 

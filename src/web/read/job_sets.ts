@@ -63,7 +63,7 @@ export function placePath(place: Place): string {
   switch (place.in) {
     case "queue":
       return queuePath(place.queue, place.group);
-    case "leased":
+    case "running":
       return "/running";
     case "retry":
       return "/retrying";
@@ -80,7 +80,7 @@ export function hasErrors(place: Place): boolean {
 /** Returns the actions on the jobs of a place. */
 export function actionsIn(place: Place): readonly JobAction[] {
   switch (place.in) {
-    case "leased":
+    case "running":
       return [];
     case "queue":
       return ["move", "kill", "cancel", "delete"];

@@ -21,8 +21,8 @@ Deno.test("records depth and latency of each queue once a minute", async () => {
       scheduled: 0,
       retry: 0,
       dead: 0,
-      leased: 0,
-      processes: 0,
+      running: 0,
+      workers: 0,
       waits: { sleep: 0, wait: 0, child: 0 },
       queues: queues(),
     }) satisfies Stats;

@@ -69,7 +69,7 @@ async function crashedJobs({ store, mask }: Services): Promise<Situation["crashe
 async function unhandledClasses(
   { store }: Services,
   stats: Stats,
-  processes: readonly WorkerInfo[],
+  workers: readonly WorkerInfo[],
 ): Promise<{ class: string; queue: string }[]> {
   const queues = stats.queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
     .toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES);
@@ -82,7 +82,7 @@ async function unhandledClasses(
     for (const { payload } of entries) {
       const name = classOf(payload);
       if (name === undefined || found.has(name)) continue;
-      const blockers = blockersOf({ queue, class: name }, { processes, queues: stats.queues });
+      const blockers = blockersOf({ queue, class: name }, { workers, queues: stats.queues });
       if (blockers.some(({ is }) => is === "no-handler")) found.set(name, { class: name, queue });
     }
   }

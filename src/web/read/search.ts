@@ -39,7 +39,7 @@ export async function searchEverywhere(services: Services, text: string): Promis
   if (text === "") return { found: [], waiting: [], looked: 0 };
   const { queues } = await services.store.admin.stats();
   const places: Place[] = [
-    { in: "leased" },
+    { in: "running" },
     { in: "retry" },
     { in: "scheduled" },
     ...queues.filter((queue) => queue.size > 0).toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES)

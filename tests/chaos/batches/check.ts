@@ -102,12 +102,12 @@ async function checkNodes(store: Store, { id, nodes, closedAs }: ModelBatch, not
 export async function checkEmpty(store: Store): Promise<void> {
   for (const flows of [false, true]) assertEquals((await store.batches.page({ flows })).batches, []);
   assertEquals(await store.flows.spread(1), false);
-  const { enqueued, scheduled, retry, dead, leased } = await store.admin.stats();
-  assertEquals({ enqueued, scheduled, retry, dead, leased }, {
+  const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
+  assertEquals({ enqueued, scheduled, retry, dead, running }, {
     enqueued: 0,
     scheduled: 0,
     retry: 0,
     dead: 0,
-    leased: 0,
+    running: 0,
   });
 }

@@ -16,7 +16,7 @@ import { cancelBatch, retryBatch } from "../../../src/store/ops/batches.ts";
 import { cancelJob } from "../../../src/store/ops/cancel.ts";
 import { cancelFlow } from "../../../src/store/ops/flows.ts";
 import { Random } from "../../soak/random.ts";
-import { entries, jid as jidOf, processRecord } from "../../store_contract/jobs.ts";
+import { entries, jid as jidOf, workerRecord } from "../../store_contract/jobs.ts";
 import { until } from "../../support/eventually.ts";
 import { checkBatches } from "./check.ts";
 import { type Member, type ModelBatch, type Node, nodeStates } from "./model.ts";
@@ -48,7 +48,7 @@ export class Program {
 
   /** Registers the program as the worker of callbacks. */
   async start(): Promise<void> {
-    await this.#store.workers.heartbeat(processRecord(OWNER, { queues: [CALLBACKS] }), DAY_MS);
+    await this.#store.workers.heartbeat(workerRecord(OWNER, { queues: [CALLBACKS] }), DAY_MS);
   }
 
   /** Does one random thing. */
@@ -125,8 +125,8 @@ export class Program {
   }
 
   async #isIdle(): Promise<boolean> {
-    const { queues, scheduled, retry, leased } = await this.#store.admin.stats();
-    return scheduled + retry + leased === 0 && queues.every(({ name, size }) => name === CALLBACKS || size === 0);
+    const { queues, scheduled, retry, running } = await this.#store.admin.stats();
+    return scheduled + retry + running === 0 && queues.every(({ name, size }) => name === CALLBACKS || size === 0);
   }
 
   /** Takes and acknowledges the callbacks that are queued. Returns how many. */

@@ -149,10 +149,10 @@ class Stage implements AsyncDisposable {
       this.#workers[at] = await this.#startWorker();
     } else if (name === "freeze") {
       const worker = awake[this.#random.between(0, awake.length - 1)]!;
-      const { identity } = await worker.logged("Ready");
+      const { worker: workerId } = await worker.logged("Ready");
       this.#frozen.add(worker);
       await this.#bench.freeze(worker);
-      this.#thawing.push(this.#thaw(worker, identity));
+      this.#thawing.push(this.#thaw(worker, workerId));
     } else {
       await this.#redis!.kill();
       await this.#redis!.start();
@@ -171,9 +171,9 @@ class Stage implements AsyncDisposable {
   }
 
   /** Thaws a worker when the others have rescued its jobs. */
-  async #thaw(worker: JobsProcess, identity: unknown): Promise<void> {
+  async #thaw(worker: JobsProcess, workerId: unknown): Promise<void> {
     const isOffline = async () =>
-      !(await insist(() => this.#bench.store.workers.list())).some((one) => one.identity === identity);
+      !(await insist(() => this.#bench.store.workers.list())).some((one) => one.id === workerId);
     await until(isOffline, "the frozen worker is offline");
     if (this.#frozen.delete(worker)) worker.kill("SIGCONT");
   }

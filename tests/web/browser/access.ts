@@ -5,7 +5,7 @@ import { Client } from "../../../src/client/client.ts";
 import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { Crontab } from "../../../src/client/crontab.ts";
 import { asleep } from "../asleep.ts";
-import { bury, fail, processRecord, push } from "../site.ts";
+import { bury, fail, push, workerRecord } from "../site.ts";
 import { browserTest, type Tools } from "./browser.ts";
 
 /** A phone; and the narrowest window of each other layout that `style.css` has, and a very wide one. */
@@ -137,7 +137,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
   await store.admin.pause("default");
   const worker = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });
-  await store.workers.heartbeat(processRecord(worker, { queues: ["runs"] }), 60_000);
+  await store.workers.heartbeat(workerRecord(worker, { queues: ["runs"] }), 60_000);
   const [lease] = await store.jobs.take({ queues: ["runs"], limit: 1, worker });
   const work = {
     task: "processor-1",
@@ -148,7 +148,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
     lastLine: "word".repeat(60),
     log: ["one", "word".repeat(60)],
   };
-  await store.workers.heartbeat(processRecord(worker, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
+  await store.workers.heartbeat(workerRecord(worker, { queues: ["runs"], busy: 1, work: [work] }), 60_000);
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   await crontab.run("nightly");

@@ -1,7 +1,7 @@
 /** Pages that update live. */
 import { assert } from "@std/assert";
 import type { Route } from "playwright-core";
-import { processRecord, push } from "../site.ts";
+import { push, workerRecord } from "../site.ts";
 import { browserTest, QUICK } from "./browser.ts";
 
 browserTest("a page updates live, unless that is switched off", async ({ page, site: { store }, go }) => {
@@ -49,16 +49,16 @@ browserTest("a page shows a job as ended once its worker's heartbeat reports it"
   const { page, site: { store }, go } = tools;
   const worker = "web1:7:abc";
   await push(store, "r1");
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
   const work = [{ task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() }];
-  await store.workers.heartbeat(processRecord(worker, { busy: 1, work }), 60_000);
+  await store.workers.heartbeat(workerRecord(worker, { busy: 1, work }), 60_000);
   await go("/running");
   await page.locator("#running a", { hasText: "Hard" }).waitFor();
   await store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
   const refreshed = page.waitForResponse((response) => response.request().headers()["x-live"] !== undefined);
   await page.locator("[data-stat=running]").first().filter({ hasText: "0" }).waitFor();
   await refreshed;
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   await page.locator("#running", { hasText: "No jobs running" }).waitFor();
 }, { web: { clock: QUICK } });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { browserTest } from "./browser.ts";
 import { fillHostile, LIVE_XSS } from "../hostile.ts";
-import { bury, processRecord, push } from "../site.ts";
+import { bury, push, workerRecord } from "../site.ts";
 import type { Store } from "../../../src/store/admin/store.ts";
 
 /** A text that a handler, a cron entry or a client can write. A row shows its beginning. */
@@ -18,12 +18,12 @@ const TEXT = [
 async function run(store: Store, text: string): Promise<(text: string) => Promise<void>> {
   const worker = "web1:7:x";
   await push(store, "running", { queue: "taken", class: text, tags: [text] });
-  await store.workers.heartbeat(processRecord(worker), 60_000);
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
   const [lease] = await store.jobs.take({ queues: ["taken"], limit: 1, worker });
   const say = async (line: string) => {
     const said = { progress: line, lastLine: line, log: Array<string>(2_000).fill(line) };
     const work = [{ task: "processor 1", queue: "taken", payload: lease!.payload, since: Date.now(), ...said }];
-    await store.workers.heartbeat(processRecord(worker, { busy: 1, work }), 60_000);
+    await store.workers.heartbeat(workerRecord(worker, { busy: 1, work }), 60_000);
   };
   await say(text);
   return say;

@@ -7,7 +7,7 @@
 -- O(N log N) for N leases
 
 local call = redis.call
-local identity = ARGV[1]
+local worker = ARGV[1]
 local tokens = call('HKEYS', KEYS[1])
 for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. string.match(token, ':(.*)$')) end
 -- Youngest first, so that the oldest ends at the very front: the right end.
@@ -17,8 +17,8 @@ for i = #tokens, 1, -1 do
   call('HDEL', KEYS[1], tokens[i])
   giveBack(tokens[i], payload)
 end
-call('ZREM', 'jobs:workers', identity)
-call('SREM', 'processes', identity)
-call('UNLINK', KEYS[1], 'jobs:worker:' .. identity, identity, identity .. ':work', identity .. ':workers',
-  identity .. '-signals', 'jobs:commands:' .. identity)
+call('ZREM', 'jobs:workers', worker)
+call('SREM', 'processes', worker)
+call('UNLINK', KEYS[1], 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers',
+  worker .. '-signals', 'jobs:commands:' .. worker)
 return #tokens

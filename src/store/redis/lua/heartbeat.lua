@@ -11,17 +11,17 @@
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
-local identity = ARGV[1]
+local worker = ARGV[1]
 local seconds = math.max(60, math.ceil(ARGV[3] / 1000))
 
-local deadline = call('ZSCORE', 'jobs:workers', identity)
+local deadline = call('ZSCORE', 'jobs:workers', worker)
 local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that lost its data has rescued nothing.
-if lapsed then lapsed = call('EXISTS', 'jobs:rescued:' .. identity) == 1 end
+if lapsed then lapsed = call('EXISTS', 'jobs:rescued:' .. worker) == 1 end
 
 -- `since`: from when on the heartbeats of this worker have been continuous. offline.lua uses it to find offline workers.
 local ttl = tonumber(ARGV[3])
-local known = call('HMGET', 'jobs:worker:' .. identity, 'ttl', 'since')
+local known = call('HMGET', 'jobs:worker:' .. worker, 'ttl', 'since')
 local last = deadline and known[1] and deadline - known[1]
 if not last or last > now then
   -- The clock may have been set back. Heartbeats in the future count from now: an offline worker would otherwise look alive
@@ -36,20 +36,20 @@ if not last or last > now then
   end
 end
 local continuous = last and last <= now and now - last < ttl / 2
-call('HSET', 'jobs:worker:' .. identity, 'ttl', ARGV[3],
+call('HSET', 'jobs:worker:' .. worker, 'ttl', ARGV[3],
   'since', continuous and known[2] or string.format('%.0f', now))
-call('HDEL', 'jobs:worker:' .. identity, 'judged', 'ended')
-call('ZADD', 'jobs:workers', now + ttl, identity)
-call('SADD', 'processes', identity)
-call('HSET', identity, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
+call('HDEL', 'jobs:worker:' .. worker, 'judged', 'ended')
+call('ZADD', 'jobs:workers', now + ttl, worker)
+call('SADD', 'processes', worker)
+call('HSET', worker, 'info', ARGV[4], 'concurrency', ARGV[5], 'busy', ARGV[6],
   'beat', string.format('%.3f', now / 1000), 'rtt_us', ARGV[7], 'quiet', ARGV[8], 'rss', ARGV[9])
-call('EXPIRE', identity, seconds)
+call('EXPIRE', worker, seconds)
 -- Sidekiq 6.5 and later read the first key, earlier versions the second.
-for _, work in ipairs({ identity .. ':work', identity .. ':workers' }) do
+for _, work in ipairs({ worker .. ':work', worker .. ':workers' }) do
   call('UNLINK', work)
   if #ARGV > 9 then
     call('HSET', work, unpack(ARGV, 10))
     call('EXPIRE', work, seconds)
   end
 end
-return { lapsed and 1 or 0, unpack(call('RPOP', identity .. '-signals', 16) or {}) }
+return { lapsed and 1 or 0, unpack(call('RPOP', worker .. '-signals', 16) or {}) }

@@ -50,9 +50,9 @@ local function clear(cursor)
   if call('EXISTS', unpack(SIGNS)) > 0 then return '0' end
   if cursor == '0' then
     local workers = redis.pcall('ZRANGE', 'jobs:workers', 0, 999)
-    for _, identity in ipairs(workers) do
-      redis.pcall('SREM', 'processes', identity)
-      call('UNLINK', identity, identity .. ':work', identity .. ':workers', identity .. '-signals')
+    for _, worker in ipairs(workers) do
+      redis.pcall('SREM', 'processes', worker)
+      call('UNLINK', worker, worker .. ':work', worker .. ':workers', worker .. '-signals')
     end
   end
   local page = call('SCAN', cursor, 'COUNT', 500)

@@ -8,15 +8,15 @@
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local identity = ARGV[2]
+local worker = ARGV[2]
 
 local key, value
-local deadline = call('ZSCORE', 'jobs:workers', identity)
+local deadline = call('ZSCORE', 'jobs:workers', worker)
 if deadline then
   if tonumber(deadline) <= now then return 0 end
-  key, value = 'jobs:commands:' .. identity, ARGV[3]
-elseif ARGV[4] ~= '' and call('EXISTS', identity) == 1 and call('SISMEMBER', 'processes', identity) == 1 then
-  key, value = identity .. '-signals', ARGV[4]
+  key, value = 'jobs:commands:' .. worker, ARGV[3]
+elseif ARGV[4] ~= '' and call('EXISTS', worker) == 1 and call('SISMEMBER', 'processes', worker) == 1 then
+  key, value = worker .. '-signals', ARGV[4]
 else
   return 0
 end

@@ -19,8 +19,8 @@ for i = 1, #workers, 2 do
   leased = leased + call('HLEN', 'jobs:leases:' .. workers[i])
   if tonumber(workers[i + 1]) > now then live = live + 1 end
 end
-for _, identity in ipairs(call('SMEMBERS', 'processes')) do
-  if not ours[identity] and call('EXISTS', identity) == 1 then live = live + 1 end
+for _, worker in ipairs(call('SMEMBERS', 'processes')) do
+  if not ours[worker] and call('EXISTS', worker) == 1 then live = live + 1 end
 end
 
 local counts = {

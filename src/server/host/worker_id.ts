@@ -10,6 +10,6 @@ export function randomId(): string {
 }
 
 /** Returns the ID of a worker on this machine, `hostname:pid:nonce`. In containers, hostname and pid alone would repeat. */
-export function identityOf(pid: number, nonce: string): string {
+export function workerIdOf(pid: number, nonce: string): string {
   return `${Deno.hostname()}:${pid}:${nonce}`;
 }
