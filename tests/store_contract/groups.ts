@@ -270,34 +270,34 @@ export const groups: Cases = {
 
   "the pause of a group ends by itself, and the last call counts": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.pauseGroup("default", "a", 10 * HOUR_MS);
     await t.store.admin.pauseGroup("default", "a", HOUR_MS);
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
-    assertEquals(await takeUpTo(t.store, owner), []);
+    assertEquals(await takeUpTo(t.store, worker), []);
     const paused = async () => (await t.store.admin.groups("default", { group: "a" })).groups[0]!;
     assertEquals([(await paused()).paused, (await paused()).pausedForMs! <= HOUR_MS], [true, true]);
     await t.advance(HOUR_MS + 1);
     assertEquals((await paused()).paused, false);
     await register(t.store); // its heartbeat has lapsed
-    assertEquals((await takeUpTo(t.store, owner)).length, 2);
+    assertEquals((await takeUpTo(t.store, worker)).length, 2);
   },
 
   "a paused group keeps its limit, and a burst doesn't wait for its jobs": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", "a", { running: 2 });
     await t.store.admin.pauseGroup("default", "a");
     await t.store.jobs.enqueue(groupOf("a", 1, 5));
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
     await t.store.jobs.enqueue(groupOf("b", 6, 6));
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { b: 1 });
+    assertEquals(shares(await takeUpTo(t.store, worker)), { b: 1 });
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
     await t.store.admin.limitGroup("default", undefined, { running: 9 });
-    assertEquals(await takeUpTo(t.store, owner), [], "a new limit doesn't end the pause");
+    assertEquals(await takeUpTo(t.store, worker), [], "a new limit doesn't end the pause");
     await t.store.admin.pauseGroup("default", "a", 0);
-    assertEquals(shares(await takeUpTo(t.store, owner)), { a: 2 });
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 2 });
   },
 
   "a queue with a paused group isn't forgotten, and nothing is left of a pause that ended": async (open) => {
@@ -314,29 +314,29 @@ export const groups: Cases = {
 
   "priorities share a queue 100 : 10 : 1, so that none starves": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...prioritized("low", 1, 200), ...jobs(201, 400), ...prioritized("high", 401, 600)]);
     const taken: Lease[] = [];
-    for (let i = 0; i < 111; i++) taken.push(...await takeUpTo(t.store, owner, 1));
+    for (let i = 0; i < 111; i++) taken.push(...await takeUpTo(t.store, worker, 1));
     const { "|high": high, "-": normal, "|low": low } = shares(taken);
     assert(
       Math.abs(high! - 100) <= 2 && Math.abs(normal! - 10) <= 1 && low! >= 1 && low! <= 2,
       `${high}:${normal}:${low}`,
     );
     assertEquals(numbers(taken.filter(({ group }) => group === "|high")).slice(0, 3), [401, 402, 403]);
-    for (let i = 0; i < 20; i++) taken.push(...await takeUpTo(t.store, owner, 100));
+    for (let i = 0; i < 20; i++) taken.push(...await takeUpTo(t.store, worker, 100));
     assertEquals(taken.length, 600);
     assertEquals((await t.store.admin.groups("default")).ungrouped, 0);
   },
 
   "jobs of high priority that arrive one at a time don't starve the others": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...jobs(1, 50), ...groupOf("a", 51, 100)]);
     const taken: Lease[] = [];
     for (let i = 0; i < 110; i++) {
       await t.store.jobs.enqueue(prioritized("high", 101 + i, 101 + i));
-      taken.push(...await takeUpTo(t.store, owner, 1));
+      taken.push(...await takeUpTo(t.store, worker, 1));
     }
     const { "|high": high, "-": normal, a } = shares(taken);
     assertEquals(high! + normal! + a!, 110);
@@ -345,18 +345,18 @@ export const groups: Cases = {
 
   "one at a time, next to jobs without a group alone, high priority gets its share and no more": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 50));
     const taken: Lease[] = [];
     for (let i = 0; i < 110; i++) {
       await t.store.jobs.enqueue(prioritized("high", 101 + i, 101 + i));
-      taken.push(...await takeUpTo(t.store, owner, 1));
+      taken.push(...await takeUpTo(t.store, worker, 1));
     }
     const { "|high": high, "-": normal } = shares(taken);
     assert(normal! >= 8 && high! >= 90, `${high}:${normal}`);
-    taken.push(...await takeUpTo(t.store, owner, 100));
+    taken.push(...await takeUpTo(t.store, worker, 100));
     assertEquals(taken.length, 160);
-    await t.store.jobs.settle(owner, taken.map(({ token }) => ({ kind: "ack", token })));
+    await t.store.jobs.settle(worker, taken.map(({ token }) => ({ kind: "ack", token })));
     assertEquals((await t.store.admin.groups("default")).groups, []);
     assertEquals(await t.store.admin.forgetQueue("default"), true, "no state is left");
   },
@@ -365,11 +365,11 @@ export const groups: Cases = {
     open,
   ) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.jobs.enqueue([...jobs(1, 200), ...prioritized("low", 201, 201)]);
-    assertEquals((await takeUpTo(t.store, owner, 50)).length, 50);
+    assertEquals((await takeUpTo(t.store, worker, 50)).length, 50);
     await t.store.jobs.enqueue([...prioritized("high", 202, 203), ...jobs(204, 300)]);
-    assertEquals(numbers(await takeUpTo(t.store, owner, 2)), [202, 203]);
+    assertEquals(numbers(await takeUpTo(t.store, worker, 2)), [202, 203]);
     assertEquals((await t.store.admin.stats()).queues.map(({ size }) => size), [248]);
   },
 
@@ -377,14 +377,14 @@ export const groups: Cases = {
     open,
   ) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", undefined, { running: 1 });
     const place = { in: "queue", queue: "default", group: laneOf("high") } as const;
     await t.store.jobs.enqueue([...prioritized("high", 1, 3), ...jobs(4, 6)]);
-    const leases = await takeUpTo(t.store, owner);
+    const leases = await takeUpTo(t.store, worker);
     assertEquals(shares(leases), { "|high": 3, "-": 3 });
     const [retried, released, ended] = leases.filter(({ group }) => group !== undefined);
-    await t.store.jobs.settle(owner, [
+    await t.store.jobs.settle(worker, [
       { ...retried!, kind: "retry", delayMs: 1_000 },
       { kind: "release", token: released!.token },
       { kind: "ack", token: ended!.token },
@@ -484,7 +484,7 @@ export const groups: Cases = {
 
   "the largest groups of queues are counted, and the others together": async (open) => {
     await using t = await open();
-    const owner = await register(t.store);
+    const worker = await register(t.store);
     await t.store.admin.limitGroup("default", "b", { running: 2 });
     await t.store.jobs.enqueue([...groupOf("a", 1, 9), ...groupOf("b", 10, 15), grouped(16, "c"), grouped(17, "d")]);
     await t.store.jobs.enqueue([job(18), job(19, { queue: "plain" })]);
@@ -494,7 +494,7 @@ export const groups: Cases = {
       groups: [{ name: "a", size: 9, running: 0 }, { name: "b", size: 6, running: 0 }],
       others: { size: 2, running: 0 },
     }]);
-    await takeUpTo(t.store, owner);
+    await takeUpTo(t.store, worker);
     assertEquals(await largest(1), [{
       queue: "default",
       groups: [{ name: "b", size: 4, running: 2 }],
