@@ -4,6 +4,7 @@ import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { isRunning } from "../support/pid.ts";
 import { type JobsProcess, MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 
 /** Starts a worker that performs class `Program` with this shell script. In it, `$step` is `jobs step`. */
 async function serve(bench: Bench, script: string, env: Record<string, string> = {}): Promise<JobsProcess> {
@@ -137,22 +138,25 @@ while [ $i -lt 5 ]; do
   $step cursor rows $i
 done`.replaceAll("\\$", "$");
 
-Deno.test("a loop of a program continues after its cursor on the next worker, without using an attempt", async () => {
-  await using bench = await Bench.open();
-  await using first = await serve(bench, LOOP);
-  const jid = await bench.push("Program", []);
-  await bench.noted("row 3");
-  first.kill("SIGTERM");
-  await first.logged("Stopping");
-  await bench.go();
-  await first.status();
-  const [step] = await bench.store.steps.read(jid);
-  assertMatch(step!.record, /^\{"state":"running",.*"kind":"each","count":3,"cursor":"3"\}$/);
-  await using _second = await serve(bench, LOOP);
-  assertEquals((await bench.client.result(jid))?.state, "succeeded");
-  const rows = ["row 1", "row 2", "row 3", "from '3' attempt 1", "row 4", "row 5"];
-  assertEquals(await bench.readNotes(), ["from '' attempt 1", ...rows]);
-});
+for (const kind of ["SQLite", "Redis"]) {
+  Deno.test(`on ${kind}, a loop of a program continues after its cursor on the next worker, without using an attempt`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using first = await serve(bench, LOOP);
+    const jid = await bench.push("Program", []);
+    await bench.noted("row 3");
+    first.kill("SIGTERM");
+    await first.logged("Stopping");
+    await bench.go();
+    await first.status();
+    const [step] = await bench.store.steps.read(jid);
+    assertMatch(step!.record, /^\{"state":"running",.*"kind":"each","count":3,"cursor":"3"\}$/);
+    await using _second = await serve(bench, LOOP);
+    assertEquals((await bench.client.result(jid))?.state, "succeeded");
+    const rows = ["row 1", "row 2", "row 3", "from '3' attempt 1", "row 4", "row 5"];
+    assertEquals(await bench.readNotes(), ["from '' attempt 1", ...rows]);
+  });
+}
 
 Deno.test("a cursor is printed as it was given, and a name of another kind fails the attempt", async () => {
   await using bench = await Bench.open();

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 
 const HANDLERS = new URL("../support/step_handlers.js", import.meta.url).pathname;
 
@@ -54,9 +55,10 @@ Deno.test("a handler that catches the end of its attempt sleeps anyway", async (
   assertEquals(await bench.readNotes(), ["caught", "woke"]);
 });
 
-for (const isolate of [false, true]) {
-  Deno.test(`sleeps, signals, children and items ${isolate ? "in an isolated process" : "inline"}`, async () => {
-    await using bench = await Bench.open();
+for (const [kind, isolate] of [["SQLite", false], ["SQLite", true], ["Redis", false], ["Redis", true]] as const) {
+  Deno.test(`on ${kind}, sleeps, signals, children and items ${isolate ? "in an isolated process" : "inline"}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
     await using _worker = await worker(bench, isolate ? ["--isolate", "Every"] : []);
     const jid = await bench.push("Every", [bench.notes]);
     await bench.until(async () => (await bench.store.steps.read(jid)).length === 2, "it waits for the signal");
