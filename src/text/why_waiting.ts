@@ -5,18 +5,17 @@
  */
 import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
+import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
-import type { GroupInfo } from "../store/port/groups.ts";
+import type { JobWaits } from "../store/ops/job_waits.ts";
 import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse } from "./limits.ts";
 import { localMinute, relative } from "./times.ts";
 
-/** The queues and workers around a job. */
-export interface Surroundings extends Around {
+/** The queues and workers around a job, and what it waits for itself. */
+export interface Surroundings extends Around, JobWaits {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** The job's group, if it waits in one. */
-  readonly group?: GroupInfo;
 }
 
 /** Returns the reasons, the nearest first; none for a running job. */
@@ -35,12 +34,21 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
   return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];
 }
 
-function waiting({ place, at }: Entry, { now }: Surroundings): string[] {
+function waiting({ place, at }: Entry, { now, waitingSteps = [] }: Surroundings): string[] {
   if (place.in !== "scheduled" && place.in !== "retry") return [];
   if (at !== undefined && at > now) {
+    const steps = waitingSteps.filter(({ until = 0 }) => until > now);
+    if (steps.length > 0) return steps.map((step) => whyStepWaits(step, now));
     return [`${place.in === "retry" ? "Its next attempt" : "It"} is due ${relative(at, now)}.`];
   }
   return ["It is due. A worker will queue it within seconds, as soon as one is running."];
+}
+
+function whyStepWaits({ name, kind, key, child, until = 0 }: Step, now: number): string {
+  const end = `until ${localMinute(until, "UTC")} UTC, ${relative(until, now)}`;
+  if (kind === "sleep") return `Step "${name}" sleeps ${end}. jobs steps wake ends the sleep.`;
+  if (kind === "child") return `Step "${name}" waits for job ${child}, ${end}, at most.`;
+  return `Step "${name}" waits for signal "${key}", ${end}, at most. jobs signal sends it.`;
 }
 
 /**

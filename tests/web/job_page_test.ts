@@ -108,6 +108,18 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   assert((await store.admin.stats()).queues.every((queue) => !queue.paused));
 });
 
+onBothStores("a job whose group is at its limit says so", async ({ store, visitor }) => {
+  await beat(store, 0);
+  await store.admin.limitGroup("default", "acme", { running: 1 });
+  for (const jid of ["g1", "g2"]) {
+    const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", group: "acme" });
+    await store.jobs.enqueue([{ jid, queue: "default", group: "acme", payload }]);
+  }
+  await store.jobs.take({ queues: ["default"], limit: 2, worker: "web1:7:abc" });
+  const [shown] = ((await visitor().api("GET", "/jobs/g2")).value as { jobs: Record<string, unknown>[] }).jobs;
+  assertEquals(shown!["why"], ['Group "acme" is at its limit: 1 of 1 running.']);
+});
+
 onBothStores("a running job shows progress and log on its page and in the running list", async (site) => {
   const { store, visitor } = site;
   await push(store, "r1");

@@ -10,6 +10,7 @@ onBothStores("A job's page shows its steps, what it waits for, and no secrets", 
     assertStringIncludes(text, shown);
   }
   assert(!text.includes("hunter2"));
+  assertStringIncludes(text, "Step &quot;approval&quot; waits for signal &quot;order:42&quot;, until ");
 });
 
 onBothStores("Buttons of the page signal the wait, wake the job and run a step again", async ({ store, visitor }) => {

@@ -13,6 +13,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
 import { finishedJson, finishedState, jobJson, payloadTime, readablePayload, shownClass } from "../../text/job_json.ts";
+import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { type WaitingNode, waitingNode } from "../../store/ops/waiting_nodes.ts";
 import { waitingJson, waitText, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
@@ -135,13 +136,10 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[]): Promise<(readonly string[])[]> {
   const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  return await Promise.all(entries.map(async (entry) => {
-    const { place } = entry;
-    const group = place.in === "queue" && place.group !== undefined
-      ? (await store.admin.groups(place.queue, { group: place.group })).groups[0]
-      : undefined;
-    return whyNotRunning(entry, { queues, workers, now: systemClock.now(), ...(group && { group }) });
-  }));
+  const around = { queues, workers, now: systemClock.now() };
+  return await Promise.all(
+    entries.map(async (entry) => whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry) })),
+  );
 }
 
 /** Returns 1 for the job that is fetched next; a text if it is far from that; undefined if it isn't queued. */

@@ -5,6 +5,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
+import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
@@ -49,7 +50,9 @@ export async function lookUp(
       before: await services.store.admin.position(entry.ref, FAR),
       reasons: entry.payload.length > MAX_PARSED_CHARS
         ? []
-        : whyNotRunning(entry, surroundings).map((reason) => services.mask.text(reason)),
+        : whyNotRunning(entry, { ...surroundings, ...await readJobWaits(services.store, entry) }).map((reason) =>
+          services.mask.text(reason)
+        ),
       backtrace: job.payload ? backtraceOf(job.payload, services.mask) : [],
     };
   }));

@@ -1,0 +1,44 @@
+import { assertEquals } from "@std/assert";
+import type { Step } from "../job/step.ts";
+import type { Entry } from "../store/admin/admin.ts";
+import { whyNotRunning } from "./why_waiting.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 8);
+const DAY_MS = 86_400_000;
+const ASLEEP: Entry = {
+  ref: "s1",
+  place: { in: "scheduled" },
+  at: NOW + DAY_MS,
+  payload: '{"class":"Order","args":[],"jid":"o1"}',
+};
+
+/** Returns why the job waits, with a worker of its queue online. */
+function why(...waitingSteps: readonly Omit<Step, "since">[]): readonly string[] {
+  const worker = { alive: true, quiet: false, busy: 0, concurrency: 1, queues: ["default"], classes: ["Order"] };
+  const steps = waitingSteps.map((step) => ({ since: NOW, ...step }));
+  return whyNotRunning(ASLEEP, { workers: [worker], queues: [], now: NOW, waitingSteps: steps });
+}
+
+Deno.test("a scheduled job waits for its time", () => {
+  assertEquals(why(), ["It is due in 1d."]);
+});
+
+Deno.test("a job with steps says which step sleeps, and what each wait is for", () => {
+  const waiting = { state: "waiting", until: NOW + DAY_MS } as const;
+  assertEquals(
+    why(
+      { ...waiting, name: "cooling off", kind: "sleep" },
+      { ...waiting, name: "approval", kind: "wait", key: "order:42" },
+      { ...waiting, name: "invoice", kind: "child", child: "c1" },
+    ),
+    [
+      'Step "cooling off" sleeps until 2026-11-24 08:00 UTC, in 1d. jobs steps wake ends the sleep.',
+      'Step "approval" waits for signal "order:42", until 2026-11-24 08:00 UTC, in 1d, at most. jobs signal sends it.',
+      'Step "invoice" waits for job c1, until 2026-11-24 08:00 UTC, in 1d, at most.',
+    ],
+  );
+});
+
+Deno.test("a job whose steps' time has passed is only due", () => {
+  assertEquals(why({ name: "nap", kind: "sleep", state: "waiting", until: NOW }), ["It is due in 1d."]);
+});
