@@ -25,6 +25,8 @@ export interface JobOptions {
   unique_key?: string | number;
   /** `start`: the lock ends when a worker fetches the job. Default `end`. */
   unique_until?: "start" | "end";
+  /** `replace`: the job replaces the waiting one that has the lock, if both are pushed with it. Default `keep`. */
+  on_duplicate?: "keep" | "replace";
   /** Runs the job this time after the last push with the same key, with the arguments of that push. */
   debounce?: number | string | false;
   debounce_key?: string | number;
@@ -64,17 +66,17 @@ export interface PushedJob {
   jid: string;
   /** An earlier push with the same `id` or `jid` stored the job. */
   existed: boolean;
-  /** The job replaced one that waited for the same `debounce` key, and has its jid. */
-  debounced: boolean;
+  /** The job replaced one that waited for the same `debounce` or unique key, and has its jid. */
+  replaced: boolean;
 }
 
 /** The result of one job of many. */
 export type PushResult =
-  | { jid: string; existed?: true; debounced?: true; refused?: undefined }
+  | { jid: string; existed?: true; replaced?: true; refused?: undefined }
   | {
     jid?: undefined;
     existed?: undefined;
-    debounced?: undefined;
+    replaced?: undefined;
     refused: string;
     /** The job that holds the unique lock. */
     duplicateOf?: string;

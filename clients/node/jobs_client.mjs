@@ -59,8 +59,8 @@ export class JobsClient {
   async push(className, args = [], options = {}) {
     const body = JSON.stringify(requestOf({ ...options, class: className, args }));
     const key = options.id ?? crypto.randomUUID();
-    const { jid, existed = false, debounced = false } = await this.#send("POST", "/jobs", body, key);
-    return { jid, existed, debounced };
+    const { jid, existed = false, replaced = false } = await this.#send("POST", "/jobs", body, key);
+    return { jid, existed, replaced };
   }
 
   /** Pushes jobs from any iterable, in batches. Yields a result for each, in order, once its batch is stored. */

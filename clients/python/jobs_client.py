@@ -62,7 +62,7 @@ class JobsClient:
         self._retries = retries
 
     def push(self, class_: str, args: Iterable[Any] = (), **options: Any) -> Dict[str, Any]:
-        """Pushes one job, and returns {"jid": …, "existed": …, "debounced": …}.
+        """Pushes one job, and returns {"jid": …, "existed": …, "replaced": …}.
 
         Raises JobsError with the code "conflict" if its unique lock, throttle or batch refuses it.
 
@@ -73,6 +73,7 @@ class JobsClient:
         retry, retry_for, retry_queue, backoff, dead: after a failure
         timeout, expires_in: bounds of an attempt, and of the wait before it
         unique_for, unique_key, unique_until: refuses a duplicate: unique_for="1h"
+        on_duplicate: "replace" replaces the waiting duplicate instead
         debounce, debounce_key, debounce_max: runs once after the last push of a burst
         throttle, throttle_key: refuses pushes above a rate: throttle="1/1m"
         result_ttl, failure_ttl: how long its record is kept
@@ -86,7 +87,7 @@ class JobsClient:
         return {
             "jid": answer["jid"],
             "existed": answer.get("existed", False),
-            "debounced": answer.get("debounced", False),
+            "replaced": answer.get("replaced", False),
         }
 
     def push_many(self, jobs: Iterable[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:

@@ -154,7 +154,7 @@ async function withKeys(
     const key = isLockKey(unique.key) ? unique.key : await digest(texts.unique!);
     const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);
     payload = `${payload.slice(0, -1)},"unique_key":"${key}"}`;
-    changes.unique = { key, ttlMs: unique.ttlMs + waitMs };
+    changes.unique = { key, ttlMs: unique.ttlMs + waitMs, ...(unique.replace && { replace: true }) };
   }
   if (debounce) {
     const { key: _, waitMs, ...max } = debounce;

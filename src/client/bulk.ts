@@ -20,8 +20,8 @@ export interface StoredPush {
   readonly jid: string;
   /** An earlier push with the same `id` or `jid` stored the job, and `jid` is its ID. */
   readonly existed?: true;
-  /** The job replaced one that waited for the same `debounce` key, and has its ID. */
-  readonly debounced?: true;
+  /** The job replaced one that waited for the same `debounce` or unique key, and has its ID. */
+  readonly replaced?: true;
   /** Absent. */
   readonly refused?: undefined;
   /** Absent. */
@@ -39,7 +39,7 @@ export interface RefusedPush {
   /** Absent. */
   readonly existed?: undefined;
   /** Absent. */
-  readonly debounced?: undefined;
+  readonly replaced?: undefined;
   /** The reason, in one line. */
   readonly refused: string;
   /** The ID of the job that holds the unique lock. */
@@ -178,7 +178,7 @@ export class BulkInterrupted extends Error {
 /** Returns the result of a push as its caller receives it. */
 export function resultOf(result: EnqueueResult, job: NewJob): PushResult {
   if (!result.stored) return unstored(result, job);
-  return result.debounced === undefined ? { jid: job.jid } : { jid: result.debounced, debounced: true };
+  return result.replaced === undefined ? { jid: job.jid } : { jid: result.replaced, replaced: true };
 }
 
 /**

@@ -128,15 +128,22 @@ export const priorityName: OptionKind<Priority> = {
   },
 };
 
-/** Not stored if it is `end`. */
-export const lockEnd: OptionKind<"start" | "end"> = {
-  expected: "start or end",
-  placeholder: "start|end",
-  write: (field, value) => {
-    if (value !== "start" && value !== "end") throw new InvalidPayload(field, value, "start or end");
-    return value === "end" ? undefined : JSON.stringify(value);
-  },
-};
+/** One of two words; the default isn't stored. */
+function choice<Default extends string, Other extends string>(standard: Default, other: Other) {
+  const expected = `${standard} or ${other}`;
+  return {
+    expected,
+    placeholder: `${other}|${standard}`,
+    write: (field, value) => {
+      if (value !== standard && value !== other) throw new InvalidPayload(field, value, expected);
+      return value === standard ? undefined : JSON.stringify(value);
+    },
+  } satisfies OptionKind<Default | Other> as OptionKind<Default | Other>;
+}
+
+export const lockEnd = choice("end", "start");
+
+export const duplicates = choice("keep", "replace");
 
 export const retries = kind<boolean | number>(
   "true, false, or a whole number from 0",

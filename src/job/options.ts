@@ -1,7 +1,6 @@
 /**
  * The options of a job, in one table: the accepted values, the meaning, and the places where each may be set. Types,
- * checks, the flags of `jobs push`, docs/reference/job-options.md and "did you mean" come from it (`option_names.ts`). A new option is one row
- * here, and its behavior.
+ * checks, the flags of `jobs push`, docs/reference/job-options.md and "did you mean" come from it (`option_names.ts`). A new option: one row.
  *
  * @module
  */
@@ -9,6 +8,7 @@ import type { RetryIn } from "./backoff.ts";
 import {
   backoff,
   className,
+  duplicates,
   flag,
   groupName,
   jobId,
@@ -76,14 +76,13 @@ export const JOB_OPTIONS = {
     kind: groupName,
     on: EVERYWHERE,
     default: "none",
-    about:
-      "the job's group in its queue, for limits and fair shares: a name, or a path into the arguments such as `args[0]`",
+    about: "the job's group in its queue, for limits and fair shares: a name, or a path such as `args[0]`",
   }),
   priority: option({
     kind: priorityName,
     on: EVERYWHERE,
     default: "`normal`",
-    about: "the share of its queue that the job gets: `high` 10, `normal` 1, `low` 0.1; for a job without a group",
+    about: "the job's share of its queue: `high` 10, `normal` 1, `low` 0.1; for a job without a group",
   }),
   in: option({
     kind: timeKind<number | string>(SECONDS, "DURATION"),
@@ -155,8 +154,13 @@ export const JOB_OPTIONS = {
     kind: lockEnd,
     on: KEYED,
     default: "`end`",
-    about:
-      "`start`: the lock of `unique_for` ends when a worker fetches the job, so that one more may wait while it runs",
+    about: "`start`: the lock ends when a worker fetches the job, so that one more may wait while it runs",
+  }),
+  on_duplicate: option({
+    kind: duplicates,
+    on: KEYED,
+    default: "`keep`",
+    about: "`replace`: a duplicate replaces the waiting job, under its ID, instead of being skipped",
   }),
   debounce: option({
     kind: wait,
@@ -246,9 +250,7 @@ export const JOB_OPTIONS = {
     kind: pushId,
     on: ["push"],
     default: "none",
-    about:
-      "makes the push idempotent: a later push with the same `id` is answered with the jid of the first, also after " +
-      "that job has ended",
+    about: "idempotent push: a later one with the same `id` returns the first jid, also after that job has ended",
   }),
   within: option({
     kind: { ...span, write: (field, value) => void readSpan(field, value) },

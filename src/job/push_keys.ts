@@ -22,7 +22,7 @@ type Key = string | number | undefined;
 
 /** The keys of a push. */
 export interface PushKeys {
-  readonly unique?: { readonly key: Key; readonly ttlMs: number };
+  readonly unique?: { readonly key: Key; readonly ttlMs: number; readonly replace?: true };
   readonly debounce?: { readonly key: Key; readonly waitMs: number; readonly maxMs?: number };
   readonly throttle?: { readonly key: Key; readonly count: number; readonly perMs: number };
 }
@@ -46,10 +46,18 @@ export function pushKeys(fields: Readonly<Record<string, unknown>>): PushKeys | 
     if (fields[of] === undefined) throw new InvalidPayload(name, value, `"${of}" with it`);
   }
   if (isOn(debounce)) checkDebounce(fields);
+  const replaces = isOn(lock) && fields.on_duplicate === "replace";
+  if (replaces && isOn(fields.batch)) {
+    throw new InvalidPayload("batch", fields.batch, 'no "batch" together with "on_duplicate"');
+  }
   if (!isOn(lock) && !isOn(debounce) && !isOn(throttle)) return undefined;
   return {
     ...(isOn(lock) && {
-      unique: { key: fields.unique_key as Key, ttlMs: readSpan("unique_for", lock) * 1_000 },
+      unique: {
+        key: fields.unique_key as Key,
+        ttlMs: readSpan("unique_for", lock) * 1_000,
+        ...(replaces && { replace: true }),
+      },
     }),
     ...(isOn(debounce) && {
       debounce: {
@@ -65,6 +73,7 @@ export function pushKeys(fields: Readonly<Record<string, unknown>>): PushKeys | 
 const BELONGS_TO = {
   unique_key: "unique_for",
   unique_until: "unique_for",
+  on_duplicate: "unique_for",
   debounce_key: "debounce",
   debounce_max: "debounce",
   throttle_key: "throttle",

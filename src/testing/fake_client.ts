@@ -120,6 +120,7 @@ export class FakeClient extends Client {
       entry.state = "expired";
       return;
     }
+    this.#memory.running = entry;
     try {
       entry.result = await definition(this.#contextOf(job, entry.queue), ...job.args);
       entry.state = "succeeded";
@@ -127,6 +128,8 @@ export class FakeClient extends Client {
     } catch (error) {
       entry.error = error;
       this.#fail(entry, job, error, definition.options);
+    } finally {
+      this.#memory.running = undefined;
     }
   }
 

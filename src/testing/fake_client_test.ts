@@ -67,13 +67,30 @@ Deno.test("unique and idempotent pushes behave as on a store", async () => {
   assertEquals(await client.push(Add, [2, 2], { id: "a" }) === once, false);
 });
 
+Deno.test("a push replaces the waiting job that has its unique lock, as on a store", async () => {
+  const client = fakeClient({ jobs: [Add] });
+  const replace = { unique_for: "1h", unique_key: "args[0]", on_duplicate: "replace" } as const;
+  const first = await client.tryPush({ class: Add, args: [1, 1], ...replace, in: "1m" });
+  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...replace }), { jid: first.jid!, replaced: true });
+  await client.drain();
+  assertEquals(client.pushed(Add).map(({ result }) => result), [3]);
+  assertEquals((await client.tryPush({ class: Add, args: [1, 3], ...replace })).replaced, undefined);
+  const Self = defineJob("Self", async (ctx, n: number) => {
+    if (n === 1) await ctx.client.push("Self", [2], { unique_for: "1h", unique_key: "a", on_duplicate: "replace" });
+  });
+  const selfish = fakeClient({ jobs: [Self] });
+  await selfish.push(Self, [1], { unique_for: "1h", unique_key: "a", on_duplicate: "replace" });
+  await selfish.drain();
+  assertEquals(selfish.pushed(Self).map(({ args }) => args), [[1]], "a running job is not replaced");
+});
+
 Deno.test("debounced and throttled pushes behave as on a store", async () => {
   const client = fakeClient({ jobs: [Add] });
   const debounce = { debounce: "30s", debounce_key: "args[0]", debounce_max: "1m" } as const;
   const first = await client.tryPush({ class: Add, args: [1, 1], ...debounce });
-  assertEquals(first.debounced, undefined);
+  assertEquals(first.replaced, undefined);
   await client.drain({ until: "20s" });
-  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...debounce }), { jid: first.jid!, debounced: true });
+  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...debounce }), { jid: first.jid!, replaced: true });
   await client.drain({ until: "20s" });
   await client.push(Add, [1, 3], debounce);
   await client.push(Add, [2, 1], debounce);

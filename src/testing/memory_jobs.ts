@@ -4,7 +4,7 @@
  * @module
  */
 import { parsePayload } from "../job/job.ts";
-import { setFields } from "../job/raw.ts";
+import { getField, setFields } from "../job/raw.ts";
 import type { Debounce, EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import type { PushedJob } from "./fake_client.ts";
 import { MemoryKeys } from "./memory_keys.ts";
@@ -23,6 +23,8 @@ export interface MemoryEntry {
 /** The jobs, in memory, with the keys of their pushes. */
 export class MemoryJobs {
   readonly entries: MemoryEntry[] = [];
+  /** The job that runs. */
+  running: MemoryEntry | undefined;
   readonly #clock: TestClock;
   readonly #keys = new MemoryKeys();
   /** The job that waits for a debounce key, and when the first push of this wait came. */
@@ -35,14 +37,28 @@ export class MemoryJobs {
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     const now = this.#clock.now();
     return Promise.resolve(jobs.map((job): EnqueueResult => {
-      const refusal = this.#keys.take(job, now);
+      const waiting = job.unique?.replace ? this.#replaceable(job.unique.key, now) : undefined;
+      const replaced = waiting && parsePayload(waiting.raw)!.jid;
+      const refusal = this.#keys.take(job, now, replaced);
       if (refusal !== undefined) return { stored: false, ...refusal };
       if (job.debounce) return this.#debounce(job, job.debounce, now);
       const dueAt = Math.max(now, job.delayMs === undefined ? job.at ?? now : now + job.delayMs);
-      const raw = setFields(job.payload, { enqueued_at: (dueAt / 1_000).toFixed(3) });
-      this.entries.push({ raw, queue: job.queue, dueAt, state: "pending" });
-      return { stored: true };
+      const raw = setFields(job.payload, {
+        jid: JSON.stringify(replaced ?? job.jid),
+        enqueued_at: (dueAt / 1_000).toFixed(3),
+      });
+      if (waiting !== undefined) Object.assign(waiting, { raw, dueAt });
+      else this.entries.push({ raw, queue: job.queue, dueAt, state: "pending" });
+      return { stored: true, ...(replaced !== undefined && { replaced }) };
     }));
+  }
+
+  /** As `UniqueLock.replace` of the store's port says. */
+  #replaceable(key: string, now: number): MemoryEntry | undefined {
+    const holder = this.#keys.holderOf(key, now);
+    const entry = holder === undefined ? undefined : this.entries.find(({ raw }) => getField(raw, "jid") === holder);
+    if (entry === this.running || entry?.state !== "pending") return undefined;
+    return getField(entry.raw, "on_duplicate") === "replace" ? entry : undefined;
   }
 
   /** As `Debounce` of the store's port says. */
@@ -60,7 +76,7 @@ export class MemoryJobs {
     if (waiting === undefined) this.entries.push(entry);
     Object.assign(entry, { raw, dueAt });
     this.#debounced.set(key, { entry, first });
-    return { stored: true, ...(replaced !== undefined && { debounced: replaced }) };
+    return { stored: true, ...(replaced !== undefined && { replaced }) };
   }
 
   /** The pending job with the earliest time up to `end`; of several, the one that was pushed first. */

@@ -16,14 +16,19 @@ export class MemoryKeys {
   readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
   readonly #throttled = new Map<string, { readonly jid: string; readonly at: number }[]>();
 
-  /** Returns why a job isn't stored; undefined if it is, and then takes its locks. */
-  take({ jid, once, unique, throttle }: NewJob, now: number): MemoryRefusal | undefined {
+  /**
+   * Returns why a job isn't stored; undefined if it is, and then takes its locks.
+   *
+   * @param replaced the jid of the waiting job that it replaces, and then has itself
+   */
+  take({ jid: own, once, unique, throttle }: NewJob, now: number, replaced?: string): MemoryRefusal | undefined {
+    const jid = replaced ?? own;
     const first = once && this.#holder(`once ${once.key}`, now);
     if (first !== undefined) return { first };
     const full = throttle && this.#refusal(throttle, now);
     if (full !== undefined) return full;
     const holder = unique && this.#holder(`unique ${unique.key}`, now);
-    if (holder !== undefined) return { holder };
+    if (holder !== undefined && holder !== replaced) return { holder };
     if (once) this.#locks.set(`once ${once.key}`, { jid, until: now + once.ttlMs });
     if (unique) this.#locks.set(`unique ${unique.key}`, { jid, until: now + unique.ttlMs });
     if (throttle) this.#throttled.set(throttle.key, [...this.#throttled.get(throttle.key) ?? [], { jid, at: now }]);
@@ -33,6 +38,11 @@ export class MemoryKeys {
   /** Releases the unique lock of a job that has ended. */
   unlock(jid: string): void {
     for (const [key, lock] of this.#locks) if (key.startsWith("unique ") && lock.jid === jid) this.#locks.delete(key);
+  }
+
+  /** Returns the jid of the job that has a unique lock. */
+  holderOf(key: string, now: number): string | undefined {
+    return this.#holder(`unique ${key}`, now);
   }
 
   #refusal({ key, count, perMs }: Throttle, now: number): MemoryRefusal | undefined {

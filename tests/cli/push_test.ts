@@ -192,6 +192,29 @@ Deno.test("prints the jid that holds the lock of a duplicate, with exit 0", asyn
   assertStringIncludes(bulk.stderr, "jobs: skipped 2 lines as duplicates");
 });
 
+Deno.test("--on-duplicate replace gives the waiting job new arguments, also in bulk", async () => {
+  await using bench = await Bench.open();
+  const flags = ["--unique-for", "1h", "--unique-key", "args[0]", "--on-duplicate", "replace"];
+  const push = (...more: string[]) => on(bench, ["push", "Sync", ...more, ...flags]);
+  const first = await push("7", "old");
+  const jid = first.stdout.trim();
+  const second = await push("7", "new");
+  assertEquals([second.code, second.stdout], [0, first.stdout]);
+  assertStringIncludes(second.stderr, `\njobs: replaced: job "${jid}" waited, and has the new arguments\n`);
+  assertEquals(JSON.parse((await push("7", "newer", "--json")).stdout), { jid, replaced: true });
+  await Deno.writeTextFile(`${bench.folder}/lines`, '[8,"a"]\n[7,"last"]\n');
+  assertEquals((await push("--bulk", "lines")).stdout.trim().split("\n")[1], jid);
+  const [queued] = (await bench.store.admin.page({ in: "queue", queue: "default" })).entries;
+  assertMatch(queued!.payload, /"args":\[7,"last"\]/);
+  const batch = await push("7", "--batch", "b");
+  assertEquals([batch.code, batch.stderr], [
+    2,
+    'jobs: Invalid --batch "b": expected no --batch together with --on-duplicate\n',
+  ]);
+  const alone = await on(bench, ["push", "Sync", "7", "--on-duplicate", "replace"]);
+  assertEquals(alone.stderr, 'jobs: Invalid --on-duplicate "replace": expected --unique-for with it\n');
+});
+
 Deno.test("rejects times that are probably mistakes, and prints the time as parsed", async () => {
   await using bench = await Bench.open();
   for (

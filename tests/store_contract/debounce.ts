@@ -20,9 +20,9 @@ export const debounce: Cases = {
     assertEquals(await t.store.jobs.enqueue([debounced(1)]), [{ stored: true }]);
     assertEquals(await t.store.jobs.enqueue([job(9), debounced(2)]), [
       { stored: true },
-      { stored: true, debounced: jid(1) },
+      { stored: true, replaced: jid(1) },
     ]);
-    assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ stored: true, debounced: jid(1) }]);
+    assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ stored: true, replaced: jid(1) }]);
     const [only, ...others] = await entries(t.store, { in: "scheduled" });
     assertEquals([getField(only!.payload, "jid"), getField(only!.payload, "args"), others], [jid(1), [3], []]);
     assertEquals((await t.store.admin.find([jid(1)])).length, 1);
@@ -70,7 +70,7 @@ export const debounce: Cases = {
     const worker = await register(t.store);
     assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
     assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
-    assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ stored: true, debounced: jid(2) }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ stored: true, replaced: jid(2) }]);
     assertEquals((await entries(t.store, { in: "scheduled" })).length, 1);
   },
 

@@ -31,6 +31,7 @@ import { pause } from "./pause.ts";
 import { workers } from "./workers.ts";
 import { queueSamples } from "./queue_samples.ts";
 import { promote } from "./promote.ts";
+import { replace } from "./replace.ts";
 import { rescue } from "./rescue.ts";
 import { results } from "./results.ts";
 import { search } from "./search.ts";
@@ -54,6 +55,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   once,
   debounce,
   throttle,
+  replace,
   bytes,
   wait,
   commands,

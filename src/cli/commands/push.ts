@@ -93,17 +93,17 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const limitMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
     const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
-    const { jid, duplicateOf, throttledBy, refused, debounced } = await pushOne(client, job as unknown as JobRequest);
+    const { jid, duplicateOf, throttledBy, refused, replaced } = await pushOne(client, job as unknown as JobRequest);
     const isStored = refused === undefined;
     if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
     else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
-    else if (debounced) printError(`jobs: debounced: job "${jid}" has the new arguments and starts later`);
+    else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
     else if (at !== undefined) remarkTime(request.at);
     try {
       // A throttled push has no result. A duplicate has that of the job that holds the lock.
       const isAwaited = waited !== undefined && throttledBy === undefined;
       if (!isAwaited) {
-        if (flags.json) printJson({ jid, duplicateOf, throttledBy, debounced });
+        if (flags.json) printJson({ jid, duplicateOf, throttledBy, replaced });
         else print(jid);
       }
       const begin = () => afterStoring(async () => remarkIfIdle(store, [{ class: name, queue: await queueOf() }]));
@@ -125,10 +125,10 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
  * @throws {UsageError} if the job is invalid
  */
 async function pushOne(client: Client, job: JobRequest) {
-  const { jid, debounced, refused, duplicateOf, throttledBy } = await client.tryPush(job);
+  const { jid, replaced, refused, duplicateOf, throttledBy } = await client.tryPush(job);
   const known = jid ?? duplicateOf ?? throttledBy;
   if (known === undefined) throw new UsageError(refused!);
-  return { jid: known, debounced, refused, duplicateOf, throttledBy };
+  return { jid: known, replaced, refused, duplicateOf, throttledBy };
 }
 
 /** A unit that was meant as part of the number before it: `5 minutes`. */

@@ -21,11 +21,11 @@ export class JidWriter {
   }
 
   print(results: readonly PushResult[], lines: readonly number[]): void {
-    const printed = results.flatMap(({ jid, duplicateOf, throttledBy, debounced }, i) => {
+    const printed = results.flatMap(({ jid, duplicateOf, throttledBy, replaced }, i) => {
       const known = jid ?? duplicateOf ?? throttledBy;
       if (known === undefined) return [];
       return [
-        this.#json ? JSON.stringify({ line: lines[i], jid: known, duplicateOf, throttledBy, debounced }) : known,
+        this.#json ? JSON.stringify({ line: lines[i], jid: known, duplicateOf, throttledBy, replaced }) : known,
       ];
     });
     if (printed.length === 0 || this.#closed) return;

@@ -59,7 +59,7 @@ export const JOB_SHAPES: readonly Shape[] = [
       "jid": ["text", "the job's ID; of a duplicate, the ID of the job that holds the lock"],
       "duplicateOf?": ["text", "the same ID, if the job is a duplicate"],
       "throttledBy?": ["text", "the same ID, if the push is throttled: that of the job whose place is free next"],
-      "debounced?": ["true", "the job replaced one that waited for the same key, and has its ID"],
+      "replaced?": ["true", "the job replaced one that waited for the same key, and has its ID"],
     },
   },
   {
@@ -70,7 +70,7 @@ export const JOB_SHAPES: readonly Shape[] = [
       "jid": ["text", "its job"],
       "duplicateOf?": ["text", "as for `jobs push CLASS`"],
       "throttledBy?": ["text", "as for `jobs push CLASS`"],
-      "debounced?": ["true", "as for `jobs push CLASS`"],
+      "replaced?": ["true", "as for `jobs push CLASS`"],
     },
     note: "Invalid lines are named on stderr.",
   },

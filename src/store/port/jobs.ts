@@ -44,6 +44,14 @@ export interface UniqueLock {
   readonly key: string;
   /** Longest time that the lock is held, in milliseconds. */
   readonly ttlMs: number;
+  /**
+   * The job replaces the one that has the lock, in the same step, if that one waits (queued, scheduled or retrying) and was stored
+   * with `replace`, too. The job then has the jid of that one, starts its attempts from the beginning, and takes its position if
+   * both are in the same queue; otherwise its own time and queue count. Not replaced: a running job, one with durable steps, a
+   * member of a batch, a job that a step of another waits for. Not together with `batch` and `debounce`. The payload
+   * has the field `on_duplicate`, `"replace"`.
+   */
+  readonly replace?: boolean;
 }
 
 /** Makes a push idempotent: jobs with the same key are stored once in this time, also after the first has ended. */
@@ -84,8 +92,8 @@ export interface Debounce {
  * named.
  */
 export type EnqueueResult =
-  /** `debounced`: the jid that the job has instead of the given one, that of the job it replaced. */
-  | { readonly stored: true; readonly debounced?: string }
+  /** `replaced`: the jid that the job has instead of the given one, that of the job it replaced. */
+  | { readonly stored: true; readonly replaced?: string }
   | {
     readonly stored: false;
     readonly holder: string;

@@ -23,6 +23,9 @@ import { SCRIPTS } from "./client/scripts.ts";
 const MAX_BATCH = 1_000;
 const MAX_BATCH_CHARS = 1 << 20;
 
+/** The answer for a job that would replace one in a long queue, and is sent again so that no script takes long. */
+const UNDECIDED = "?";
+
 /** A call of `enqueue` that waits. */
 interface Push {
   readonly jobs: readonly NewJob[];
@@ -106,10 +109,16 @@ export class Enqueuer {
     ];
     const answers = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
+    const undecided: number[] = [];
     for (let i = 0; i < answers.length; i += 2) {
       const place = answers[i] as number;
-      results[order[Math.abs(place) - 1]!] = resultIn(answers[i + 1] as string, place < 0);
+      const index = order[Math.abs(place) - 1]!;
+      if (answers[i + 1] === UNDECIDED) undecided.push(index);
+      else results[index] = resultIn(answers[i + 1] as string, place < 0);
     }
+    if (undecided.length === 0) return results;
+    const rest = await this.#store(undecided.map((index) => jobs[index]!));
+    for (const [i, index] of undecided.entries()) results[index] = rest[i]!;
     return results;
   }
 }
@@ -122,7 +131,7 @@ function resultIn(text: string, isFirst: boolean): EnqueueResult {
     case " ":
       return { stored: false, batch: rest as BatchRefusal };
     case "=":
-      return { stored: true, debounced: rest };
+      return { stored: true, replaced: rest };
     case "!":
       return { stored: false, throttled: rest.slice(rest.indexOf(" ") + 1), freeInMs: parseInt(rest) };
     default:
@@ -135,14 +144,16 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
   const debounced: number[] = [];
+  const replacing: number[] = [];
   const payloads: string[] = [];
-  for (const [i, { queue: of, group: key, at, delayMs, payload, debounce }] of jobs.entries()) {
+  for (const [i, { queue: of, group: key, at, delayMs, payload, debounce, unique }] of jobs.entries()) {
     const queue = nameOf(of, key);
     const isLater = at !== undefined || delayMs !== undefined || debounce !== undefined;
+    const replaces = unique?.replace === true;
     const open = openEnded(payload);
-    payloads.push(isLater && open !== undefined ? `${open}}` : open ?? payload);
-    if (isLater) {
-      (debounce === undefined ? later : debounced).push(i);
+    payloads.push((isLater || replaces) && open !== undefined ? `${open}}` : open ?? payload);
+    if (isLater || replaces) {
+      (replaces ? replacing : debounce === undefined ? later : debounced).push(i);
       continue;
     }
     const kind = open === undefined ? "raw" : "now";
@@ -158,6 +169,14 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     for (const i of debounced) args.push(...aroundJid(payloads[i]!));
     order.push(...debounced);
   }
+  if (replacing.length > 0) {
+    args.push("replacing", `${replacing.length}`);
+    for (const i of replacing) {
+      const { queue, group } = jobs[i]!;
+      args.push(...timeOf(jobs[i]!), nameOf(queue, group), ...aroundJid(payloads[i]!));
+    }
+    order.push(...replacing);
+  }
   for (const { head, members } of groups.values()) {
     args.push(...head, `${members.length}`);
     for (const i of members) args.push(payloads[i]!);
@@ -166,15 +185,20 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
   if (later.length > 0) {
     args.push("later", `${later.length}`);
     for (const i of later) {
-      const { queue, group, at, delayMs } = jobs[i]!;
-      const when = [delayMs === undefined ? "at" : "in", `${Math.round(delayMs ?? at!)}`];
-      args.push(...when, nameOf(queue, group), payloads[i]!);
+      const { queue, group } = jobs[i]!;
+      args.push(...timeOf(jobs[i]!), nameOf(queue, group), payloads[i]!);
     }
     order.push(...later);
   }
   const rows: Row[] = [];
   for (const [place, i] of order.entries()) addRequests(rows, place + 1, jobs[i]!);
   return { args: [rows.length === 0 ? "" : JSON.stringify(rows), ...args], order };
+}
+
+/** Returns when a job runs, as the script reads it. */
+function timeOf({ at, delayMs }: NewJob): readonly [string, string] {
+  if (delayMs !== undefined) return ["in", `${Math.round(delayMs)}`];
+  return at === undefined ? ["now", "0"] : ["at", `${Math.round(at)}`];
 }
 
 /** A request of a push: the place of its job, the kind, and the details. */

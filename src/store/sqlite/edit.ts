@@ -150,7 +150,8 @@ function noteDeath(context: Context, { id, payload }: EntryRow, batches: BatchCh
   batches.notePayload(payload, "dead");
 }
 
-function takeOut(context: Context, { queue, id }: EntryRow): void {
+/** Removes a job from its place; inside a transaction. The caller puts it in another one, or deletes it. */
+export function takeOut(context: Context, { queue, id }: EntryRow): void {
   if (queue === null) sets.remove(context, id);
   else queues.remove(context, queues.idOf(context, queue), id);
 }

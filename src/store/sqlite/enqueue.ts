@@ -10,6 +10,7 @@ import { BatchChanges } from "./batch_rows.ts";
 import { putOff } from "./debounce.ts";
 import * as newJobs from "./new_jobs.ts";
 import * as onceKeys from "./once_keys.ts";
+import { replaceWaiting } from "./replace.ts";
 import * as throttles from "./throttles.ts";
 import * as locks from "./unique_locks.ts";
 
@@ -29,16 +30,28 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
       const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
       if (full) return { stored: false, ...full };
       const holder = first === undefined && job.unique && locks.take(context, job.unique, job.jid, now);
-      if (holder) return { stored: false, holder };
+      if (holder && !(job.unique!.replace && replaceWaiting(context, job, holder, now))) {
+        return { stored: false, holder };
+      }
+      const jid = holder || job.jid;
       if (job.once) {
         keys++;
-        first ??= onceKeys.remember(context, job.once, job.jid, now);
+        first ??= onceKeys.remember(context, job.once, jid, now);
       }
       if (first !== undefined) return { stored: false, first };
-      if (job.throttle) throttles.note(context, job.throttle, job.jid, now);
+      if (job.throttle) throttles.note(context, job.throttle, jid, now);
+      if (holder) {
+        locks.renew(context, job.unique!, now);
+        return { stored: true, replaced: holder };
+      }
       if (isDebounced(job)) {
-        const debounced = putOff(context, job, now);
-        return { stored: true, ...(debounced !== undefined && { debounced }) };
+        const replaced = putOff(context, job, now);
+        return { stored: true, ...(replaced !== undefined && { replaced }) };
+      }
+      // At once, so that the next one of this call finds it.
+      if (job.unique?.replace) {
+        newJobs.store(context, [job], now);
+        return { stored: true };
       }
       if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");
       accepted.push(job);

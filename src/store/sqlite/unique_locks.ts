@@ -23,6 +23,11 @@ export function take(context: Context, { key, ttlMs }: UniqueLock, jid: string, 
   return undefined;
 }
 
+/** Holds a lock for its full time from now on. */
+export function renew(context: Context, { key, ttlMs }: UniqueLock, now: number): void {
+  context.sql("UPDATE unique_lock SET expires = ? WHERE key = ?").run(Math.round(now + ttlMs), key);
+}
+
 /** Returns whether a job has the lock. */
 export function isTaken(context: Context, key: string, now: number): boolean {
   return context.sql("SELECT 1 FROM unique_lock WHERE key = ? AND expires > ?").get(key, now) !== undefined;

@@ -157,7 +157,7 @@ export async function pushJob(
   visitor: Visitor,
   request: JobRequest,
   action = "push",
-): Promise<{ readonly jid: string; readonly existed: boolean; readonly debounced: boolean }> {
+): Promise<{ readonly jid: string; readonly existed: boolean; readonly replaced: boolean }> {
   let result: PushResult;
   try {
     result = await services.client.tryPush(request);
@@ -166,13 +166,13 @@ export async function pushJob(
     if (error instanceof BatchError) throw new HttpError(409, error.message, "batch");
     throw error;
   }
-  const { jid, existed = false, debounced = false, refused } = result;
-  if (existed) return { jid: jid!, existed, debounced };
+  const { jid, existed = false, replaced = false, refused } = result;
+  if (existed) return { jid: jid!, existed, replaced };
   if (jid === undefined) throw new HttpError(409, `Job not stored: ${refused}`);
   // Programs push by the thousand: their pushes are recorded in the log only.
   const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
   await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
-  return { jid, existed, debounced };
+  return { jid, existed, replaced };
 }
 
 /**

@@ -93,6 +93,7 @@ const SCHEMAS = {
       retry: { type: ["boolean", "integer"] },
       unique_for: { type: ["number", "string"] },
       unique_key: { type: ["number", "string"], description: "a text, or a path such as args[0]" },
+      on_duplicate: { type: "string", enum: ["keep", "replace"], default: "keep" },
       debounce: { type: ["number", "string"], description: "30s, 5m, …; with debounce_key and debounce_max" },
       throttle: { type: "string", description: "COUNT/DURATION such as 1/1m; with throttle_key" },
       tags: { type: "array", items: { type: "string" } },

@@ -36,9 +36,9 @@ export const pushRoutes: readonly ApiRoute[] = [
           type: "boolean",
           description: "an earlier push with the same Idempotency-Key, id or jid stored the job",
         },
-        debounced: {
+        replaced: {
           type: "boolean",
-          description: "the job replaced one that waited for the same debounce key, and has its jid",
+          description: "the job replaced one that waited for the same unique or debounce key, and has its jid",
         },
         results: {
           type: "array",
@@ -77,9 +77,9 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
   if (!Array.isArray(body)) {
     const request = requestOf(body as Record<string, unknown>, visitor.scope);
     const keyed = id === undefined ? request : { id, ...request };
-    const { jid, existed, debounced } = await pushJob(services, visitor, keyed);
+    const { jid, existed, replaced } = await pushJob(services, visitor, keyed);
     return {
-      value: { jid, ...(existed && { existed }), ...(debounced && { debounced }) },
+      value: { jid, ...(existed && { existed }), ...(replaced && { replaced }) },
       status: existed ? 200 : 201,
     };
   }

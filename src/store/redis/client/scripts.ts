@@ -66,6 +66,7 @@ import record from "../lua/record.lua" with { type: "text" };
 import recordMetrics from "../lua/record_metrics.lua" with { type: "text" };
 import records from "../lua/records.lua" with { type: "text" };
 import releaseName from "../lua/release_name.lua" with { type: "text" };
+import replace from "../lua/replace.lua" with { type: "text" };
 import reply from "../lua/reply.lua" with { type: "text" };
 import rescue from "../lua/rescue.lua" with { type: "text" };
 import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
@@ -138,14 +139,14 @@ export const SCRIPTS = {
   declare: script(declare),
   deregister: script(deregister, groups),
   due: script(due),
-  enqueue: script(enqueue, add + groups + batch + flow + throttle + debounce),
+  enqueue: script(enqueue, add + groups + replace + batch + flow + throttle + debounce),
   flowAdd: script(flowAdd, batch + flow),
   flowImport: script(flowImport),
   flowSpread: script(flowSpread, batch + flow),
   forget: script(forget, paused),
   hasQueuedJobs: script(hasQueuedJobs, paused),
   heartbeat: script(heartbeat),
-  importJobs: script(importJobs, add + groups + debounce + stepAsleep),
+  importJobs: script(importJobs, add + groups + replace + debounce + stepAsleep),
   importSteps: script(importSteps, steps),
   leased: script(leased),
   limit: script(limit, groups),
@@ -154,7 +155,8 @@ export const SCRIPTS = {
   migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
   move: script(
     move,
-    groups + steps + stepParent + takeOut + add + batch + flow + trimDead + unlock + endLive + ended + keepRecord +
+    groups + replace + steps + stepParent + takeOut + add + batch + flow + trimDead + unlock + endLive + ended +
+      keepRecord +
       debounceEnd,
   ),
   nameHolder: script(nameHolder),
@@ -169,10 +171,13 @@ export const SCRIPTS = {
   records: script(records),
   releaseName: script(releaseName),
   reply: script(reply),
-  rescue: script(rescue, offline + groups),
+  rescue: script(rescue, offline + groups + replace),
   sampleQueues: script(sampleQueues),
   send: script(send),
-  settle: script(settle, groups + steps + stepAsleep + add + batch + flow + trimDead + count + endLive + keepRecord),
+  settle: script(
+    settle,
+    groups + replace + steps + stepAsleep + add + batch + flow + trimDead + count + endLive + keepRecord,
+  ),
   signal: script(signal, steps),
   stepRemember: script(stepRemember, stepMark),
   stepWait: script(stepWait, groups + steps + stepMark + add),

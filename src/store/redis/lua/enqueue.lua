@@ -12,14 +12,16 @@
 --             "debounce", key, jid, ms, most ms (0 for none)]
 --          then groups, the first one first:
 --            "debounced", count, per job: payload up to its jid, payload after its jid
+--            "replacing", count, per job: "now", "at" or "in", ms, queue, payload up to its jid, payload after its jid
 --            "now", queue, count, per job: payload without its closing brace
 --            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
 --          with its once key; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
 --          next push, a space, jid of the job whose place that is;
---          per debounced job that replaced one: place, "=" and the jid that both have
--- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`
+--          per job that replaced one: place, "=" and the jid that both have; place, "?" for a job to send again: the script has
+--          searched long queues enough
+-- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`. To replace a job in a queue: O(its length)
 
 local call = redis.call
 local time = call('TIME')
@@ -37,6 +39,10 @@ do
     if ARGV[i] == 'debounced' then
       call('ZCARD', 'schedule')
       i = i + 2 + 2 * ARGV[i + 1]
+    elseif ARGV[i] == 'replacing' then
+      call('ZCARD', 'schedule')
+      for k = i + 2, i + 1 + 5 * ARGV[i + 1], 5 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
+      i = i + 2 + 5 * ARGV[i + 1]
     elseif ARGV[i] ~= 'later' then
       call('LLEN', 'queue:' .. ARGV[i + 1])
       i = i + 3 + ARGV[i + 2]
@@ -104,6 +110,51 @@ local function refusalBy(batch, worker, token)
   return refusals[key]
 end
 
+-- When the earliest member of `schedule` was due before this batch, and when it is due now.
+local head, earliest
+local function schedule(at, payload)
+  head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
+  if at < (earliest or head) then earliest = at end
+  return add('schedule', at, payload)
+end
+
+-- Name of a queue or a group → number of jobs pushed to it.
+local counts = {}
+local function countPushed(queue, count) counts[queue] = (counts[queue] or 0) + count end
+
+-- Where the arguments of a job that may replace another begin, by place.
+local replacing = {}
+do
+  local i = groups
+  if ARGV[i] == 'debounced' then i = i + 2 + 2 * ARGV[i + 1] end
+  if ARGV[i] == 'replacing' then
+    local before = i == groups and 0 or tonumber(ARGV[groups + 1])
+    for k = 1, ARGV[i + 1] do replacing[before + k] = i + 2 + 5 * (k - 1) end
+  end
+end
+
+-- Stores a job at once, so that the next one of this batch finds it. waiting: the one that it replaces, as findReplaceable returns it.
+-- A job in the same queue keeps its position there; otherwise the time and the queue of the new one count.
+local function storeReplacing(place, jid, waiting)
+  local when, ms, queue, before, after = unpack(ARGV, replacing[place], replacing[place] + 4)
+  local text = before .. jid .. after
+  local at = when == 'now' and 0 or when == 'in' and now + ms or tonumber(ms)
+  local to = at > now and 'schedule' or 'queue:' .. queue
+  if to ~= 'schedule' then text = string.sub(text, 1, -2) .. enqueuedAt end
+  if waiting and waiting[1] == to and to ~= 'schedule' then
+    call('LSET', to, waiting[3], text)
+  else
+    if waiting then takeReplaceable(unpack(waiting)) end
+    if to == 'schedule' then
+      text = schedule(at, text)
+    else
+      call('LPUSH', to, text)
+      countPushed(queue, 1)
+    end
+  end
+  keepReplaceable(jid, to, text)
+end
+
 -- A job that is refused takes no lock and no place of a throttle, and uses no once key. If an earlier push with its once key
 -- has stored it, the result says that and nothing else.
 for _, place in ipairs(places) do
@@ -113,6 +164,8 @@ for _, place in ipairs(places) do
   local full = not first and not why and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(lineAt(request.lock))
+  local waiting
+  if not first and not why and not full and holder and replacing[place] then waiting = findReplaceable(holder) end
   refused[place] = true
   if first then
     answerWith(-place, first)
@@ -120,23 +173,25 @@ for _, place in ipairs(places) do
     answerWith(place, ' ' .. why)
   elseif full then
     answerWith(place, '!' .. full)
-  elseif holder and holder ~= request.lock[4] then
+  elseif waiting == false then
+    answerWith(place, '?')
+  elseif holder and holder ~= request.lock[4] and not waiting then
     answerWith(place, holder)
   else
     refused[place] = nil
+    if waiting then
+      -- The job keeps its jid: a repeated push with the once key is answered with it, too.
+      request.lock[4] = holder
+      if request.once then request.once[4] = holder end
+      if request.throttle then request.throttle[4] = holder end
+      answerWith(place, '=' .. holder)
+    end
     if request.once then store(request.once) end
     if request.lock then store(request.lock) end
     if request.throttle then noteThrottled(now, unpack(request.throttle, 3)) end
     if request.member then noteMember(request.member[3], '', 'pending') end
+    if replacing[place] then storeReplacing(place, request.lock[4], waiting) end
   end
-end
-
--- When the earliest member of `schedule` was due before this batch, and when it is due now.
-local head, earliest
-local function schedule(at, payload)
-  head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
-  if at < (earliest or head) then earliest = at end
-  return add('schedule', at, payload)
 end
 
 local place = 0
@@ -153,8 +208,10 @@ if ARGV[i] == 'debounced' then
   end
   i = last + 1
 end
--- Name of a queue or a group → number of jobs pushed to it.
-local counts = {}
+if ARGV[i] == 'replacing' then
+  place = place + ARGV[i + 1]
+  i = i + 2 + 5 * ARGV[i + 1]
+end
 call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 while i <= #ARGV do
@@ -173,7 +230,7 @@ while i <= #ARGV do
       count = count + #batch
       i = math.min(i + 1000, last + 1)
     end
-    counts[queue] = (counts[queue] or 0) + count
+    countPushed(queue, count)
   else
     local last = i + 1 + 4 * ARGV[i + 1]
     for k = i + 2, last, 4 do
@@ -183,7 +240,7 @@ while i <= #ARGV do
         if ARGV[k] == 'in' then at = now + at end
         if at <= now then
           call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
-          counts[queue] = (counts[queue] or 0) + 1
+          countPushed(queue, 1)
         else
           schedule(at, payload)
         end

@@ -22,6 +22,7 @@ if not call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[2]) then return 0 end
 local due = false
 for i = 3, #ARGV, 9 do
   local to, at, payload, lock, jid, ttl, debounced, first, waiting = unpack(ARGV, i, i + 8)
+  local text = payload
   if string.sub(to, 1, 6) == 'queue:' then
     call('LPUSH', to, payload)
     pushed(string.sub(to, 7), 1)
@@ -31,10 +32,10 @@ for i = 3, #ARGV, 9 do
       local ok, job = pcall(cjson.decode, payload)
       if ok and type(job.jid) == 'string' then at = asleep(now, job.jid, tonumber(at)) end
     end
-    local member = add(to, at, payload)
+    text = add(to, at, payload)
     local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')
     if debounced ~= '' and not (other and call('ZSCORE', to, other)) then
-      keepDebounce(debounced, math.min(tonumber(first), now), waiting, member, math.max(0, at - now))
+      keepDebounce(debounced, math.min(tonumber(first), now), waiting, text, math.max(0, at - now))
     end
   end
   if lock ~= '' then
@@ -43,6 +44,7 @@ for i = 3, #ARGV, 9 do
       -- The time in the value counts. Redis deletes the key later.
       call('SET', 'jobs:unique:' .. lock, string.format('%d', now + ttl) .. ' ' .. jid, 'PX', ttl + 60000)
       call('SET', 'jobs:unique-of:' .. jid, lock, 'PX', ttl + 60000)
+      noteReplaceable(to, text)
     end
   end
 end

@@ -48,6 +48,7 @@ local function move()
       if new == '' then new = old end
       if isQueue(to) then
         call('LPUSH', to, new)
+        noteReplaceable(to, new)
         pushed(string.sub(to, 7), 1)
       elseif to == 'dead' then
         buried = true

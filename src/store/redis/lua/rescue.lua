@@ -29,6 +29,8 @@ while i <= #ARGV do
         if payload ~= '' then
           call('HDEL', key, token)
           giveBack(token, payload)
+          -- A suspect's payload has changed.
+          noteReplaceable('queue:' .. string.match(token, ':(.*)$'), payload)
           rescued = rescued + 1
         end
       end

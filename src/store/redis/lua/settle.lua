@@ -121,7 +121,7 @@ while i <= #ARGV do
         local at = now + ARGV[k + 1]
         if sleepers[ARGV[k]] then at = asleep(now, sleepers[ARGV[k]], at) end
         earliest[kind] = math.min(earliest[kind] or at, at)
-        add(kind, at, ARGV[k + 2])
+        noteReplaceable(kind, add(kind, at, ARGV[k + 2]))
       end
     end
   end
@@ -158,6 +158,7 @@ for from = 1, #locked, 1000 do
     if text and string.match(text, '^%d+ (.*)$') == jid then
       free[#free + 1] = locked[from + i - 1]
       free[#free + 1] = 'jobs:unique-of:' .. jid
+      free[#free + 1] = 'jobs:replaceable:' .. jid
     end
   end
   if #free > 0 then call('DEL', unpack(free)) end

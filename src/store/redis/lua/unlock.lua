@@ -3,7 +3,7 @@ local function unlock(jid)
   local call = redis.call
   local key = call('GET', 'jobs:unique-of:' .. jid)
   if not key then return end
-  call('DEL', 'jobs:unique-of:' .. jid)
+  call('DEL', 'jobs:unique-of:' .. jid, 'jobs:replaceable:' .. jid)
   key = 'jobs:unique:' .. key
   if string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then call('DEL', key) end
 end
