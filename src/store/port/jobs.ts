@@ -47,7 +47,7 @@ export interface UniqueLock {
   /**
    * The job replaces the one that has the lock, in the same step, if that one waits (queued, scheduled or retrying) and was stored
    * with `replace`, too. The job then has the jid of that one, starts its attempts from the beginning, and takes its position if
-   * both are in the same queue; otherwise its own time and queue count. Not replaced: a running job, one with durable steps, a
+   * both are in the same queue; otherwise the time and queue of the push count. Not replaced: a running job, one with durable steps, a
    * member of a batch, a job that a step of another waits for. Not together with `batch` and `debounce`. The payload
    * has the field `on_duplicate`, `"replace"`.
    */
