@@ -83,7 +83,7 @@ async function slowlog({ server }: Redis): Promise<{ script: string | undefined;
     string[],
   ][];
   return entries.map(([, , us, [command, sha]]) => ({
-    script: command === "EVALSHA" ? names.get(sha!) : command === "EVAL" ? "scratch" : undefined,
+    script: command === "EVALSHA" ? names.get(sha!) : command === "EVAL" ? "claimScratch" : undefined,
     ms: us / 1_000,
   }));
 }

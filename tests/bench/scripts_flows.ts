@@ -133,7 +133,7 @@ export const FLOW_CASES: readonly Case[] = [
     run: ({ store }) => store.admin.pauseGroup("many-groups", "g7", HOUR_MS),
   },
   {
-    script: "groupRows",
+    script: "readGroupRows",
     what: "a page of 1,000 groups",
     prepare: fillGroups,
     run: ({ store }) => store.admin.groups("many-groups", { limit: 1_000 }),

@@ -115,7 +115,7 @@ export const JOB_CASES: readonly Case[] = [
     run: (redis) => settle(redis, (token) => ({ kind: "release", token })),
   },
   {
-    script: "due",
+    script: "readDue",
     what: "1,000 due jobs of a million",
     prepare: ({ server }) => fill(server, 1_000, `redis.call('ZADD', 'schedule', n, payload(2000000 + n))`),
     run: ({ store }) => store.jobs.promote(1_000),
@@ -180,24 +180,24 @@ export const JOB_CASES: readonly Case[] = [
     run: ({ store }) => store.admin.editSome({ in: "queue", queue: "large" }, "kill", 100),
   },
   {
-    script: "window",
+    script: "readEntries",
     what: "a page of 1,000 from the middle of the queue",
     prepare: async (redis) => refs = await refsAt(redis, redis.jobs / 2 - 50_000, 1),
     run: ({ store }) => store.admin.page(DEEP_PLACE, { cursor: refs[0]!, limit: 1_000 }),
   },
   {
-    script: "leased",
+    script: "readLeases",
     what: "1,000 leases",
     prepare: takeThousand,
     run: ({ store }) => store.admin.page({ in: "running" }, { limit: 1_000 }),
   },
   {
-    script: "records",
+    script: "readRecords",
     what: "a page of 1,000 records",
     run: ({ store }) => store.results.page({ limit: 1_000 }),
   },
   {
-    script: "record",
+    script: "keepRecord",
     what: "a record, with 100,000 kept",
     run: ({ store }) => store.results.keep({ jid: crypto.randomUUID(), ttlMs: HOUR_MS, body: "{}" }),
   },

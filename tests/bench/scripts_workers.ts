@@ -23,7 +23,7 @@ let taken: Awaited<ReturnType<typeof take>>;
 
 export const WORKER_CASES: readonly Case[] = [
   {
-    script: "orphans",
+    script: "readOfflineLeases",
     what: "100 leases of 1,000 of an offline worker",
     prepare: lapse,
     run: ({ store }) => store.jobs.rescue({ worker: "host:1:rescuer", limit: 100, maxRescues: 3 }),
@@ -35,14 +35,14 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.jobs.rescue({ worker: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
-    script: "suspects",
+    script: "noteSuspects",
     what: "1,000 suspects",
     prepare: takeThousand,
     run: ({ store }) =>
       store.workers.noteSuspects(taken.worker, { tokens: taken.leases.map(({ token }) => token), alone: false }),
   },
   {
-    script: "death",
+    script: "noteDeath",
     what: "a worker",
     run: ({ store }) => store.workers.noteDeath("host:1:taker", "killed by signal 9"),
   },
@@ -53,7 +53,7 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.workers.deregister(taken.worker),
   },
   {
-    script: "reconcile",
+    script: "reconcileLeases",
     what: "a worker with 1,000 leases, after its connection broke",
     prepare: takeThousand,
     run: async ({ server, store }) => {
@@ -100,13 +100,13 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.admin.stats(),
   },
   {
-    script: "queues",
+    script: "readQueueRows",
     what: "500 of 10,000 queues, 10 of them limited",
     prepare: limitTen,
     run: ({ store }) => store.admin.stats(),
   },
   {
-    script: "blockedQueues",
+    script: "readBlockedQueues",
     what: "11 queues, 10 of them limited",
     prepare: limitTen,
     run: async ({ store }) => {
@@ -115,13 +115,13 @@ export const WORKER_CASES: readonly Case[] = [
     },
   },
   {
-    script: "limit",
+    script: "limitQueue",
     what: "a queue, with 10,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 10_000),
     run: ({ store }) => store.admin.limit("limited", { running: 10 }),
   },
   {
-    script: "limit",
+    script: "limitQueue",
     what: "a queue, with 100,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 100_000),
     run: ({ store }) => store.admin.limit("limited", { running: 10 }),
@@ -161,7 +161,7 @@ export const WORKER_CASES: readonly Case[] = [
     },
   },
   {
-    script: "declare",
+    script: "declareClasses",
     what: "1,000 classes, 5,000 known",
     prepare: ({ store }) => store.classes.declare(classes(5_000)),
     run: ({ store }) => store.classes.declare(classes(1_000)),
@@ -190,7 +190,7 @@ export const WORKER_CASES: readonly Case[] = [
   { script: "send", what: "a command", run: ({ store }) => store.workers.send("host:1:taker", { verb: "dump" }) },
   { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.workers.reply("id", "x".repeat(1e6)) },
   {
-    script: "scratch",
+    script: "claimScratch",
     what: "a database with 100,000 records of a bench",
     run: async ({ server }) => {
       await using scratch = await openScratch(server.url, { queue: "bench", warn: () => {} });
@@ -202,9 +202,9 @@ export const WORKER_CASES: readonly Case[] = [
       await server.cli("SLOWLOG", "RESET");
     },
   },
-  { script: "pause", what: "a queue", run: ({ store }) => store.admin.pause("paused", HOUR_MS) },
+  { script: "pauseQueue", what: "a queue", run: ({ store }) => store.admin.pause("paused", HOUR_MS) },
   { script: "pausedQueues", what: "1,000 queues", run: ({ store }) => store.admin.pausedQueues(queues(1_000)) },
-  { script: "forget", what: "a queue", run: ({ store }) => store.admin.forgetQueue("forgotten") },
+  { script: "forgetQueue", what: "a queue", run: ({ store }) => store.admin.forgetQueue("forgotten") },
 ];
 
 async function takeThousand(redis: Redis): Promise<void> {

@@ -42,18 +42,18 @@ export function adminPart(context: Context): AdminStore {
     async pause(queue, forMs) {
       const isResumed = forMs !== undefined && forMs <= 0;
       const time = forMs === undefined ? "" : isResumed ? "0" : `${Math.max(1, Math.round(forMs))}`;
-      await client.run(SCRIPTS.pause, [], [offset(), queue, time]);
+      await client.run(SCRIPTS.pauseQueue, [], [offset(), queue, time]);
       if (isResumed) await wake("resume");
     },
     async limit(queue, { running, starts }) {
       const parts = [running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`);
-      await client.run(SCRIPTS.limit, [], [queue, ...parts]);
+      await client.run(SCRIPTS.limitQueue, [], [queue, ...parts]);
       await wake("limit");
     },
     limitGroup: (queue, group, limit) => limitGroup(context, queue, group, limit),
     largestGroups: (queues, count) => readLargest(context, queues, count),
     pauseGroup: (queue, group, forMs) => pauseGroup(context, queue, group, forMs),
     groups: (queue, request) => readGroups(context, queue, request),
-    forgetQueue: async (queue) => await client.run(SCRIPTS.forget, [], [offset(), queue]) === 1,
+    forgetQueue: async (queue) => await client.run(SCRIPTS.forgetQueue, [], [offset(), queue]) === 1,
   };
 }

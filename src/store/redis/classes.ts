@@ -16,7 +16,7 @@ export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {
       const declared = classes.flatMap(({ name, options }) => [name, options]);
-      await client.run(SCRIPTS.declare, [CLASSES], [offset(), `${FORGOTTEN_AFTER_MS}`, ...declared]);
+      await client.run(SCRIPTS.declareClasses, [CLASSES], [offset(), `${FORGOTTEN_AFTER_MS}`, ...declared]);
     },
     async read(names) {
       if (names === undefined) {

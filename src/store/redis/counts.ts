@@ -80,7 +80,7 @@ async function readRows({ client, offset }: Context): Promise<[counts: number[],
   const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
   for (let from = 0; from < others.length; from += MAX_QUEUES_PER_SCRIPT) {
     const some = others.slice(from, from + MAX_QUEUES_PER_SCRIPT);
-    rows.push(...await client.run(SCRIPTS.queues, [], [offset(), ...some]) as QueueRow[]);
+    rows.push(...await client.run(SCRIPTS.readQueueRows, [], [offset(), ...some]) as QueueRow[]);
   }
   return [counts, rows];
 }

@@ -104,7 +104,9 @@ export async function readLeases(
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
   const args = [`${maxBytes}`, isFirst ? "1" : "0", ...tokens];
-  const payloads = await client.run(SCRIPTS.leased, [leasesKey(worker)], args, { bytes: true }) as (Buffer | null)[];
+  const payloads = await client.run(SCRIPTS.readLeases, [leasesKey(worker)], args, {
+    bytes: true,
+  }) as (Buffer | null)[];
   const found = payloads.flatMap((bytes, i) =>
     bytes
       ? [{

@@ -15,7 +15,7 @@ import { flowKey, flowNodesKey } from "./keys.ts";
 
 /** Nodes that another store takes over in one step. */
 const MAX_EXPORTED = 100;
-/** The fields of a node: see `lua/flow.lua`. */
+/** The fields of a node: see `lua/included/flow.lua`. */
 const FIELDS = ["s", "n", "j", "f", "p", "x", "r"] as const;
 /** Without the names after it, and its result: these may be large. */
 const SHOWN_FIELDS = ["s", "n", "j", "p"] as const;

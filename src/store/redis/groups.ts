@@ -90,7 +90,7 @@ export async function readGroups(
     ]),
   ].filter((name) => name > cursor).sort();
   const shown = names.slice(0, limit);
-  const rows = await client.run(SCRIPTS.groupRows, [], [offset(), queue, "", ...shown]) as Row[];
+  const rows = await client.run(SCRIPTS.readGroupRows, [], [offset(), queue, "", ...shown]) as Row[];
   const [[ungrouped, weight, , , , ...parts], ...infos] = rows as [Row, ...Row[]];
   const each = limitIn(parts);
   const eachWeight = Number(weight);

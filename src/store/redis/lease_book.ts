@@ -10,8 +10,8 @@
  *  2. **A lost reply of `settle` doesn't make an outcome count as lost.** The book keeps the tokens that may be settled. When
  *     the settlement is repeated and such a token is missing, this process ended it itself.
  *  3. **A server that lost its last moments strands no lease.** It may again have leases that this process has settled. After
- *     each loss of the connection, `reconcile.lua` returns those leases of this process to their queues that are neither held
- *     nor of an unanswered take. Their jobs run again: at least once.
+ *     each loss of the connection, `reconcile_leases.lua` returns those leases of this process to their queues that are neither
+ *     held nor of an unanswered take. Their jobs run again: at least once.
  *  4. **A worker settles nothing that it no longer owns.** A rescue that takes leases from a worker leaves a mark
  *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its last moments, so
  *     `settle.lua` deletes held tokens together. With the mark it checks each.

@@ -58,7 +58,7 @@ async function placePage(
   const direction = reverse ? "reverse" : "forward";
   const kind = place.in === "queue" ? "queue" : "set";
   const args = [keyOf(place), kind, `${first}`, `${limit + 1}`, `${MAX_BATCH_BYTES}`, direction];
-  const reply = await client.run(SCRIPTS.window, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
+  const reply = await client.run(SCRIPTS.readEntries, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
   const found = readWindow(place, reply, reverse);
   const [, isCut] = reply;
   const shown = isCut ? found.slice(0, -1) : found.slice(0, limit);

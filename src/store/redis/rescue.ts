@@ -16,7 +16,7 @@ export async function rescue(
   { client, offset }: Context,
   { worker: rescuer, limit, maxRescues }: RescueRequest,
 ): Promise<RescueResult> {
-  const read = await client.run(SCRIPTS.orphans, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
+  const read = await client.run(SCRIPTS.readOfflineLeases, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
   const [waits, more, ...orphans] = read as [0 | 1, 0 | 1, ...Orphan[]];
   const rest = { more: more === 1, waits: waits === 1 };
   if (orphans.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };

@@ -46,7 +46,7 @@ export class Results implements ResultStore {
   async keep(record: NewRecord, ref?: string): Promise<boolean> {
     const { client, offset } = this.#context;
     if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
-    return await client.run(SCRIPTS.record, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
+    return await client.run(SCRIPTS.keepRecord, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
   async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
@@ -109,7 +109,7 @@ export class Results implements ResultStore {
     const args = [last === undefined ? "+inf" : `(${last}`, `${limit}`, `${MAX_BATCH_BYTES}`];
     const [now, [next, isCut, ...entries]] = await Promise.all([
       serverTime(this.#context),
-      client.run(SCRIPTS.records, [], args) as Promise<[string, 0 | 1, ...string[]]>,
+      client.run(SCRIPTS.readRecords, [], args) as Promise<[string, 0 | 1, ...string[]]>,
     ]);
     const bodies = entries.flatMap((entry) => readEntry(entry, now) ?? []);
     return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };

@@ -9,7 +9,7 @@ import type { Scratch, ScratchOptions } from "../open_scratch.ts";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
 import type { Connection } from "./client/connection.ts";
-import scratch from "./lua/scratch.lua" with { type: "text" };
+import scratch from "./lua/claim_scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
 import { RedisError, toStoreError } from "./client/errors.ts";
 

@@ -53,7 +53,7 @@ async function reconcile({ client }: Context, book: LeaseBook, worker: string): 
   await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
     const args = [book.prefix, `${unanswered.length}`, ...unanswered, ...held];
     // Not sent again unchanged: by then the worker may hold more.
-    await client.run(SCRIPTS.reconcile, [leasesKey(worker)], args, { repeatable: false });
+    await client.run(SCRIPTS.reconcileLeases, [leasesKey(worker)], args, { repeatable: false });
   });
 }
 

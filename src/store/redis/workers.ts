@@ -69,11 +69,11 @@ export class Workers implements WorkerStore {
 
   async noteSuspects(worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
     const { client, offset } = this.#context;
-    await client.run(SCRIPTS.suspects, [], [offset(), worker, JSON.stringify(tokens), alone ? "1" : "0"]);
+    await client.run(SCRIPTS.noteSuspects, [], [offset(), worker, JSON.stringify(tokens), alone ? "1" : "0"]);
   }
 
   async noteDeath(worker: string, ended: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.death, [], [worker, ended]);
+    await this.#context.client.run(SCRIPTS.noteDeath, [], [worker, ended]);
   }
 
   async deregister(worker: string): Promise<void> {

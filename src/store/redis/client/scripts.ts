@@ -7,66 +7,51 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import add from "../lua/add.lua" with { type: "text" };
 import announce from "../lua/announce.lua" with { type: "text" };
-import batch from "../lua/batch.lua" with { type: "text" };
 import batchAdmit from "../lua/batch_admit.lua" with { type: "text" };
 import batchClose from "../lua/batch_close.lua" with { type: "text" };
 import batchCorrect from "../lua/batch_correct.lua" with { type: "text" };
 import batchCreate from "../lua/batch_create.lua" with { type: "text" };
 import batchPage from "../lua/batch_page.lua" with { type: "text" };
 import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
-import blockedQueues from "../lua/blocked_queues.lua" with { type: "text" };
 import claimName from "../lua/claim_name.lua" with { type: "text" };
-import closeBatch from "../lua/close_batch.lua" with { type: "text" };
-import count from "../lua/count.lua" with { type: "text" };
 import countLeases from "../lua/count_leases.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
 import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "../lua/cron_write.lua" with { type: "text" };
-import death from "../lua/death.lua" with { type: "text" };
-import debounce from "../lua/debounce.lua" with { type: "text" };
-import debounceEnd from "../lua/debounce_end.lua" with { type: "text" };
-import declare from "../lua/declare.lua" with { type: "text" };
+import declareClasses from "../lua/declare_classes.lua" with { type: "text" };
 import deregister from "../lua/deregister.lua" with { type: "text" };
-import due from "../lua/due.lua" with { type: "text" };
-import endLive from "../lua/end_live.lua" with { type: "text" };
-import ended from "../lua/ended.lua" with { type: "text" };
 import enqueue from "../lua/enqueue.lua" with { type: "text" };
-import flow from "../lua/flow.lua" with { type: "text" };
 import flowAdd from "../lua/flow_add.lua" with { type: "text" };
 import flowImport from "../lua/flow_import.lua" with { type: "text" };
 import flowSpread from "../lua/flow_spread.lua" with { type: "text" };
-import forget from "../lua/forget.lua" with { type: "text" };
-import groupLimits from "../lua/group_limits.lua" with { type: "text" };
-import groupRows from "../lua/group_rows.lua" with { type: "text" };
-import groups from "../lua/groups.lua" with { type: "text" };
+import forgetQueue from "../lua/forget_queue.lua" with { type: "text" };
 import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
 import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
 import importJobs from "../lua/import_jobs.lua" with { type: "text" };
 import importSteps from "../lua/import_steps.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
-import leased from "../lua/leased.lua" with { type: "text" };
-import limit from "../lua/limit.lua" with { type: "text" };
 import limitGroup from "../lua/limit_group.lua" with { type: "text" };
-import limits from "../lua/limits.lua" with { type: "text" };
+import limitQueue from "../lua/limit_queue.lua" with { type: "text" };
 import migrateOut from "../lua/migrate_out.lua" with { type: "text" };
 import move from "../lua/move.lua" with { type: "text" };
 import nameHolder from "../lua/name_holder.lua" with { type: "text" };
-import offline from "../lua/offline.lua" with { type: "text" };
-import orphans from "../lua/orphans.lua" with { type: "text" };
-import pause from "../lua/pause.lua" with { type: "text" };
+import noteDeath from "../lua/note_death.lua" with { type: "text" };
+import noteSuspects from "../lua/note_suspects.lua" with { type: "text" };
 import pauseGroup from "../lua/pause_group.lua" with { type: "text" };
-import paused from "../lua/paused.lua" with { type: "text" };
+import pauseQueue from "../lua/pause_queue.lua" with { type: "text" };
 import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
-import queueRows from "../lua/queue_rows.lua" with { type: "text" };
-import queues from "../lua/queues.lua" with { type: "text" };
-import reconcile from "../lua/reconcile.lua" with { type: "text" };
-import record from "../lua/record.lua" with { type: "text" };
+import readBlockedQueues from "../lua/read_blocked_queues.lua" with { type: "text" };
+import readDue from "../lua/read_due.lua" with { type: "text" };
+import readEntries from "../lua/read_entries.lua" with { type: "text" };
+import readGroupRows from "../lua/read_group_rows.lua" with { type: "text" };
+import readLeases from "../lua/read_leases.lua" with { type: "text" };
+import readOfflineLeases from "../lua/read_offline_leases.lua" with { type: "text" };
+import readQueueRows from "../lua/read_queue_rows.lua" with { type: "text" };
+import readRecords from "../lua/read_records.lua" with { type: "text" };
+import reconcileLeases from "../lua/reconcile_leases.lua" with { type: "text" };
 import recordMetrics from "../lua/record_metrics.lua" with { type: "text" };
-import records from "../lua/records.lua" with { type: "text" };
 import releaseName from "../lua/release_name.lua" with { type: "text" };
-import replace from "../lua/replace.lua" with { type: "text" };
 import reply from "../lua/reply.lua" with { type: "text" };
 import rescue from "../lua/rescue.lua" with { type: "text" };
 import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
@@ -74,23 +59,38 @@ import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import signal from "../lua/signal.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
-import stepAsleep from "../lua/step_asleep.lua" with { type: "text" };
-import stepMark from "../lua/step_mark.lua" with { type: "text" };
-import stepParent from "../lua/step_parent.lua" with { type: "text" };
 import stepRemember from "../lua/step_remember.lua" with { type: "text" };
 import stepWait from "../lua/step_wait.lua" with { type: "text" };
 import stepWake from "../lua/step_wake.lua" with { type: "text" };
-import steps from "../lua/steps.lua" with { type: "text" };
 import stillLeased from "../lua/still_leased.lua" with { type: "text" };
-import suspects from "../lua/suspects.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
-import takeOut from "../lua/take_out.lua" with { type: "text" };
-import throttle from "../lua/throttle.lua" with { type: "text" };
-import trimDead from "../lua/trim_dead.lua" with { type: "text" };
-import turns from "../lua/turns.lua" with { type: "text" };
-import unlock from "../lua/unlock.lua" with { type: "text" };
 import wakeGroups from "../lua/wake_groups.lua" with { type: "text" };
-import window from "../lua/window.lua" with { type: "text" };
+import addMember from "../lua/included/add_member.lua" with { type: "text" };
+import batch from "../lua/included/batch.lua" with { type: "text" };
+import closeBatch from "../lua/included/close_batch.lua" with { type: "text" };
+import countTotals from "../lua/included/count_totals.lua" with { type: "text" };
+import debounce from "../lua/included/debounce.lua" with { type: "text" };
+import endCronJob from "../lua/included/end_cron_job.lua" with { type: "text" };
+import endDebounce from "../lua/included/end_debounce.lua" with { type: "text" };
+import endJob from "../lua/included/end_job.lua" with { type: "text" };
+import failParent from "../lua/included/fail_parent.lua" with { type: "text" };
+import flow from "../lua/included/flow.lua" with { type: "text" };
+import groupLimits from "../lua/included/group_limits.lua" with { type: "text" };
+import groups from "../lua/included/groups.lua" with { type: "text" };
+import limits from "../lua/included/limits.lua" with { type: "text" };
+import markSteps from "../lua/included/mark_steps.lua" with { type: "text" };
+import noteSleep from "../lua/included/note_sleep.lua" with { type: "text" };
+import offline from "../lua/included/offline.lua" with { type: "text" };
+import pauses from "../lua/included/pauses.lua" with { type: "text" };
+import queueRows from "../lua/included/queue_rows.lua" with { type: "text" };
+import records from "../lua/included/records.lua" with { type: "text" };
+import replace from "../lua/included/replace.lua" with { type: "text" };
+import steps from "../lua/included/steps.lua" with { type: "text" };
+import takeOut from "../lua/included/take_out.lua" with { type: "text" };
+import throttle from "../lua/included/throttle.lua" with { type: "text" };
+import trimDead from "../lua/included/trim_dead.lua" with { type: "text" };
+import turns from "../lua/included/turns.lua" with { type: "text" };
+import unlock from "../lua/included/unlock.lua" with { type: "text" };
 
 /**
  * A script. Its text and digest are made when it first runs: those of all scripts take as long as a tenth of `jobs push`.
@@ -124,51 +124,54 @@ function script(source: string, included = ""): Script {
 export const SCRIPTS = {
   announce: script(announce),
   batchAdmit: script(batchAdmit, batch + flow),
+  batchClose: script(batchClose, batch + flow + closeBatch),
   batchCorrect: script(batchCorrect, batch + flow),
   batchCreate: script(batchCreate, batch + flow),
-  batchClose: script(batchClose, batch + flow + closeBatch),
   batchPage: script(batchPage),
   batchSweep: script(batchSweep, batch + flow + closeBatch),
-  blockedQueues: script(blockedQueues, paused + limits),
   claimName: script(claimName, offline),
   countLeases: script(countLeases),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite, groups),
-  death: script(death),
-  declare: script(declare),
+  declareClasses: script(declareClasses),
   deregister: script(deregister, groups),
-  due: script(due),
-  enqueue: script(enqueue, add + groups + replace + batch + flow + throttle + debounce),
+  enqueue: script(enqueue, addMember + groups + replace + batch + flow + throttle + debounce),
   flowAdd: script(flowAdd, batch + flow),
   flowImport: script(flowImport),
   flowSpread: script(flowSpread, batch + flow),
-  forget: script(forget, paused),
-  hasQueuedJobs: script(hasQueuedJobs, paused),
+  forgetQueue: script(forgetQueue, pauses),
+  hasQueuedJobs: script(hasQueuedJobs, pauses),
   heartbeat: script(heartbeat),
-  importJobs: script(importJobs, add + groups + replace + debounce + stepAsleep),
+  importJobs: script(importJobs, addMember + groups + replace + debounce + noteSleep),
   importSteps: script(importSteps, steps),
-  leased: script(leased),
-  limit: script(limit, groups),
+  keepRecord: script(keepRecord, records),
   limitGroup: script(limitGroup, groups),
-  groupRows: script(groupRows, paused + limits + groupLimits),
-  migrateOut: script(migrateOut, groups + takeOut + unlock + endLive + ended + debounceEnd),
+  limitQueue: script(limitQueue, groups),
+  migrateOut: script(migrateOut, groups + takeOut + unlock + endCronJob + endJob + endDebounce),
   move: script(
     move,
-    groups + replace + steps + stepParent + takeOut + add + batch + flow + trimDead + unlock + endLive + ended +
-      keepRecord +
-      debounceEnd,
+    groups + replace + steps + failParent + takeOut + addMember + batch + flow + trimDead + unlock + endCronJob +
+      endJob +
+      records +
+      endDebounce,
   ),
   nameHolder: script(nameHolder),
-  orphans: script(orphans, offline),
-  pause: script(pause),
+  noteDeath: script(noteDeath),
+  noteSuspects: script(noteSuspects),
   pauseGroup: script(pauseGroup, groups),
-  pausedQueues: script(pausedQueues, paused),
-  queues: script(queues, paused + limits + queueRows),
-  reconcile: script(reconcile, groups),
-  record: script(record, keepRecord),
+  pauseQueue: script(pauseQueue),
+  pausedQueues: script(pausedQueues, pauses),
+  readBlockedQueues: script(readBlockedQueues, pauses + limits),
+  readDue: script(readDue),
+  readEntries: script(readEntries),
+  readGroupRows: script(readGroupRows, pauses + limits + groupLimits),
+  readLeases: script(readLeases),
+  readOfflineLeases: script(readOfflineLeases, offline),
+  readQueueRows: script(readQueueRows, pauses + limits + queueRows),
+  readRecords: script(readRecords),
+  reconcileLeases: script(reconcileLeases, groups),
   recordMetrics: script(recordMetrics),
-  records: script(records),
   releaseName: script(releaseName),
   reply: script(reply),
   rescue: script(rescue, offline + groups + replace),
@@ -176,16 +179,14 @@ export const SCRIPTS = {
   send: script(send),
   settle: script(
     settle,
-    groups + replace + steps + stepAsleep + add + batch + flow + trimDead + count + endLive + keepRecord,
+    groups + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals + endCronJob + records,
   ),
   signal: script(signal, steps),
-  stepRemember: script(stepRemember, stepMark),
-  stepWait: script(stepWait, groups + steps + stepMark + add),
+  stats: script(stats, pauses + limits + queueRows),
+  stepRemember: script(stepRemember, markSteps),
+  stepWait: script(stepWait, groups + steps + markSteps + addMember),
   stepWake: script(stepWake, steps),
-  stats: script(stats, paused + limits + queueRows),
   stillLeased: script(stillLeased),
-  suspects: script(suspects),
-  take: script(take, paused + limits + groups + groupLimits + turns + unlock),
+  take: script(take, pauses + limits + groups + groupLimits + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
-  window: script(window),
 };

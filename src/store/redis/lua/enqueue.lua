@@ -115,7 +115,7 @@ local head, earliest
 local function schedule(at, payload)
   head = head or (call('ZRANGE', 'schedule', 0, 0, 'WITHSCORES')[2] or math.huge) * 1000
   if at < (earliest or head) then earliest = at end
-  return add('schedule', at, payload)
+  return addMember('schedule', at, payload)
 end
 
 -- Name of a queue or a group → number of jobs pushed to it.

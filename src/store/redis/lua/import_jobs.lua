@@ -30,9 +30,9 @@ for i = 3, #ARGV, 9 do
     due = due or to ~= 'dead'
     if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then
       local ok, job = pcall(cjson.decode, payload)
-      if ok and type(job.jid) == 'string' then at = asleep(now, job.jid, tonumber(at)) end
+      if ok and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
     end
-    text = add(to, at, payload)
+    text = addMember(to, at, payload)
     local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')
     if debounced ~= '' and not (other and call('ZSCORE', to, other)) then
       keepDebounce(debounced, math.min(tonumber(first), now), waiting, text, math.max(0, at - now))

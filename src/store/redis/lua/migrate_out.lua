@@ -31,7 +31,7 @@ for i = 2, #ARGV, 4 do
   if isThere then
     count = count + 1
     if jid ~= '' then
-      forgetJob(jid, true)
+      endJob(jid, true)
     end
   end
 end

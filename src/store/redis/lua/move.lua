@@ -52,10 +52,10 @@ local function move()
         pushed(string.sub(to, 7), 1)
       elseif to == 'dead' then
         buried = true
-        add('dead', now, new)
+        addMember('dead', now, new)
       end
       if jid ~= '' then
-        forgetJob(jid, to == '')
+        endJob(jid, to == '')
         failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
       local batch, counted, node = memberOf(old)

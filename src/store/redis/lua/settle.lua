@@ -112,16 +112,16 @@ while i <= #ARGV do
     for k = i + 2, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
       if payload == '' then payload = call('HGET', leases, token) end
-      if endLease(token) then add('dead', now, payload) end
+      if endLease(token) then addMember('dead', now, payload) end
     end
     dropped = dropped + trimDead(now, ARGV[2], ARGV[3])
   else
     for k = i + 2, last, 3 do
       if endLease(ARGV[k]) then
         local at = now + ARGV[k + 1]
-        if sleepers[ARGV[k]] then at = asleep(now, sleepers[ARGV[k]], at) end
+        if sleepers[ARGV[k]] then at = noteSleep(now, sleepers[ARGV[k]], at) end
         earliest[kind] = math.min(earliest[kind] or at, at)
-        noteReplaceable(kind, add(kind, at, ARGV[k + 2]))
+        noteReplaceable(kind, addMember(kind, at, ARGV[k + 2]))
       end
     end
   end
@@ -143,7 +143,7 @@ local locked, jids = {}, {}
 for k = 9, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
-      endLive(ARGV[k + 2])
+      endCronJob(ARGV[k + 2])
     else
       locked[#locked + 1] = 'jobs:unique:' .. ARGV[k + 1]
       jids[#jids + 1] = ARGV[k + 2]
@@ -275,8 +275,8 @@ if call('EXISTS', 'jobs:limits') == 1 then
   if isLimited then redis.pcall('PUBLISH', 'jobs:wake', 'room') end
 end
 
-count(now, 'processed', finished)
-count(now, 'failed', failed)
+countTotals(now, 'processed', finished)
+countTotals(now, 'failed', failed)
 
 table.insert(lost, 1, dropped)
 return lost

@@ -60,7 +60,7 @@ if queue then
     call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
     pushed(queue, 1)
   else
-    add('schedule', at, payload)
+    addMember('schedule', at, payload)
     redis.pcall('PUBLISH', 'jobs:wake', 'due')
   end
 end

@@ -154,7 +154,7 @@ export class QueueWatch {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {
       const { client, offset } = this.#context;
-      const reply = await client.run(SCRIPTS.blockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
+      const reply = await client.run(SCRIPTS.readBlockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {

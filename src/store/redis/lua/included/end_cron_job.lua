@@ -1,5 +1,5 @@
 -- Included: a job has left the store, or is dead. Its cron entry no longer has a live job.
-local function endLive(jid)
+local function endCronJob(jid)
   local call = redis.call
   local name = call('HGET', 'jobs:cron:live', jid)
   if not name then return end

@@ -1,8 +1,8 @@
--- Included after unlock.lua and end_live.lua: releases what a job holds, because it has left the store (`isGone`) or is dead.
+-- Included after unlock.lua and end_cron_job.lua: releases what a job holds, because it has left the store (`isGone`) or is dead.
 -- settle.lua does the same for many jobs. A dead job keeps its steps: it may be retried.
-local function forgetJob(jid, isGone)
+local function endJob(jid, isGone)
   unlock(jid)
-  endLive(jid)
+  endCronJob(jid)
   if not isGone then return end
   local waits = {}
   for i, name in ipairs(redis.call('HKEYS', 'jobs:steps:' .. jid)) do waits[i] = jid .. ' ' .. name end

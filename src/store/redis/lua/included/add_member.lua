@@ -1,7 +1,7 @@
 -- Included: adds a member to a set, at a time in ms. A set keeps one of two byte-identical members, so each further one gets
 -- white space at its end, which makes it a different member with the same payload. Returns the member.
 local endings = {}
-local function add(set, at, payload)
+local function addMember(set, at, payload)
   local score = string.format('%.3f', at / 1000)
   if redis.call('ZADD', set, 'NX', score, payload) == 1 then return payload end
 

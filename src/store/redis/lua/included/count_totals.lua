@@ -1,5 +1,5 @@
 -- Included: adds to the overall total, and to that of the day (UTC).
-local function count(now, name, more)
+local function countTotals(now, name, more)
   if more == 0 then return end
   -- The civil date of a day number, counted in eras of 400 years that begin on 1 March.
   local days = math.floor(now / 86400000) + 719468

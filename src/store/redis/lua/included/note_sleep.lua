@@ -1,5 +1,5 @@
 -- Included: notes that a job with steps sleeps until a time in ms. Returns that time, or now if a wait ended while the job ran.
-local function asleep(now, jid, at)
+local function noteSleep(now, jid, at)
   local call = redis.call
   local steps = 'jobs:steps:' .. jid
   if call('EXISTS', steps) == 0 then return at end
