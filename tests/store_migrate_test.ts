@@ -11,6 +11,7 @@ import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { MigrateError } from "../src/store/migrate_checks.ts";
 import { openStore } from "../src/store/open.ts";
 import { ending } from "./store_contract/flow_nodes.ts";
+import { SLACK_MS } from "./store_contract/harness.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
 import { temporaryFolder } from "./support/process.ts";
 import { startRedis } from "./support/redis.ts";
@@ -150,6 +151,53 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals(await push(to, 3), kept);
     const waiting = await entries(to, { in: "scheduled" });
     assertEquals(waiting.map(({ payload }) => getField(payload, "args")).toSorted(), [[1], [3]]);
+  });
+
+  Deno.test(`migrate ${name}: a throttled push is refused at the target, killed at any step`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const push = async (store: Store, throttle_key: string) =>
+        await new Client({ store, onUnregistered: () => {} })
+          .tryPush({ class: "Hook", args: [7], throttle: "2/1h", throttle_key });
+      const first = await push(from, "shop-7");
+      await push(from, "shop-7");
+      await push(from, "shop-8");
+      const kept = [await push(to, "shop-9"), await push(to, "shop-9")];
+      await push(from, "shop-9");
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      if (!done) await migrateStore(from, to);
+      const refused = await push(to, "shop-7");
+      assertEquals(refused.throttledBy, first.jid, `killed at step ${n}`);
+      assert(refused.retryInMs! > HOUR_MS - SLACK_MS && refused.retryInMs! <= HOUR_MS, `${refused.retryInMs}`);
+      assertEquals(typeof (await push(to, "shop-8")).jid, "string", "one place is left");
+      assertEquals((await push(to, "shop-8")).jid, undefined);
+      assertEquals((await push(to, "shop-9")).throttledBy, kept[0]!.jid, "the target's pushes are kept");
+      assertEquals((await from.migration.throttles()).throttles, []);
+      // And back, with the remaining time.
+      await migrateStore(to, from);
+      assertEquals((await push(from, "shop-7")).throttledBy, first.jid);
+      if (done) return;
+    }
+  });
+
+  Deno.test(`migrate ${name}: the next push replaces a migrated job with on_duplicate`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    for (const options of [{}, { in: "1h" }]) {
+      const push = async (store: Store, version: number) =>
+        await new Client({ store, onUnregistered: () => {} }).tryPush({
+          ...{ class: "Sync", args: [7, version], unique_for: "1h", unique_key: "args[0]" },
+          ...{ on_duplicate: "replace", ...options },
+        });
+      const first = await push(from, 1);
+      await migrateStore(from, to);
+      assertEquals(await push(to, 2), { jid: first.jid!, replaced: true });
+      await to.admin.edit((await to.admin.find([first.jid!])).map(({ ref }) => ref), "delete");
+    }
   });
 
   Deno.test(`migrate ${name}: limits and pauses of groups are copied, then end at the source, killed at any step`, async () => {
@@ -499,6 +547,7 @@ function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [
     ...["announce", "importJobs", "removeAnnounced", "forgetKey"].map((verb) => `migration.${verb}`),
+    ...["migration.importThrottles", "migration.removeThrottles"],
     ...["admin.edit", "admin.pause", "admin.limitGroup", "admin.pauseGroup", "cron.write", "cron.remove"],
   ];
   return {

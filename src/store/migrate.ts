@@ -1,6 +1,6 @@
 /**
  * Migrates everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, pauses and limits of
- * queues and groups, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
+ * queues and groups, throttles, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
  * lost, and none exists twice:
  *
  *  1. The source announces a batch of entries under a unique ID.
@@ -21,6 +21,7 @@
  */
 import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
+import { migrateThrottles } from "./migrate_throttles.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField, readWireTime } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
@@ -94,6 +95,7 @@ export async function migrateStore(
       await migratePlace(from, to, { place, onMigrated, signal: options.signal });
     }
   }
+  await migrateThrottles(from, to);
   await endSettings(from, done);
   await removeBatches(from, to);
   return { jobs, cron: await migrateCron(from, to, options.signal) };

@@ -25,6 +25,16 @@ export interface ImportedJob {
   readonly debounce?: { readonly key: string; readonly firstAt: number; readonly jid: string };
 }
 
+/** The accepted pushes of a throttle that still count. Times are relative: two stores have two clocks. */
+export interface ThrottleState {
+  /** Names what is throttled. */
+  readonly key: string;
+  /** The time of the throttle, in milliseconds. */
+  readonly perMs: number;
+  /** The latest first. */
+  readonly pushes: readonly { readonly jid: string; readonly agoMs: number }[];
+}
+
 /** A batch of entries that migrates to another store. */
 export interface MigrationBatch {
   /** Unique among the batches of all stores. */
@@ -48,6 +58,19 @@ export interface MigrationStore {
    * first imported. If it has, {@linkcode importJobs} makes the job due.
    */
   importSteps(jid: string, steps: readonly StoredStep[]): Promise<void>;
+
+  /**
+   * Returns a page of the throttles whose pushes count. One that isn't changed meanwhile is returned at least once.
+   *
+   * @param cursor from the page before; absent for the first
+   */
+  throttles(cursor?: string): Promise<{ readonly throttles: readonly ThrottleState[]; readonly next?: string }>;
+
+  /** Imports throttles. One that counts pushes here already keeps them. */
+  importThrottles(throttles: readonly ThrottleState[]): Promise<void>;
+
+  /** Removes throttles, by key. */
+  removeThrottles(keys: readonly string[]): Promise<void>;
 
   /** Remembers a key for {@linkcode KEYS_KEPT_MS}. If another connection finds it, both lead to one store. */
   rememberKey(key: string): Promise<void>;

@@ -68,6 +68,11 @@ export function nameKey(name: string): string {
   return `jobs:claim:${name}`;
 }
 
+/** Ours: the accepted pushes of a throttle, "MS JID" (list). */
+export function throttleKey(key: string): string {
+  return `jobs:throttle:${key}`;
+}
+
 /** Ours: marks a batch of another store's jobs as imported (string). */
 export function importedKey(key: string): string {
   return `jobs:imported:${key}`;

@@ -5,11 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { SetName } from "../admin/admin.ts";
-import { KEYS_KEPT_MS, type MigrationStore } from "../admin/migration.ts";
+import { KEYS_KEPT_MS, type MigrationStore, type ThrottleState } from "../admin/migration.ts";
 import type { Arg } from "./client/encode.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { ANNOUNCED, importedKey, listKey, SETS, stepsKey } from "./keys.ts";
+import { ANNOUNCED, importedKey, listKey, SETS, stepsKey, throttleKey } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -30,6 +30,30 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
     async importSteps(jid, steps) {
       const pairs = steps.flatMap(({ name, record }) => [name, record]);
       await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, ...pairs]);
+    },
+    async throttles(cursor = "0") {
+      const [next, ...rest] = await client.run(SCRIPTS.readThrottles, [], [offset(), cursor]) as (string | number)[];
+      const throttles: ThrottleState[] = [];
+      for (let i = 0; i < rest.length;) {
+        const [key, perMs, count] = rest.slice(i, i += 3) as [string, number, number];
+        const pushes = Array.from({ length: count }, (_, k) => ({
+          agoMs: rest[i + 2 * k] as number,
+          jid: rest[i + 2 * k + 1] as string,
+        }));
+        i += 2 * count;
+        throttles.push({ key, perMs, pushes });
+      }
+      return { throttles, ...(next !== "0" && { next: String(next) }) };
+    },
+    async importThrottles(throttles) {
+      const args = throttles.flatMap(({ key, perMs, pushes }) => [
+        ...[key, `${Math.ceil(perMs)}`, `${pushes.length}`],
+        ...pushes.flatMap(({ agoMs, jid }) => [`${Math.round(agoMs)}`, jid]),
+      ]);
+      await client.run(SCRIPTS.importThrottles, [], [offset(), ...args]);
+    },
+    async removeThrottles(keys) {
+      if (keys.length > 0) await client.call(["UNLINK", ...keys.map(throttleKey)]);
     },
     async rememberKey(key) {
       await client.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);

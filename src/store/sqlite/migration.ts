@@ -8,7 +8,13 @@ import { getField } from "../../job/raw.ts";
 import { readStep, waitsUntil } from "../../job/step.ts";
 import type { StoredStep } from "../port/steps.ts";
 import { endStep, stepRecord, takeWake } from "./step_rows.ts";
-import { type ImportedJob, KEYS_KEPT_MS, type MigrationBatch, type MigrationStore } from "../admin/migration.ts";
+import {
+  type ImportedJob,
+  KEYS_KEPT_MS,
+  type MigrationBatch,
+  type MigrationStore,
+  type ThrottleState,
+} from "../admin/migration.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
@@ -16,6 +22,7 @@ import * as jobRows from "./job_rows.ts";
 import * as locks from "./unique_locks.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
+import * as throttles from "./throttles.ts";
 
 /** Returns the part. */
 export function migrationPart(context: Context): MigrationStore {
@@ -46,6 +53,16 @@ export function migrationPart(context: Context): MigrationStore {
           if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
         }
       }, { rows: steps.length });
+    },
+
+    throttles: (cursor) => context.read(() => throttles.page(context, cursor)),
+
+    importThrottles(all: readonly ThrottleState[]): Promise<void> {
+      return context.commit.run(() => throttles.importAll(context, all), { rows: all.length });
+    },
+
+    removeThrottles(keys: readonly string[]): Promise<void> {
+      return context.commit.run(() => throttles.remove(context, keys), { rows: keys.length });
     },
 
     rememberKey(key: string): Promise<void> {

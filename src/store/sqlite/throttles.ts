@@ -3,11 +3,15 @@
  *
  * @module
  */
+import type { ThrottleState } from "../admin/migration.ts";
 import type { Throttle } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
 /** Each accepted push deletes at most this many expired rows: more than it adds. */
 const MAX_SWEPT = 2;
+
+/** Throttles of a page. */
+const PAGE = 50;
 
 /** Returns whose place is free next, and in how many milliseconds; undefined if the throttle accepts a push now. */
 export function refusal(
@@ -28,4 +32,38 @@ export function note({ sql }: Context, { key, perMs }: Throttle, jid: string, no
   const expires = Math.ceil(now + perMs);
   sql("DELETE FROM throttled WHERE id IN (SELECT id FROM throttled WHERE expires <= ? LIMIT ?)").run(now, MAX_SWEPT);
   sql("INSERT INTO throttled (key, jid, at, expires) VALUES (?, ?, ?, ?)").run(key, jid, now, expires);
+}
+
+/** See `MigrationStore.throttles`. */
+export function page(
+  { sql, now: clock }: Context,
+  cursor = "",
+): { readonly throttles: readonly ThrottleState[]; readonly next?: string } {
+  const now = clock();
+  const keys = sql("SELECT DISTINCT key FROM throttled WHERE key > ? AND expires > ? ORDER BY key LIMIT ?")
+    .all(cursor, now, PAGE) as { key: string }[];
+  const throttles = keys.map(({ key }) => {
+    const rows = sql("SELECT jid, at, expires FROM throttled WHERE key = ? AND expires > ? ORDER BY at DESC, id DESC")
+      .all(key, now) as { jid: string; at: number; expires: number }[];
+    const pushes = rows.map(({ jid, at }) => ({ jid, agoMs: Math.max(0, now - at) }));
+    return { key, perMs: rows[0]!.expires - rows[0]!.at, pushes };
+  });
+  return { throttles, ...(keys.length === PAGE && { next: keys.at(-1)!.key }) };
+}
+
+/** See `MigrationStore.importThrottles`. */
+export function importAll({ sql, now: clock }: Context, throttles: readonly ThrottleState[]): void {
+  const now = clock();
+  for (const { key, perMs, pushes } of throttles) {
+    if (sql("SELECT 1 FROM throttled WHERE key = ? AND expires > ?").get(key, now) !== undefined) continue;
+    for (const { jid, agoMs } of pushes.toReversed()) {
+      const at = Math.round(now - agoMs);
+      sql("INSERT INTO throttled (key, jid, at, expires) VALUES (?, ?, ?, ?)").run(key, jid, at, Math.ceil(at + perMs));
+    }
+  }
+}
+
+/** See `MigrationStore.removeThrottles`. */
+export function remove({ sql }: Context, keys: readonly string[]): void {
+  sql("DELETE FROM throttled WHERE key IN (SELECT value FROM json_each(?))").run(JSON.stringify(keys));
 }

@@ -30,6 +30,7 @@ import hasQueuedJobs from "../lua/has_queued_jobs.lua" with { type: "text" };
 import heartbeat from "../lua/heartbeat.lua" with { type: "text" };
 import importJobs from "../lua/import_jobs.lua" with { type: "text" };
 import importSteps from "../lua/import_steps.lua" with { type: "text" };
+import importThrottles from "../lua/import_throttles.lua" with { type: "text" };
 import keepRecord from "../lua/keep_record.lua" with { type: "text" };
 import limitGroup from "../lua/limit_group.lua" with { type: "text" };
 import limitQueue from "../lua/limit_queue.lua" with { type: "text" };
@@ -49,6 +50,7 @@ import readLeases from "../lua/read_leases.lua" with { type: "text" };
 import readOfflineLeases from "../lua/read_offline_leases.lua" with { type: "text" };
 import readQueueRows from "../lua/read_queue_rows.lua" with { type: "text" };
 import readRecords from "../lua/read_records.lua" with { type: "text" };
+import readThrottles from "../lua/read_throttles.lua" with { type: "text" };
 import reconcileLeases from "../lua/reconcile_leases.lua" with { type: "text" };
 import recordMetrics from "../lua/record_metrics.lua" with { type: "text" };
 import releaseName from "../lua/release_name.lua" with { type: "text" };
@@ -145,6 +147,7 @@ export const SCRIPTS = {
   heartbeat: script(heartbeat),
   importJobs: script(importJobs, addMember + groups + replace + debounce + noteSleep),
   importSteps: script(importSteps, steps),
+  importThrottles: script(importThrottles),
   keepRecord: script(keepRecord, records),
   limitGroup: script(limitGroup, groups),
   limitQueue: script(limitQueue, groups),
@@ -170,6 +173,7 @@ export const SCRIPTS = {
   readOfflineLeases: script(readOfflineLeases, offline),
   readQueueRows: script(readQueueRows, pauses + limits + queueRows),
   readRecords: script(readRecords),
+  readThrottles: script(readThrottles),
   reconcileLeases: script(reconcileLeases, groups),
   recordMetrics: script(recordMetrics),
   releaseName: script(releaseName),
