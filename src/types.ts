@@ -6,6 +6,7 @@
  */
 export type { AddToBatch, BatchServices } from "./client/batch.ts";
 export type { BatchOptions } from "./client/batch_options.ts";
+export type { ListRequest } from "./client/list_request.ts";
 export type { Batches, BatchStatus } from "./client/batches.ts";
 export type { FlowNodeInput, FlowNodes } from "./client/flow_graph.ts";
 export type { FlowOptions, Flows, PushedFlow } from "./client/flows.ts";

@@ -53,8 +53,11 @@ export function checkBatchOptions(options: BatchOptions): void {
       );
     }
   }
-  const { name, tags } = options;
+  const { name, tags, parent } = options;
   if (name !== undefined && !isShort(name)) throw new InvalidPayload("name", name, `a text of ${SHORT}`);
+  if (parent !== undefined && (typeof parent !== "string" || parent === "")) {
+    throw new InvalidPayload("parent", parent, "the ID of a batch");
+  }
   if (tags === undefined) return;
   if (!Array.isArray(tags) || tags.length > MAX_TAGS || !tags.every((tag) => tag !== "" && isShort(tag))) {
     throw new InvalidPayload("tags", tags, `a list of at most ${MAX_TAGS} words of ${SHORT}`);

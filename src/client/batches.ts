@@ -12,6 +12,7 @@ import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBa
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
+import { checkListRequest, type ListRequest } from "./list_request.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
 
 /** A batch with its counters. */
@@ -59,9 +60,18 @@ export class Batches {
     return await this.#store().get(checkId(id));
   }
 
-  /** Returns a page of batches, newest first. Default limit: 25. */
-  list(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<BatchPage> {
-    return this.#store().page(request);
+  /**
+   * Returns a page of batches, latest first. Default limit: 25.
+   *
+   * @throws {InvalidPayload} if the limit or the cursor is invalid
+   */
+  async list(request: ListRequest = {}): Promise<BatchPage> {
+    return await this.#store().page(checkListRequest(request));
+  }
+
+  /** @internal Returns a page of flows, latest first. */
+  async listFlows(request: ListRequest): Promise<BatchPage> {
+    return await this.#store().page({ ...checkListRequest(request), flows: true });
   }
 
   /** Closes a batch that another program opened. */
@@ -150,8 +160,8 @@ export class Batches {
 }
 
 /** @throws {InvalidPayload} if it can't be an ID */
-function checkId(id: string): string {
-  if (typeof id !== "string") throw new InvalidPayload("id", id, "the ID of a batch");
+export function checkId(id: string, kind = "batch"): string {
+  if (typeof id !== "string") throw new InvalidPayload("id", id, `the ID of a ${kind}`);
   return id;
 }
 

@@ -21,6 +21,7 @@ import { openSchedule } from "../cron/schedule_spec.ts";
 import { JidMaker } from "../job/jid.ts";
 import type { CronWrite, StoredCron } from "../store/port/cron.ts";
 import type { Client } from "./client.ts";
+import { checkLimit } from "./list_request.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
@@ -91,17 +92,25 @@ export class Crontab {
     return stored && await this.#show(stored, now);
   }
 
-  /** Returns the outcomes of an entry's runs, latest first. The store keeps 100. */
+  /**
+   * Returns the outcomes of an entry's runs, latest first. The store keeps 100.
+   *
+   * @throws {InvalidPayload} if the limit isn't a whole number from 1 to 1,000
+   */
   async history(name: string, limit: number): Promise<CronRecord[]> {
-    return (await this.#store.cron.history(name, limit)).map((text) => JSON.parse(text) as CronRecord);
+    return (await this.#store.cron.history(name, checkLimit("limit", limit))).map((text) =>
+      JSON.parse(text) as CronRecord
+    );
   }
 
   /**
    * Returns the times of the next runs, epoch milliseconds.
    *
    * @throws {CrontabError} if the entry doesn't exist
+   * @throws {InvalidPayload} if the count isn't a whole number from 1 to 1,000
    */
   async next(name: string, count: number): Promise<number[]> {
+    checkLimit("count", count);
     const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     const schedule = openSchedule(definitionOf(name, stored).schedule);
     const times: number[] = [];

@@ -10,8 +10,11 @@ import { setFields } from "../job/raw.ts";
 import { type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { BatchOptions } from "./batch_options.ts";
+import type { BatchPage } from "../store/port/batches.ts";
+import { checkListRequest, type ListRequest } from "./list_request.ts";
 import type { BatchServices } from "./batch.ts";
-import type { Batches, BatchStatus } from "./batches.ts";
+import { objectIn } from "./json_object.ts";
+import { type Batches, type BatchStatus, checkId } from "./batches.ts";
 import { nodeParts } from "./flow_parts.ts";
 import { checkGraph, type FlowNodes, type GraphNode } from "./flow_graph.ts";
 import type { ClientStore } from "./options.ts";
@@ -56,6 +59,7 @@ export class Flows {
   async push(name: string, nodes: FlowNodes, options: FlowOptions = {}): Promise<PushedFlow> {
     const store = this.#flowStore();
     if (typeof name !== "string" || name === "") throw new InvalidPayload("name", name, "the name of the flow");
+    checkFlowOptions(options);
     const graph = checkGraph(nodes);
     const id = this.#batches.newId();
     const built: NewNode[] = [];
@@ -72,17 +76,34 @@ export class Flows {
 
   /** Returns a flow with its counters; undefined if it doesn't exist, or its retention has expired. */
   async get(id: string): Promise<BatchStatus | undefined> {
-    const batch = await this.#batches.get(id);
+    const batch = await this.#batches.get(checkId(id, "flow"));
     return batch?.flow ? batch : undefined;
   }
 
-  /** Returns a page of the nodes of a flow, in the order of its definition. Default limit: 100. */
-  nodes(id: string, request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<NodePage> {
-    return this.#flowStore().nodes(id, request);
+  /**
+   * Returns a page of flows, latest first. Default limit: 25.
+   *
+   * @throws {InvalidPayload} if the limit or the cursor is invalid
+   */
+  async list(request: ListRequest = {}): Promise<BatchPage> {
+    return await this.#batches.listFlows(request);
+  }
+
+  /**
+   * Returns a page of the nodes of a flow, in the order of its definition. Default limit: 100.
+   *
+   * @throws {InvalidPayload} if the limit or the cursor is invalid
+   */
+  async nodes(id: string, request: ListRequest = {}): Promise<NodePage> {
+    return await this.#flowStore().nodes(checkId(id, "flow"), checkListRequest(request));
   }
 
   /** Returns the results of nodes, by name. A node without a result is missing. */
   async results(id: string, names: readonly string[]): Promise<Record<string, unknown>> {
+    checkId(id, "flow");
+    if (!Array.isArray(names) || names.some((name) => typeof name !== "string")) {
+      throw new InvalidPayload("names", names, "a list of names of nodes");
+    }
     const results: Record<string, unknown> = Object.create(null);
     const texts = await this.#flowStore().results(id, names);
     for (const [i, text] of texts.entries()) {
@@ -131,5 +152,14 @@ export class Flows {
       ...(built.delayMs !== undefined && { delayMs: built.delayMs }),
       ...(built.at !== undefined && { at: built.at }),
     };
+  }
+}
+
+/** @throws {InvalidPayload} if an option is one of batches only */
+function checkFlowOptions(options: FlowOptions): void {
+  objectIn("options", options, "an object with the options of a flow");
+  for (const name of ["name", "closeWithin", "abandoned"] as const) {
+    const { [name]: value } = options as BatchOptions;
+    if (value !== undefined) throw new InvalidPayload(name, value, "no such option on a flow");
   }
 }

@@ -4,7 +4,7 @@ import { BatchError } from "../../src/client/batch_errors.ts";
 import { Client, type ClientOptions } from "../../src/client/client.ts";
 import { InvalidPayload } from "../../src/job/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import { defineJob, startServer } from "../../src/mod.ts";
+import { Crontab, defineJob, startServer } from "../../src/mod.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
 import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
@@ -106,6 +106,8 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
       { tags: ["t".repeat(201)] },
       { tags: Array.from({ length: 101 }, () => "t") },
       { closeWithin: "soon" },
+      { parent: 7 },
+      { parent: "" },
       { keepFor: -1 },
     ];
     for (const options of bad) await assertRejects(() => client.batches.open(options as never), InvalidPayload);
@@ -125,6 +127,52 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
     for (const [call, message] of say) await assertRejects(call as () => Promise<unknown>, InvalidPayload, message);
     await assertRejects(() => client.batches.open({ parent: "none" }), BatchError, "it doesn't exist");
     assertEquals(await store.batches.page(), { batches: [] });
+  }));
+
+Deno.test("lists refuse a wrong limit or cursor in one line, and page to the end with the right ones", () =>
+  withClient(async (client, store) => {
+    for (let i = 0; i < 3; i++) {
+      await client.batches.open({ name: `batch ${i}` });
+      await client.flow(`flow ${i}`, { a: { job: ["A", []] }, b: { job: ["B", []], after: "a" } });
+    }
+    const { batches: [flow] } = await client.flows.list();
+    const crontab = new Crontab({ store, client });
+    const lists = {
+      batches: (request: never) => client.batches.list(request),
+      flows: (request: never) => client.flows.list(request),
+      nodes: (request: never) => client.flows.nodes(flow!.id, request),
+    };
+    const wrong = [
+      [{ limit: -1 }, "limit is -1; expected a whole number from 1 to 1000"],
+      [{ limit: 0 }, "limit is 0; expected a whole number from 1 to 1000"],
+      [{ limit: 1.5 }, "limit is 1.5; expected a whole number from 1 to 1000"],
+      [{ limit: 1e9 }, "limit is 1000000000; expected a whole number from 1 to 1000"],
+      [{ limit: "x" }, 'limit is "x"; expected a whole number from 1 to 1000'],
+      [{ limit: null }, "limit is null; expected a whole number from 1 to 1000"],
+      [{ cursor: 5 }, "cursor is 5; expected next of the page before"],
+      [7, "request is 7; expected an object with cursor and limit"],
+    ] as const;
+    for (const [request, expected] of wrong) {
+      for (const list of Object.values(lists)) {
+        const error = await assertRejects(() => list(request as never), InvalidPayload);
+        assertEquals(error.message, expected);
+      }
+    }
+    for (const count of [0, -1, 1e9, "x" as never]) {
+      await assertRejects(() => crontab.history("nightly", count), InvalidPayload, "expected a whole number");
+      await assertRejects(() => crontab.next("nightly", count), InvalidPayload, "expected a whole number");
+    }
+    const named = async (list: typeof client.batches.list) => {
+      const names: unknown[] = [];
+      for (let cursor: string | undefined, end = false; !end;) {
+        const { batches, next } = await list({ limit: 2, ...(cursor !== undefined && { cursor }) });
+        names.push(...batches.map(({ name }) => name));
+        end = (cursor = next) === undefined;
+      }
+      return names;
+    };
+    assertEquals(await named((request) => client.batches.list(request)), ["batch 2", "batch 1", "batch 0"]);
+    assertEquals(await named((request) => client.flows.list(request)), ["flow 2", "flow 1", "flow 0"]);
   }));
 
 Deno.test("an invalid job fails the batch: it is abandoned, and nothing is pushed for success", () =>

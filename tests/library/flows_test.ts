@@ -39,6 +39,23 @@ Deno.test("an invalid flow is refused by one clear line, and nothing of it is st
   }
   await assertRejects(() => client.flow("", { a: { job } }), InvalidPayload, "name");
   await assertRejects(() => client.flow("x", { a: { job } }, { sucess: {} } as never), InvalidPayload, "sucess");
+  const ofBatches: [options: Record<string, unknown> | number, message: string][] = [
+    [{ closeWithin: "5m" }, 'closeWithin is "5m"; expected no such option on a flow'],
+    [
+      { abandoned: { class: "A", args: [] } },
+      'abandoned is {"class":"A","args":[]}; expected no such option on a flow',
+    ],
+    [{ name: "y" }, 'name is "y"; expected no such option on a flow'],
+    [{ parent: 7 }, "parent is 7; expected the ID of a batch"],
+    [{ keepFor: "x" }, 'keepFor is "x"; expected seconds, or a duration such as 30s, 5m, 2h or 1d'],
+    [5, "options is 5; expected an object with the options of a flow"],
+  ];
+  for (const [options, expected] of ofBatches) {
+    const error = await assertRejects(() => client.flow("x", { a: { job } }, options as never), InvalidPayload);
+    assertEquals(error.message, expected);
+  }
+  await assertRejects(() => client.flows.get(7 as never), InvalidPayload, "id is 7; expected the ID of a flow");
+  await assertRejects(() => client.flows.results("x", "a" as never), InvalidPayload, 'names is "a"; expected a list');
   assertEquals((await store.batches.page({ flows: true })).batches, []);
   assertEquals((await store.admin.stats()).enqueued, 0);
 });

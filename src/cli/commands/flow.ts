@@ -118,7 +118,7 @@ function limitOf(text: unknown): number | undefined {
 }
 
 async function push(store: Store, text: string, json: boolean, command: CommandClient): Promise<void> {
-  const client = clientOf(store, command, "so its node waits until one does");
+  const client = clientOf(store, command, "so its jobs wait until one does");
   const { id, jids } = await pushDefinition("flow", () => {
     const { name, nodes, options } = parseFlow(text);
     return client.flow(name, nodes, options);
