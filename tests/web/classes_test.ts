@@ -3,9 +3,10 @@ import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncl
 import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import { onBothStores } from "./site.ts";
 
-onBothStores("without runs, the page of the classes says so", async ({ visitor }) => {
+onBothStores("without runs, the page of the classes says so", async ({ store, visitor }) => {
   assertStringIncludes((await visitor().visit("/classes")).text, "No jobs ran in this time.");
-  assertStringIncludes((await visitor().visit("/classes/Unknown")).text, "No runs in this time.");
+  await store.classes.declare([{ name: "New", options: "{}" }]);
+  assertStringIncludes((await visitor().visit("/classes/New")).text, "No runs in this time.");
 });
 
 onBothStores("each class is shown with runs, failures and percentiles, sorted by any of them", async (site) => {

@@ -31,7 +31,6 @@ onBothStores("every page shows the store's content", async ({ store, visitor }) 
   await shows("/jobs/d1", "Moved to dead", "RangeError", "no luck", "••••••");
   await shows("/jobs/q1", "No worker is online");
   await shows("/jobs/s1", "It is due in ");
-  await shows("/jobs/unknown", "Job not found");
 });
 
 onBothStores("filters combine, are part of the address, and don't match masked values", async ({ store, visitor }) => {

@@ -87,54 +87,56 @@ function ListPage({ view, kind, batches, next }: {
         <h1>{TITLES[kind]}</h1>
         <span class="note">latest first</span>
       </div>
-      {batches.length === 0
-        ? (
-          <Empty title={`No ${TITLES[kind].toLowerCase()}.`}>
-            {kind === "flow"
-              ? (
-                <>
-                  A flow runs jobs after each other. Push one with <code>jobs flow push FILE</code>.
-                </>
-              )
-              : (
-                <>
-                  A batch pushes a job when many jobs are done. A program opens one with <code>client.batch(…)</code>.
-                </>
-              )}
-          </Empty>
-        )
-        : (
-          <table class="list">
-            <TableHead columns={["Name", "State", "Progress", num("Dead"), "Created", "Tags"]} />
-            <tbody>
-              {batches.map((batch) => (
-                <tr>
-                  <td class="name" data-label="Name">
-                    <a class="class" href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
-                  </td>
-                  <td data-label="State">
-                    <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
-                  </td>
-                  <td class="short" data-label="Progress">
-                    <Progress text={batchProgress(batch)} />
-                  </td>
-                  <td class={`num ${batch.dead > 0 ? "bad" : ""}`} data-label="Dead">{number(batch.dead)}</td>
-                  <td class="when" data-label="Created">
-                    <Time at={batch.createdAt} now={view.now} />
-                  </td>
-                  <td data-label="Tags">
-                    {batch.tags.length === 0 ? <None /> : batch.tags.map((tag) => <span class="tag">{tag}</span>)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+      <div id="rows" data-live>
+        {batches.length === 0
+          ? (
+            <Empty title={`No ${TITLES[kind].toLowerCase()}.`}>
+              {kind === "flow"
+                ? (
+                  <>
+                    A flow runs jobs after each other. Push one with <code>jobs flow push FILE</code>.
+                  </>
+                )
+                : (
+                  <>
+                    A batch pushes a job when many jobs are done. A program opens one with <code>client.batch(…)</code>.
+                  </>
+                )}
+            </Empty>
+          )
+          : (
+            <table class="list">
+              <TableHead columns={["Name", "State", "Progress", num("Dead"), "Created", "Tags"]} />
+              <tbody>
+                {batches.map((batch) => (
+                  <tr>
+                    <td class="name" data-label="Name">
+                      <a class="class" href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
+                    </td>
+                    <td data-label="State">
+                      <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
+                    </td>
+                    <td class="short" data-label="Progress">
+                      <Progress text={batchProgress(batch)} />
+                    </td>
+                    <td class={`num ${batch.dead > 0 ? "bad" : ""}`} data-label="Dead">{number(batch.dead)}</td>
+                    <td class="when" data-label="Created">
+                      <Time at={batch.createdAt} now={view.now} />
+                    </td>
+                    <td data-label="Tags">
+                      {batch.tags.length === 0 ? <None /> : batch.tags.map((tag) => <span class="tag">{tag}</span>)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        {next !== undefined && (
+          <p>
+            <a href={link(view, PATHS[kind], { cursor: next })}>Older</a>
+          </p>
         )}
-      {next !== undefined && (
-        <p>
-          <a href={link(view, PATHS[kind], { cursor: next })}>Older</a>
-        </p>
-      )}
+      </div>
     </Layout>
   );
 }
@@ -151,28 +153,30 @@ function OnePage({ view, kind, batch, nodes, states }: {
   const hasEnded = batch.pending === 0 || batch.state === "cancelled";
   return (
     <Layout view={view} title={batch.name ?? batch.id}>
-      <div class="heading">
+      <div class="heading" id="heading" data-live>
         <a class="crumb" href={link(view, PATHS[kind])}>{TITLES[kind]}</a>
         <h1>{batch.name ?? batch.id}</h1>
         <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
         <span class="note mono">{batch.id}</span>
         <span class="grow"></span>
-        {kind === "batch" && <a class="button" href={membersPath(view, batch, "pending")}>Find members</a>}
+        <a class="button" href={membersPath(view, batch, "pending")}>Find {kind === "flow" ? "nodes" : "members"}</a>
         {batch.dead > 0 && <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />}
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
-      <p>
+      <p id="progress" data-live>
         <Progress text={`${batchProgress(batch)} ended`} />{" "}
         <span class="note">· {batchStateText(batch)}{throughput && ` · ${throughput}`}</span>
       </p>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
-      <dl class="tiles" aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
+      <dl class="tiles" id="counts" data-live aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
         {shownStates(batch).map((state) => {
           const count = batch[state] ?? 0;
           const label = `${state[0]!.toUpperCase()}${state.slice(1)}`;
           return (
             <div class={(state === "dead" || state === "failed") && count > 0 ? "bad" : ""}>
-              <dt>{kind === "flow" || count === 0 ? label : <a href={membersPath(view, batch, state)}>{label}</a>}</dt>
+              <dt>
+                {count === 0 || state === "deleted" ? label : <a href={membersPath(view, batch, state)}>{label}</a>}
+              </dt>
               <dd>{number(count)}</dd>
             </div>
           );
@@ -195,16 +199,16 @@ function shownStates(batch: Batch): readonly TileState[] {
   return states.filter((state) => USUAL_STATES.has(state) || (batch[state] ?? 0) > 0);
 }
 
-/** A batch has no list of its members: their payloads name it, and the lists of jobs find it there. */
+/** A batch has no list of its members: their payloads name it, and the lists of jobs find it there. Deleted ones are in none. */
 function membersPath(view: View, { id: q }: Batch, state: TileState): string {
   if (state === "pending" || state === "waiting") return link(view, "/search", { q });
   if (state === "dead") return link(view, "/dead", { q });
-  return link(view, "/finished", { q, state: state === "deleted" ? undefined : state });
+  return link(view, "/finished", { q, state });
 }
 
 function Callbacks({ view, batch }: { readonly view: View; readonly batch: Batch }) {
   return (
-    <section>
+    <section id="callbacks" data-live>
       <h2>Callbacks</h2>
       <table class="list">
         <TableHead columns={["Event", "Class", "Pushed", "Job"]} />
@@ -232,7 +236,7 @@ function Nodes({ view, nodes, states, total }: {
   readonly total: number;
 }) {
   return (
-    <section>
+    <section id="nodes" data-live>
       <h2>Nodes</h2>
       <table class="list">
         <TableHead columns={["Node", "State", "Class", "After", "Waits for", "Since"]} />

@@ -30,7 +30,7 @@ export function FlowGraph({ view, nodes, states }: {
   const width = Math.max(...placed.map(({ x }) => x)) + WIDTH + 2;
   const height = Math.max(...placed.map(({ y }) => y)) + HEIGHT + 2;
   return (
-    <div class="graph" tabindex={0} role="region" aria-label="Graph">
+    <div class="graph" id="graph" data-live tabindex={0} role="region" aria-label="Graph">
       <svg
         viewBox={`0 0 ${width} ${height}`}
         width={width}

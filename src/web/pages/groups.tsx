@@ -11,7 +11,9 @@ import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
 import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
+import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
+import { requireQueue } from "../read/known.ts";
 import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -66,9 +68,13 @@ async function show(services: Services, c: Context<WebEnv>, refused?: Refused): 
     listOf(services, c, { in: "queue", queue, group: name }),
     services.store.admin.groups(queue, { group: name }),
   ]);
+  await requireQueue(services, shared.stats, queue);
+  if (group === undefined) {
+    throw new HttpError(404, `Group "${name}" not found: no job was pushed to queue "${queue}", which has no limit`);
+  }
   const view = refused === undefined ? shared : { ...shared, here: queuePath(queue, name) };
   const status = refused === undefined && list.errors === undefined ? 200 : 422;
-  return html(services, c, <GroupPageView {...{ view, queue, group: group!, list, refused }} />, status);
+  return html(services, c, <GroupPageView {...{ view, queue, group, list, refused }} />, status);
 }
 
 function GroupPageView({ view, queue, group, list, refused }: {

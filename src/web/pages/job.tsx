@@ -11,7 +11,7 @@ import { number } from "../../text/format.ts";
 import { FAR, type JobDetail } from "../read/job.ts";
 import { actionsIn, type JobAction } from "../read/job_sets.ts";
 import { type JobView, text } from "../read/job_view.ts";
-import { ActionButton, BatchLink, Empty, Hidden, link, TraceLink, type View } from "./view.tsx";
+import { ActionButton, BatchLink, Hidden, link, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, isRemoval, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -30,16 +30,7 @@ export function JobPage({ view, jid, details, durable }: {
 }) {
   return (
     <Layout view={view} title={`Job ${jid}`}>
-      {details.length === 0
-        ? (
-          <>
-            <h1 class="mono">{jid}</h1>
-            <Empty title="Job not found.">
-              It may have finished without keeping a result, been deleted, or be in another store.
-            </Empty>
-          </>
-        )
-        : details.map((detail) => <Detail view={view} detail={detail} durable={durable} />)}
+      {details.map((detail) => <Detail view={view} detail={detail} durable={durable} />)}
     </Layout>
   );
 }

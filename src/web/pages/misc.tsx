@@ -74,6 +74,7 @@ export function ErrorPage({ prefix, status, message, view }: {
       </div>
       <div class="empty">
         <b role="alert">{message}</b>
+        {status === 404 && view && <WhereToLook view={view} />}
         <p>
           <a href={`${prefix}/`}>Go to the overview</a>
         </p>
@@ -83,6 +84,38 @@ export function ErrorPage({ prefix, status, message, view }: {
   return view
     ? <Layout view={view} title={title}>{content}</Layout>
     : <Bare prefix={prefix} title={title}>{content}</Bare>;
+}
+
+/** The pages with a list of what `/NAME/ID` shows one of. */
+const LISTS: Readonly<Record<string, string>> = {
+  batches: "Batches",
+  classes: "Classes",
+  cron: "Cron",
+  flows: "Flows",
+  jobs: "Finished",
+  queues: "Queues",
+  queued: "Queued",
+};
+
+/** The list that this page belongs to, and the search for its name. */
+function WhereToLook({ view }: { readonly view: View }) {
+  const [, section = "", id = ""] = view.here.split(/[/?]/);
+  const label = Object.hasOwn(LISTS, section) ? LISTS[section] : undefined;
+  if (label === undefined || id === "") return null;
+  return (
+    <p>
+      <a href={link(view, section === "jobs" ? "/finished" : `/${section}`)}>{label}</a>, or{" "}
+      <a href={link(view, "/search", { q: decoded(id) })}>search all jobs for this name</a>
+    </p>
+  );
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -14,6 +14,7 @@ import { number } from "../../text/format.ts";
 import { limitText } from "../../text/limits.ts";
 import { setLimit } from "../actions/queues.ts";
 import { formOf } from "../http/forms.ts";
+import { requireQueue } from "../read/known.ts";
 import { checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -61,6 +62,7 @@ async function show(services: Services, c: Context<WebEnv>, name: string, texts?
     services.store.workers.list(),
     services.store.admin.groups(name, cursor ? { cursor } : {}),
   ]);
+  if (texts === undefined) await requireQueue(services, shared.stats, name);
   const view = texts === undefined ? shared : { ...shared, here: queuePath(name) };
   const queue = view.stats.queues.find((one) => one.name === name) ?? { name, size: 0, latencyMs: 0, paused: false };
   const fetching = workers.filter((worker) => worker.alive && worker.queues.includes(name));

@@ -18,6 +18,8 @@ import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf, recentEnded } from "../read/results.ts";
 import { lookUp } from "../read/job.ts";
+import { requireClass, requireQueue } from "../read/known.ts";
+import { HttpError } from "../http/body.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
@@ -79,6 +81,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     app.get(path, async (c) => {
       const view = await viewOf(services, c);
       const queue = c.req.param("name") ?? longestQueue(view.stats);
+      if (queue !== undefined) await requireQueue(services, view.stats, checkQueue(queue));
       const place = queue === undefined ? undefined : { in: "queue", queue: checkQueue(queue) } as const;
       const here = place && `/queued/${encodeURIComponent(place.queue)}`;
       const list = place && await listOf(services, c, place, here);
@@ -114,6 +117,10 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
     const waiting = details.length === 0 && ended === undefined ? await waitingNode(store, jid) : undefined;
     if (waiting !== undefined) return c.redirect(link(view, `/flows/${encodeURIComponent(waiting.flow)}`));
+    if (details.length === 0 && ended === undefined) {
+      const reasons = "it may have ended without a record, have been deleted, or be in another store";
+      throw new HttpError(404, `Job "${jid.slice(0, 80)}" not found: ${reasons}`);
+    }
     return html(
       services,
       c,
@@ -146,6 +153,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     ]);
     const one = measuredClasses(window, all.filter((other) => other.class === name)).classes[0];
     const recent = classStats(rows.filter((row) => row.class === name))[0];
+    if (one === undefined && recent === undefined) await requireClass(services, name);
     const now = services.clock.now();
     const charts = one === undefined ? [] : [classChart(one, window, now), durationChart(histograms, window, now)];
     const heat = one && heatMap(histograms, WINDOWS[window].stepMs);

@@ -1,6 +1,7 @@
 /** Pages that update live. */
 import { assert } from "@std/assert";
 import type { Route } from "playwright-core";
+import { Client } from "../../../src/client/client.ts";
 import { push, workerRecord } from "../site.ts";
 import { browserTest, QUICK } from "./browser.ts";
 
@@ -43,6 +44,32 @@ browserTest("a page shows a change during a fetch, and a change whose fetch fail
   await page.locator("#queues a", { hasText: "slower" }).waitFor();
   assert(fetched > 3 && complaints.every((text) => text.includes("503")), complaints.join());
   complaints.length = 0;
+}, { web: { clock: QUICK } });
+
+browserTest("the pages of a flow and of the flows show the states of its nodes live", async (tools) => {
+  const { page, site: { store }, go } = tools;
+  const client = new Client({ store, onUnregistered: () => {} });
+  const { id } = await client.flow("nightly", {
+    extract: { job: ["Extract", []] },
+    load: { job: ["Load", []], after: "extract" },
+  }, { success: { class: "Notify", args: [] } });
+  await go(`/flows/${id}`);
+  await page.locator("#graph .node.waiting").waitFor();
+  const kill = async () => {
+    const { entries } = await store.admin.page({ in: "queue", queue: "default" });
+    await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+  };
+  await kill();
+  await page.locator("#graph .node.dead").waitFor();
+  await page.locator("#heading .badge", { hasText: "stuck" }).waitFor();
+  await page.locator("#counts a", { hasText: "Dead" }).waitFor();
+  await page.locator("#nodes .badge.dead").waitFor();
+  await page.getByRole("button", { name: "Retry dead" }).waitFor();
+  await go("/flows");
+  await page.locator("#rows .badge", { hasText: "stuck" }).waitFor();
+  const { entries } = await store.admin.page({ in: "dead" });
+  await store.admin.edit(entries.map(({ ref }) => ref), "requeue");
+  await page.locator("#rows .badge", { hasText: "running" }).waitFor();
 }, { web: { clock: QUICK } });
 
 browserTest("a page shows a job as ended once its worker's heartbeat reports it", async (tools) => {
