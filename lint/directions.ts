@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "steps client log job clock text/suggest",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
-  "testing": "steps handlers client store/port log job clock",
+  "testing": "steps handlers client store/ops store/port log job clock",
   // How the terminal and the dashboard word what both show.
   "text": "client cron log store/port store/admin store/ops job",
   "web": "text text/suggest client store/port store/admin store/ops store/open cron config log version job clock",

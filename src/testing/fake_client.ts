@@ -1,6 +1,6 @@
 /**
- * A client for tests. It keeps pushed jobs in memory, and runs them on a clock that it moves, without a store, a worker or
- * waiting. Use `testJob` for handlers with durable steps.
+ * A client for tests. It keeps pushed jobs, batches and flows in memory, and runs them on a clock that it moves, without a
+ * store, a worker or waiting. Use `testJob` for handlers with durable steps.
  *
  * @module
  */
@@ -17,6 +17,8 @@ import { failedPayload } from "../job/failure.ts";
 import { type Job, parsePayload, type Payload } from "../job/job.ts";
 import { isExpired } from "../job/time.ts";
 import type { Log } from "../log/log.ts";
+import type { MemberLease } from "../job/batch.ts";
+import type { Membership } from "./memory_batches.ts";
 import { type MemoryEntry, MemoryJobs } from "./memory_jobs.ts";
 import { TestClock } from "./test_clock.ts";
 
@@ -66,7 +68,13 @@ export class FakeClient extends Client {
   constructor({ jobs = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {}) {
     const clock = new TestClock(now.getTime());
     const memory = new MemoryJobs(clock);
-    super({ store: { jobs: memory }, clock, jobs, middleware, onUnregistered: () => {} });
+    super({
+      store: { jobs: memory, batches: memory.batches, flows: memory.batches },
+      clock,
+      jobs,
+      middleware,
+      onUnregistered: () => {},
+    });
     this.#clock = clock;
     this.#memory = memory;
     this.#jobs = new Map(jobs.map((job) => [job.class, job]));
@@ -116,6 +124,16 @@ export class FakeClient extends Client {
     if (definition === undefined) {
       throw new Error(`No handler for class "${job.class}": add it to fakeClient({ jobs: [...] })`);
     }
+    const { running } = this.#memory.batches;
+    running.add(job.jid);
+    await this.#perform(entry, job, definition);
+    running.delete(job.jid);
+    const { batch } = job.payload;
+    if (typeof batch === "string") this.#memory.batches.advance(batch);
+  }
+
+  // deno-lint-ignore no-explicit-any -- a definition with any arguments
+  async #perform(entry: MemoryEntry, job: Job, definition: JobDefinition<any>): Promise<void> {
     if (isExpired({ ...job.payload, enqueued_at: entry.dueAt / 1_000 }, this.#clock.now())) {
       entry.state = "expired";
       return;
@@ -158,7 +176,14 @@ export class FakeClient extends Client {
   }
 
   #contextOf(job: Job, queue: string): JobContext {
-    return new RunningJob(job, queue, { log: logInto(this.logged), client: this }).context;
+    return new RunningJob(job, queue, { log: logInto(this.logged), client: this }, leaseOf(job.jid)).context;
+  }
+
+  /** @internal Makes a job that a test calls directly a member of a batch or a flow. Returns the fields of its payload. */
+  static enroll(client: Client, jid: string, membership: Membership): Readonly<Record<string, unknown>> {
+    if (membership.batch === undefined && membership.results === undefined) return {};
+    if (client instanceof FakeClient) return client.#memory.batches.enroll(jid, membership);
+    throw new TypeError("batch and results require a client of fakeClient()");
   }
 }
 
@@ -191,6 +216,11 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
   return new FakeClient(options);
 }
 
+/** The lease of a job in memory. */
+export function leaseOf(jid: string): MemberLease {
+  return { worker: "test", token: jid };
+}
+
 /** Options of {@linkcode context}. */
 export interface TestContextOptions {
   /** Default: a {@linkcode FakeClient}. */
@@ -199,6 +229,10 @@ export interface TestContextOptions {
   readonly attempt?: number;
   /** More fields of the payload. */
   readonly payload?: Readonly<Record<string, unknown>>;
+  /** Makes it a member of a batch of `client` (its ID), or of a new one (`true`): `ctx.batch`. */
+  readonly batch?: boolean | string;
+  /** Makes it a node of a flow, after nodes with these results, by name: `ctx.flow.results()`. */
+  readonly results?: Readonly<Record<string, unknown>>;
   /** Aborts `ctx.stopping`. */
   readonly stopping?: AbortSignal;
   /** Receives the messages that the handler logs. */
@@ -220,14 +254,16 @@ export interface TestContextOptions {
  */
 // deno-lint-ignore no-explicit-any -- definitions with any arguments
 export function context(definition: JobClass<any>, options: TestContextOptions = {}): JobContext {
-  const { attempt = 1, payload = {}, client = fakeClient(), logged = [], stopping } = options;
-  const fields = { jid: "0".repeat(24), queue: "default", ...definition.options, ...payload };
+  const { attempt = 1, payload = {}, client = fakeClient(), logged = [], stopping, batch, results } = options;
+  const jid = String(payload["jid"] ?? "0".repeat(24));
+  const member = FakeClient.enroll(client, jid, { batch, results });
+  const fields = { jid, queue: "default", ...definition.options, ...payload, ...member };
   const count = attempt > 1 ? { retry_count: attempt - 2 } : {};
   const job = parsePayload(
     JSON.stringify({ ...fields, ...count, class: definition.class, args: payload["args"] ?? [] }),
   )!;
   const notice = stopping === undefined ? {} : { stopNotice: { signal: stopping } };
-  return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }).context;
+  return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }, leaseOf(jid)).context;
 }
 
 function shown({ raw, queue, dueAt, state, result, error }: MemoryEntry): PushedJob {

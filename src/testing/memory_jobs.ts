@@ -7,6 +7,7 @@ import { parsePayload } from "../job/job.ts";
 import { getField, setFields } from "../job/raw.ts";
 import type { Debounce, EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import type { PushedJob } from "./fake_client.ts";
+import { MemoryBatches } from "./memory_batches.ts";
 import { MemoryKeys } from "./memory_keys.ts";
 import type { TestClock } from "./test_clock.ts";
 
@@ -25,6 +26,8 @@ export class MemoryJobs {
   readonly entries: MemoryEntry[] = [];
   /** The job that runs. */
   running: MemoryEntry | undefined;
+  /** Their batches and flows. */
+  readonly batches: MemoryBatches;
   readonly #clock: TestClock;
   readonly #keys = new MemoryKeys();
   /** The job that waits for a debounce key, and when the first push of this wait came. */
@@ -32,25 +35,41 @@ export class MemoryJobs {
 
   constructor(clock: TestClock) {
     this.#clock = clock;
+    this.batches = new MemoryBatches(this, clock);
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     const now = this.#clock.now();
     return Promise.resolve(jobs.map((job): EnqueueResult => {
+      // A job that is refused takes no key. If an earlier push with its once key is stored, that is the result.
+      const batch = this.#keys.first(job, now) === undefined && job.batch && this.batches.refusal(job.batch);
+      if (batch) return { stored: false, batch };
       const waiting = job.unique?.replace ? this.#replaceable(job.unique.key, now) : undefined;
       const replaced = waiting && parsePayload(waiting.raw)!.jid;
       const refusal = this.#keys.take(job, now, replaced);
       if (refusal !== undefined) return { stored: false, ...refusal };
       if (job.debounce) return this.#debounce(job, job.debounce, now);
       const dueAt = Math.max(now, job.delayMs === undefined ? job.at ?? now : now + job.delayMs);
-      const raw = setFields(job.payload, {
-        jid: JSON.stringify(replaced ?? job.jid),
-        enqueued_at: (dueAt / 1_000).toFixed(3),
-      });
-      if (waiting !== undefined) Object.assign(waiting, { raw, dueAt });
-      else this.entries.push({ raw, queue: job.queue, dueAt, state: "pending" });
-      return { stored: true, ...(replaced !== undefined && { replaced }) };
+      if (waiting !== undefined) {
+        const raw = setFields(job.payload, {
+          jid: JSON.stringify(replaced),
+          enqueued_at: (dueAt / 1_000).toFixed(3),
+        });
+        Object.assign(waiting, { raw, dueAt });
+        return { stored: true, replaced: replaced! };
+      }
+      const entry = this.store(job, dueAt);
+      if (job.batch) this.batches.join(job.batch.id, entry);
+      return { stored: true };
     }));
+  }
+
+  /** Stores a job without regard to its keys and its batch. */
+  store({ payload, queue }: Pick<NewJob, "payload" | "queue">, dueAt: number): MemoryEntry {
+    const raw = setFields(payload, { enqueued_at: (dueAt / 1_000).toFixed(3) });
+    const entry: MemoryEntry = { raw, queue, dueAt, state: "pending" };
+    this.entries.push(entry);
+    return entry;
   }
 
   /** As `UniqueLock.replace` of the store's port says. */

@@ -16,14 +16,20 @@ export class MemoryKeys {
   readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
   readonly #throttled = new Map<string, { readonly jid: string; readonly at: number }[]>();
 
+  /** Returns the job that an earlier push with the same once key stored. */
+  first({ once }: NewJob, now: number): string | undefined {
+    return once && this.#holder(`once ${once.key}`, now);
+  }
+
   /**
    * Returns why a job isn't stored; undefined if it is, and then takes its locks.
    *
    * @param replaced the jid of the waiting job that it replaces, and then has itself
    */
-  take({ jid: own, once, unique, throttle }: NewJob, now: number, replaced?: string): MemoryRefusal | undefined {
-    const jid = replaced ?? own;
-    const first = once && this.#holder(`once ${once.key}`, now);
+  take(job: NewJob, now: number, replaced?: string): MemoryRefusal | undefined {
+    const { once, unique, throttle } = job;
+    const jid = replaced ?? job.jid;
+    const first = this.first(job, now);
     if (first !== undefined) return { first };
     const full = throttle && this.#refusal(throttle, now);
     if (full !== undefined) return full;

@@ -31,6 +31,8 @@ import type { Log } from "../log/log.ts";
 import { isReleased } from "../steps/errors.ts";
 import { StepRunner } from "../steps/runner.ts";
 import type { NewJob } from "../store/port/jobs.ts";
+import { leaseOf } from "./fake_client.ts";
+import { MemoryJobs } from "./memory_jobs.ts";
 import { MemorySteps } from "./memory_steps.ts";
 import { TestClock } from "./test_clock.ts";
 
@@ -51,6 +53,10 @@ export interface TestJobOptions {
   readonly class?: string;
   /** More fields of the payload. */
   readonly job?: JobOptions;
+  /** Makes it a member of a batch: `ctx.batch`. */
+  readonly batch?: boolean;
+  /** Makes it a node of a flow, after nodes with these results, by name: `ctx.flow.results()`. */
+  readonly results?: Readonly<Record<string, unknown>>;
   /** The initial time of the clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: Date;
 }
@@ -87,13 +93,15 @@ export class TestJob {
     this.jid = new JidMaker().next(this.#clock.now());
     this.#steps = new MemorySteps(this.jid, () => this.#clock.now());
     const className = options.class ?? (handler as { class?: string }).class ?? (handler.name || "Test");
-    this.#payload = { ...options.job, class: className, args, jid: this.jid, queue: "default" };
+    const { batches } = new MemoryJobs(this.#clock);
+    const member = batches.enroll(this.jid, options);
+    this.#payload = { ...options.job, ...member, class: className, args, jid: this.jid, queue: "default" };
     const enqueue = (jobs: readonly NewJob[]) => {
       this.pushed.push(...jobs);
       return Promise.resolve(jobs.map(() => ({ stored: true as const })));
     };
     this.#client = new Client({
-      store: { jobs: { enqueue }, steps: this.#steps },
+      store: { jobs: { enqueue }, steps: this.#steps, batches, flows: batches },
       clock: this.#clock,
       onUnregistered: () => {},
     });
@@ -186,7 +194,7 @@ export class TestJob {
           build: (request) => this.#client.build(request),
           onRun: (name) => this.ran.push(name),
         }),
-    }, { worker: "test", token: "test" });
+    }, leaseOf(this.jid));
     this.error = undefined;
     try {
       const perform = this.#handler as unknown as TestedHandler<readonly unknown[]>;
