@@ -36,7 +36,8 @@ export async function buildOccurrences(
     if ("reason" in job) changes.set(jid, { outcome: "skipped", reason: job.reason });
     else {
       // A run is enqueued now and once. A lock or a time that middleware has set is ignored.
-      jobs.push({ jid: job.jid, queue: job.queue, payload: job.payload });
+      const { group } = job;
+      jobs.push({ jid: job.jid, queue: job.queue, payload: job.payload, ...(group !== undefined && { group }) });
       if (job.jid !== jid) changes.set(jid, { jid: job.jid });
     }
   }
