@@ -18,11 +18,22 @@ export function optionNames(place?: OptionPlace): string[] {
   return [...ROWS].filter(([, { on }]) => place === undefined || on.includes(place)).map(([name]) => name);
 }
 
-/** The flags of `jobs push`, one for each option that text can set: `unique_for` is `--unique-for`. */
-export const PUSH_FLAGS: ReadonlyMap<string, { readonly name: string; readonly option: JobOption }> = new Map(
-  [...ROWS].filter(([, { kind, on }]) => on.includes("push") && kind.placeholder)
-    .map(([name, option]) => [name.replaceAll("_", "-"), { name, option }]),
-);
+/** Flags that set options, by their names without dashes. */
+export type OptionFlags = ReadonlyMap<string, { readonly name: string; readonly option: JobOption }>;
+
+/** Returns a flag for each option of a place that text can set: `unique_for` is `--unique-for`. */
+function flagsOn(place: OptionPlace): OptionFlags {
+  return new Map(
+    [...ROWS].filter(([, { kind, on }]) => on.includes(place) && kind.placeholder)
+      .map(([name, option]) => [name.replaceAll("_", "-"), { name, option }]),
+  );
+}
+
+/** The flags of `jobs push`. */
+export const PUSH_FLAGS: OptionFlags = flagsOn("push");
+
+/** The flags of `jobs cron add`. */
+export const CRON_FLAGS: OptionFlags = flagsOn("cron");
 
 /** Names of other job systems whose spelling isn't close to the name here. */
 const FOREIGN_NAMES: Readonly<Record<string, string>> = {

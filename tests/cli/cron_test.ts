@@ -83,6 +83,29 @@ Deno.test("checks the cron entries of the example", async () => {
   assert(stdout.includes("Checked 5 cron entries: all valid"), stdout);
 });
 
+Deno.test("adds an entry with options of its jobs, which are those of pushes that entries allow", async () => {
+  await using bench = await Bench.open();
+  const options = ["--group", "args[0]", "--timeout", "30s", "--retry", "3", "--tags", "a,b", "--dead", "false"];
+  const rule = ["--every", "1h", "-q", "low"];
+  await cron(bench, ["add", "poll", "Poll", "acme", ...rule, ...options]);
+  await cron(bench, ["run", "poll"]);
+  const { entries } = await bench.store.admin.page({ in: "queue", queue: "low", group: "acme" });
+  const { group, timeout, retry, tags, dead } = JSON.parse(entries[0]!.payload);
+  assertEquals({ group, timeout, retry, tags, dead }, {
+    ...{ group: "acme", timeout: 30, retry: 3, tags: ["a", "b"], dead: false },
+  });
+  await cron(bench, ["add", "urgent", "Poll", "--every", "1h", "--priority", "high"]);
+  const wrong = async (...args: string[]) => await cron(bench, ["add", "other", "Poll", ...rule, ...args], 2);
+  assertEquals(
+    await wrong("--timeout", "soon"),
+    'jobs: Invalid --timeout "soon": expected seconds, or a duration such as 30s, 5m, 2h or 1d\n',
+  );
+  assert((await wrong("--unique-for", "1h")).includes("--unique-for"));
+  const help = await cron(bench, ["add", "--help"]);
+  for (const flag of ["--group", "--retry", "--result-ttl"]) assert(help.includes(`${flag} `), help);
+  assert(!help.includes("--unique-for"));
+});
+
 Deno.test("rejects wrong arguments of cron with the usage", async () => {
   await using bench = await Bench.open();
   assert((await cron(bench, [], 2)).includes("Usage: jobs cron list|next"));

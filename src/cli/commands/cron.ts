@@ -1,6 +1,8 @@
 /** `jobs cron list|next|history|run|pause|resume|add|remove|check`. @module */
+import { CRON_FLAGS } from "../../job/option_names.ts";
 import { closestWord } from "../../text/suggest.ts";
 import type { Command } from "../commands_table.ts";
+import { optionFlagsHelp } from "../shared/option_flags.ts";
 import { splitCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 
@@ -93,7 +95,6 @@ is @hourly, @daily, @weekly, @monthly or @yearly.
       --rule RULE        a cron expression
       --every TIME       an interval: 30s, 10m, 1h
       --timezone ZONE    of the expression, for example Europe/London (UTC)
-  -q, --queue QUEUE      the queue of its jobs
       --overlap POLICY   allow, skip, queue-one or replace, if the job of the
                          run before hasn't finished
       --catch-up POLICY  none, last or all missed runs
@@ -103,9 +104,12 @@ is @hourly, @daily, @weekly, @monthly or @yearly.
       --entry JSON       the whole entry, with any field
       --replace          replace an entry of that name
 
+Options of its jobs
+${optionFlagsHelp(CRON_FLAGS)}
+
 Examples
   jobs cron add nightly Report --rule '30 3 * * 1-5'
-  jobs cron add poll CheckMail --every 1m --overlap skip`,
+  jobs cron add poll CheckMail --every 1m --overlap skip --timeout 30s`,
   remove: `
 Usage: jobs cron remove NAME
 

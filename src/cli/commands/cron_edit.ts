@@ -2,8 +2,10 @@
 import type { Crontab } from "../../client/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { parseLossless } from "../../job/json.ts";
+import { CRON_FLAGS } from "../../job/option_names.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { CommandFailed, UsageError } from "../terminal/errors.ts";
+import { optionFlags, optionsIn } from "../shared/option_flags.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { findEntry, withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
@@ -64,7 +66,7 @@ export async function add(argv: readonly string[]): Promise<number> {
     rule: { takes: "text" },
     every: { takes: "text" },
     timezone: { takes: "text" },
-    queue: { takes: "text", short: "q" },
+    ...optionFlags(CRON_FLAGS),
     overlap: { takes: "text" },
     "catch-up": { takes: "text" },
     "catch-up-window": { takes: "text" },
@@ -76,7 +78,7 @@ export async function add(argv: readonly string[]): Promise<number> {
     rule: flags.rule,
     every: flags.every,
     timezone: flags.timezone,
-    queue: flags.queue,
+    ...optionsIn(CRON_FLAGS, flags),
     overlap: flags.overlap,
     catchUp: flags["catch-up"],
     catchUpWindow: flags["catch-up-window"],

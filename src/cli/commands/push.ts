@@ -2,13 +2,14 @@
 import type { Client, JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import { jsonArgs } from "../../job/json_args.ts";
+import { PUSH_FLAGS } from "../../job/option_names.ts";
 import { localMinute, relative } from "../../text/times.ts";
 import { argumentsText } from "../shared/arguments.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { OutputFailed, print, printError, printJson } from "../terminal/output.ts";
-import { OPTION_FLAGS, optionFlagsHelp, requestOf } from "./push_flags.ts";
 import { clientOf } from "../shared/client.ts";
+import { optionFlags, optionFlagsHelp, requestOf } from "../shared/option_flags.ts";
 import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
@@ -24,7 +25,7 @@ valid JSON is that value, any other a text. Put arguments that begin with a dash
 after --. If the job is a duplicate (--unique-for), prints the jid of the job
 that holds the lock.
 
-${optionFlagsHelp()}
+${optionFlagsHelp(PUSH_FLAGS)}
       --args JSON        the arguments as a JSON array, instead of ARG …
       --strict           reject a class that no worker has registered
       --wait             wait until it has finished and print its result; exit 1
@@ -51,7 +52,7 @@ export function run(argv: readonly string[]): Promise<number> {
 async function push(argv: readonly string[], tracing: ClientTracing): Promise<number> {
   const { flags, args: [name, ...rest] } = parseCommand("push", argv, {
     ...COMMON_FLAGS,
-    ...OPTION_FLAGS,
+    ...optionFlags(PUSH_FLAGS),
     args: { takes: "text" },
     strict: { takes: "switch" },
     wait: { takes: "switch" },

@@ -1,19 +1,23 @@
 /**
- * The flags of `jobs push` that set job options: one for each option that text can set, by the table in `job/options.ts`.
+ * The flags of `jobs push` and `jobs cron add` that set job options: one for each option that text can set there, by the table
+ * in `job/options.ts`.
  *
  * @module
  */
 import { InvalidPayload } from "../../job/errors.ts";
 import type { JobOption } from "../../job/options.ts";
-import { PUSH_FLAGS } from "../../job/option_names.ts";
+import { type OptionFlags, PUSH_FLAGS } from "../../job/option_names.ts";
 import { type JobRequest, prepare } from "../../job/payload.ts";
 import { UsageError } from "../terminal/errors.ts";
 
-/** The flags that set options of a job, as the parser takes them. */
-export const OPTION_FLAGS: Readonly<Record<string, { readonly takes: "text"; readonly short?: string }>> = Object
-  .fromEntries(
-    [...PUSH_FLAGS.keys()].map((flag) => [flag, { takes: "text", ...(flag === "queue" && { short: "q" }) }]),
+/** Returns the flags as the parser takes them. */
+export function optionFlags(
+  flags: OptionFlags,
+): Readonly<Record<string, { readonly takes: "text"; readonly short?: string }>> {
+  return Object.fromEntries(
+    [...flags.keys()].map((flag) => [flag, { takes: "text", ...(flag === "queue" && { short: "q" }) }]),
   );
+}
 
 /**
  * Returns the options of the pushed jobs.
@@ -23,9 +27,24 @@ export const OPTION_FLAGS: Readonly<Record<string, { readonly takes: "text"; rea
  * @throws {UsageError} if a value is invalid
  */
 export function requestOf(name: string | undefined, flags: Readonly<Record<string, unknown>>): Partial<JobRequest> {
-  const request: Record<string, unknown> = name === undefined ? {} : { class: name };
-  for (const [flag, { name: option, option: { kind } }] of PUSH_FLAGS) {
-    const text = flags[flag];
+  return optionsIn(PUSH_FLAGS, flags, name === undefined ? {} : { class: name });
+}
+
+/**
+ * Returns the options that are given.
+ *
+ * @param given texts by flag; flags that aren't job options are ignored
+ * @param more further fields of the push, which are checked and returned, too
+ * @throws {UsageError} if a value is invalid
+ */
+export function optionsIn(
+  flags: OptionFlags,
+  given: Readonly<Record<string, unknown>>,
+  more: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const request: Record<string, unknown> = { ...more };
+  for (const [flag, { name: option, option: { kind } }] of flags) {
+    const text = given[flag];
     if (typeof text === "string") request[option] = (kind.fromText ?? String)(text);
   }
   try {
@@ -38,8 +57,8 @@ export function requestOf(name: string | undefined, flags: Readonly<Record<strin
 }
 
 /** Returns the lines of `--help` on these flags. */
-export function optionFlagsHelp(): string {
-  return [...PUSH_FLAGS].map(([flag, { option }]) => {
+export function optionFlagsHelp(flags: OptionFlags): string {
+  return [...flags].map(([flag, { option }]) => {
     const short = flag === "queue" ? "  -q, " : "      ";
     const usage = `${short}--${flag} ${option.kind.placeholder}`;
     const start = usage.length > 24 ? `${usage}\n${" ".repeat(25)}` : usage.padEnd(25);
