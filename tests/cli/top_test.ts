@@ -35,6 +35,21 @@ async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
   assertEquals(await terminal.hasCursor(), true);
 }
 
+Deno.test("shows the groups of an open queue, and the jobs of one", async () => {
+  await using bench = await Bench.open();
+  for (const [n, group] of ["acme", "acme", "bob"].entries()) await bench.push("Noop", [n], { group });
+  await bench.store.admin.pauseGroup("default", "bob");
+  await using terminal = await open(bench);
+  await terminal.press("Tab", "Enter");
+  const screen = await terminal.sees(/Groups 2/);
+  assertMatch(screen, /^ +acme +2 +0$/m);
+  assertMatch(screen, /^ +bob +1 +0 +paused$/m);
+  await terminal.press("Tab");
+  await terminal.sees(/Jobs in queue default, group acme: 2/);
+  await terminal.press("q", "q");
+  await isGivenBack(terminal, bench);
+});
+
 for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`shows workers, queues and jobs, and acts on them, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;

@@ -7,10 +7,11 @@ import { formatBytes } from "../../job/bytes.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
+import type { GroupInfo } from "../../store/port/groups.ts";
 import { relative } from "../../text/times.ts";
 import { batchProgress } from "../../text/batches.ts";
 import { number } from "../../text/format.ts";
-import { heldGroupsText } from "../../text/groups.ts";
+import { groupHeldText, groupLimitText, groupName, heldGroupsText } from "../../text/groups.ts";
 import { workerState } from "../../text/workers.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { glance } from "./job_summary.ts";
@@ -206,6 +207,24 @@ const ENTRIES: readonly Column<Of<"entry">>[] = [
   { heading: "error", width: 14, grows: 1, dropOrder: 4, cell: ({ entry }) => [glance(entry).failure, "bad"] },
 ];
 
+const GROUPS: readonly Column<Of<"group">>[] = [
+  {
+    heading: "group",
+    width: 12,
+    grows: 1,
+    dropOrder: 0,
+    cell: ({ group, isOpen }) => [groupName(group.name), isOpen ? "title" : undefined],
+  },
+  { heading: "queued", width: 9, right: true, dropOrder: 0, cell: ({ group }) => [number(group.size)] },
+  { heading: "running", width: 7, right: true, dropOrder: 0, cell: ({ group }) => [number(group.running)] },
+  { heading: "limit", width: 20, dropOrder: 1, cell: ({ group }) => [limitOf(group), "dim"] },
+  { heading: "held", width: 26, dropOrder: 0, cell: ({ group }) => [groupHeldText(group), "warn"] },
+];
+
+function limitOf({ limit, weight, endsInMs }: GroupInfo): string {
+  return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
+}
+
 /** Returns the columns of a list. */
 export function columnsOf(list: ListName): readonly Column<Item>[] {
   return COLUMNS[list] as readonly Column<Item>[];
@@ -217,6 +236,7 @@ const COLUMNS: Readonly<Record<ListName, readonly Column<never>[]>> = {
   running: RUNNING,
   batches: BATCHES,
   sets: SETS,
+  groups: GROUPS,
   entries: ENTRIES,
 };
 

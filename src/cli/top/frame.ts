@@ -5,6 +5,7 @@
  */
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
+import { groupName } from "../../text/groups.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
 import { stateOfPlace } from "../shared/states.ts";
@@ -41,6 +42,7 @@ const TITLES: Readonly<Record<ListName, string>> = {
   running: "Running",
   batches: "Batches",
   sets: "Sets",
+  groups: "Groups",
   entries: "Jobs",
 };
 
@@ -157,11 +159,26 @@ function entryLines(shown: Shown, snapshot: Snapshot, height: number): Line[] {
   const all = snapshot.list!.page.entries.length;
   const count = rows.length === all ? ` ${all}` : ` ${rows.length} of the ${all} on this page`;
   const more = snapshot.list!.page.next === undefined ? "" : ", n: more";
-  return listLines(shown, snapshot, "entries", rows, `${title}:${count}${more}`, height);
+  const groups = groupLines(shown, snapshot, Math.floor(height / 2));
+  const jobs = listLines(shown, snapshot, "entries", rows, `${title}:${count}${more}`, height - groups.length);
+  return [...groups, ...jobs];
+}
+
+/** Returns the groups of the open queue, in at most `height` lines; none if it has no groups. */
+function groupLines(shown: Shown, snapshot: Snapshot, height: number): Line[] {
+  const all = rowsOf("groups", snapshot);
+  if (all.length === 0 || height < 2) return [];
+  const open = all.findIndex(({ item }) => item.is === "group" && item.isOpen);
+  const more = snapshot.list!.hasMoreGroups ? "+" : "";
+  const chosen = { ...shown.state.chosen, groups: { index: Math.max(0, open) } };
+  const state = { ...shown.state, chosen };
+  return listLines({ ...shown, state }, snapshot, "groups", all, `Groups ${all.length}${more}`, height);
 }
 
 function placeTitle(place: Place): string {
-  if (place.in === "queue") return `Jobs in queue ${place.queue}`;
+  if (place.in === "queue") {
+    return `Jobs in queue ${place.queue}${place.group === undefined ? "" : `, group ${groupName(place.group)}`}`;
+  }
   const state = stateOfPlace(place);
   return `${state[0]!.toUpperCase()}${state.slice(1)} jobs`;
 }
@@ -172,6 +189,7 @@ const EMPTY_TEXTS: Readonly<Record<ListName, string>> = {
   running: "No running jobs",
   batches: "No unfinished batches or flows",
   sets: "",
+  groups: "No groups",
   entries: "No jobs",
 };
 
@@ -247,7 +265,10 @@ function keysOf(state: State): string {
     const job = [jid && "  c cancel", ref && "  r retry  x delete  K kill"].filter(Boolean).join("");
     return `q back  j k scroll${job}${workerId ? dump ? "  d dump again" : "  d dump" : ""}`;
   }
-  if (state.list !== undefined) return "q back  Enter show  r retry  c cancel  x delete  K kill  / filter  ? help";
+  if (state.list !== undefined) {
+    const groups = state.list.place.in === "queue" ? "  Tab group" : "";
+    return `q back  Enter show  r retry  c cancel  x delete  K kill${groups}  / filter  ? help`;
+  }
   const ofPane = {
     workers: "Enter show  d dump  Q quiet  S stop",
     queues: "Enter jobs  p pause/resume",

@@ -11,6 +11,7 @@ import {
 } from "../../../tests/support/snapshot.ts";
 import { textWidth } from "../terminal/text_width.ts";
 import { frame, heightOf, type Shown } from "./frame.ts";
+import { FIRST_STATE } from "./state.ts";
 import { COLOURS, NO_COLOURS, NOTHING, paintLine } from "./text.ts";
 
 const HOSTILE = "\x1b[2J\x1b]0;x\x07\n\r\t\u202e漢字🙂e\u0301\u200b" + "A".repeat(500);
@@ -51,6 +52,28 @@ Deno.test("shows next to the scheduled jobs how many steps sleep and wait", () =
   const stats = someStats({ scheduled: 4, waits: { sleep: 2, wait: 1, child: 1 } });
   const screen = text(someScreen({ snapshot: someSnapshot({ stats }), columns: 133, rows: 40 })).join("\n");
   assertMatch(screen, /scheduled .* 2 sleeping, 2 waiting/);
+});
+
+Deno.test("shows the groups of an open queue: queued, running, limit, and why they are held", () => {
+  const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
+  const group = { weight: 1, isOwn: false, paused: false };
+  const groups = [
+    { ...group, name: "acme", size: 1_200, running: 2, limit },
+    { ...group, name: "bob", size: 3, running: 0, weight: 5, paused: true, pausedForMs: 60_000 },
+    ...Array.from({ length: 60 }, (_, i) => ({ ...group, name: `other-${i}`, size: 1, running: 0 })),
+  ];
+  const place = { in: "queue", queue: "exports", group: "bob" } as const;
+  const entry = { ref: "r", place, payload: somePayload("jid-1") };
+  const snapshot = someSnapshot({ list: { place, cursors: [], page: { entries: [entry] }, groups } });
+  const state = { ...FIRST_STATE, list: { place, cursors: [] } };
+  const lines = text(someScreen({ snapshot, state, columns: 120, rows: 24 }));
+  const screen = lines.join("\n");
+  assertMatch(screen, /^ {2}Groups 62 .*queued +running +limit +held/m);
+  assertMatch(screen, /^ {2}acme +1,200 +2 +2 at once +at its limit: 2 of 2 run/m);
+  assertMatch(screen, /^ {2}bob +3 +0 +weight 5 +paused for 1m$/m);
+  assertMatch(screen, /^▸ Jobs in queue exports, group bob: 1$/m);
+  assertMatch(screen, /^› jid-1/m);
+  assertEquals(lines.length, 24);
 });
 
 Deno.test("shows a part of every pane at 60 columns and 15 rows", () => {

@@ -7,7 +7,7 @@
 /** The keys with their effects, in the order of the help screen. */
 const KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["↑ ↓ j k", "move; also PgUp PgDn Space g G"],
-  ["Tab", "next pane; Shift-Tab: previous pane"],
+  ["Tab", "next pane, in a queue next group; Shift-Tab: previous one"],
   ["Enter", "show a worker, a job or a batch in full, or the jobs of a queue or a set"],
   ["Esc q ←", "back; q on the first screen, and Ctrl-C anywhere, quits"],
   ["/", "show only rows that contain a text; Enter keeps it, Esc clears it"],

@@ -95,6 +95,8 @@ function inList(state: State, key: Key, snapshot: Snapshot, room: Room): Pressed
   const rows = rowsOf(list, snapshot, state.filter);
   const index = indexOf(rows, state.chosen[list]);
   if (state.list !== undefined) {
+    const other = otherGroup(state, state.list, key, snapshot);
+    if (other !== undefined) return other;
     const turned = turn(state, state.list, key, index === rows.length - 1, snapshot);
     if (turned !== undefined) return turned;
   }
@@ -114,6 +116,21 @@ function turn(state: State, list: OpenList, key: Key, atEnd: boolean, snapshot: 
   else return undefined;
   const chosen = { ...state.chosen, entries: { index: 0 } };
   return { state: { ...state, chosen, list: { ...list, cursors } }, effect: { do: "read" } };
+}
+
+/** Lists the jobs of the next or previous group of a queue, or those without a group. */
+function otherGroup(state: State, { place }: OpenList, key: Key, snapshot: Snapshot): Pressed | undefined {
+  if (place.in !== "queue" || key !== "tab" && key !== "back-tab") return undefined;
+  const { list } = snapshot;
+  const isRead = list?.place.in === "queue" && list.place.queue === place.queue;
+  const groups = [undefined, ...isRead ? list.groups?.map(({ name }) => name) ?? [] : []];
+  const to = Math.max(0, groups.indexOf(place.group)) + (key === "tab" ? 1 : -1);
+  const group = groups.at(to % groups.length);
+  if (group === place.group) return withoutEffect(state, key);
+  return enter(state, {
+    place: { in: "queue", queue: place.queue, ...(group !== undefined && { group }) },
+    cursors: [],
+  });
 }
 
 function onItem(state: State, key: Key, item: Item): Pressed {
@@ -141,6 +158,8 @@ function onItem(state: State, key: Key, item: Item): Pressed {
         const title = `${flow ? "Flow" : "Batch"} ${id}`;
         return { state, effect: { do: "open", text: { title, lines: undefined, top: 0, of: { batch: id } } } };
       }
+      break;
+    case "group":
       break;
     case "set":
       if (key === "enter") return enter(state, { place: { in: item.set }, cursors: [] });

@@ -53,6 +53,20 @@ Deno.test("Tab goes to the batches only if there are some, and Enter opens one",
   assertEquals(pressed(["tab"], SNAPSHOT, state).state.pane, "sets");
 });
 
+Deno.test("Tab lists the jobs of the next group of an open queue, and those without a group after the last", () => {
+  const group = { size: 1, running: 0, weight: 1, isOwn: false, paused: false };
+  const place = { in: "queue", queue: "default" } as const;
+  const groups = [{ ...group, name: "acme" }, { ...group, name: "bob" }];
+  const snapshot: Snapshot = { ...SNAPSHOT, list: { place, cursors: [], page: { entries: [] }, groups } };
+  const opened = (...keys: string[]) => pressed(["tab", "enter", ...keys], snapshot).state.list?.place;
+  assertEquals(opened("tab"), { ...place, group: "acme" });
+  assertEquals(opened("tab", "tab"), { ...place, group: "bob" });
+  assertEquals(opened("back-tab"), { ...place, group: "bob" });
+  assertEquals(opened("tab", "tab", "tab"), place);
+  const elsewhere = pressed(["tab", "j", "enter", "tab"], snapshot).state;
+  assertEquals([elsewhere.list?.place, elsewhere.status?.isError], [{ in: "queue", queue: "mail" }, false]);
+});
+
 Deno.test("p pauses a queue, and resumes a paused one", () => {
   assertEquals(pressed(["tab", "p"]).effects, [{ do: "perform", action: { do: "pause", queue: "default" } }]);
   assertEquals(pressed(["tab", "j", "p"]).effects, [{ do: "perform", action: { do: "resume", queue: "mail" } }]);

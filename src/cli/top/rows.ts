@@ -4,7 +4,9 @@
  * @module
  */
 import type { Entry, QueueInfo, SetName, Stats } from "../../store/admin/admin.ts";
+import type { GroupInfo } from "../../store/port/groups.ts";
 import { number } from "../../text/format.ts";
+import { groupName } from "../../text/groups.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import type { RunningJob } from "./running_jobs.ts";
@@ -15,8 +17,8 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 /** The panes of the main screen, from top to bottom. */
 export const PANES = ["workers", "queues", "running", "batches", "sets"] as const;
 export type PaneName = typeof PANES[number];
-/** A list with a chosen row: a pane, or the jobs of a queue or a set. */
-export type ListName = PaneName | "entries";
+/** A list with a chosen row: a pane, or the jobs of a queue or a set; or the groups above the jobs of a queue. */
+export type ListName = PaneName | "entries" | "groups";
 
 /** The subject of a row. */
 export type Item =
@@ -34,6 +36,12 @@ export type Item =
     readonly size: number;
     /** Durable steps that sleep and wait, in `scheduled`. */
     readonly waits?: string;
+  }
+  | {
+    readonly is: "group";
+    readonly group: GroupInfo;
+    /** Whether its jobs are listed. */
+    readonly isOpen: boolean;
   }
   | { readonly is: "entry"; readonly entry: Entry };
 
@@ -91,6 +99,13 @@ const ROWS: Readonly<Record<ListName, (snapshot: Snapshot) => readonly Row[]>> =
       const waits = set === "scheduled" ? waitsText(stats) : "";
       return { key: set, item: { is: "set", set, size: stats[set], ...(waits !== "" && { waits }) } };
     }),
+  groups: ({ list }) => {
+    const open = list?.place.in === "queue" ? list.place.group : undefined;
+    return (list?.groups ?? []).map((group) => ({
+      key: group.name,
+      item: { is: "group", group, isOpen: group.name === open },
+    }));
+  },
   entries: ({ list }) => list?.page.entries.map((entry) => ({ key: entry.ref, item: { is: "entry", entry } })) ?? [],
 };
 
@@ -117,6 +132,8 @@ function textOf(item: Item): string {
     }
     case "set":
       return stateOfPlace({ in: item.set });
+    case "group":
+      return groupName(item.group.name);
     case "entry":
       return item.entry.payload;
   }

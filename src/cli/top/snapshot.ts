@@ -1,9 +1,10 @@
 /**
- * The data of the screen, read at one moment with at most six requests to the store.
+ * The data of the screen, read at one moment with at most seven requests to the store.
  *
  * @module
  */
 import type { AdminStore, Page, Place, Stats } from "../../store/admin/admin.ts";
+import { type GroupInfo, nameOf } from "../../store/port/groups.ts";
 import type { Batch, BatchStore } from "../../store/port/batches.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";
 import { type RunningJobs, runningJobs } from "./running_jobs.ts";
@@ -12,6 +13,9 @@ import { type RunningJobs, runningJobs } from "./running_jobs.ts";
 const PAGE_SIZE = 200;
 /** Of this many latest batches, and as many flows, the unfinished ones are shown. */
 const MAX_BATCHES = 50;
+
+/** The first groups of a queue by name, of which an open queue shows the largest. */
+const MAX_GROUPS = 500;
 
 /** The page of a list that is open. */
 export interface OpenList {
@@ -30,13 +34,19 @@ export interface Snapshot extends RunningJobs {
   /** The latest unfinished batches and flows, newest first. */
   readonly batches: readonly Batch[];
   /** The open list, with its page. */
-  readonly list?: OpenList & { readonly page: Page };
+  readonly list?: OpenList & {
+    readonly page: Page;
+    /** The groups of an open queue, the largest first: by queued jobs, then by running ones. */
+    readonly groups?: readonly GroupInfo[];
+    /** Whether the queue has more groups. */
+    readonly hasMoreGroups?: boolean;
+  };
 }
 
 /** Reads a snapshot, and the page of the open list. */
 export async function readSnapshot(
   store: {
-    readonly admin: Pick<AdminStore, "stats" | "page">;
+    readonly admin: Pick<AdminStore, "stats" | "page" | "groups">;
     readonly workers: Pick<WorkerStore, "list">;
     readonly batches: Pick<BatchStore, "page">;
     readonly url: string;
@@ -44,7 +54,7 @@ export async function readSnapshot(
   now: () => number,
   open: OpenList | undefined,
 ): Promise<Snapshot> {
-  const [stats, reported, leased, batches, flows, page] = await Promise.all([
+  const [stats, reported, leased, batches, flows, page, groups] = await Promise.all([
     store.admin.stats(),
     store.workers.list(),
     store.admin.page({ in: "running" }, { limit: PAGE_SIZE }),
@@ -55,6 +65,7 @@ export async function readSnapshot(
       reverse: open.place.in === "dead", // latest dead first, other places in the order of their work
       ...(open.cursors.length > 0 && { cursor: open.cursors.at(-1)! }),
     }),
+    open?.place.in === "queue" ? store.admin.groups(open.place.queue, { limit: MAX_GROUPS }) : undefined,
   ]);
   return {
     at: now(),
@@ -62,7 +73,14 @@ export async function readSnapshot(
     stats,
     ...runningJobs(reported, leased),
     batches: [...batches.batches, ...flows.batches].filter(isUnfinished).sort((a, b) => b.createdAt - a.createdAt),
-    ...(open && page && { list: { ...open, page } }),
+    ...(open && page && {
+      list: {
+        ...open,
+        page,
+        groups: (groups?.groups ?? []).toSorted((a, b) => b.size - a.size || b.running - a.running),
+        hasMoreGroups: groups?.next !== undefined,
+      },
+    }),
   };
 }
 
@@ -77,7 +95,7 @@ export function isSameList(a: OpenList | undefined, b: OpenList | undefined): bo
     a.cursors.at(-1) === b.cursors.at(-1);
 }
 
-/** Returns the name of a place: `queue mail`, `retry`. */
+/** Returns the name of a place: `queue mail`, `queue mail|acme`, `retry`. */
 function placeKey(place: Place): string {
-  return place.in === "queue" ? `queue ${place.queue}` : place.in;
+  return place.in === "queue" ? `queue ${nameOf(place.queue, place.group)}` : place.in;
 }

@@ -52,6 +52,7 @@ export const FIRST_STATE: State = {
     running: { index: 0 },
     batches: { index: 0 },
     sets: { index: 0 },
+    groups: { index: 0 },
     entries: { index: 0 },
   },
   filter: "",
