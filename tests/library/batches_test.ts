@@ -1,5 +1,6 @@
 /** Batches as a program opens, fills and closes them, on a real store: bad input, duplicates, and what is stored then. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
 import { BatchError } from "../../src/client/batch_errors.ts";
 import { Client, type ClientOptions } from "../../src/client/client.ts";
 import { InvalidPayload } from "../../src/job/errors.ts";
@@ -34,6 +35,32 @@ Deno.test("a batch of which each job is a duplicate succeeds, as an empty one do
     await client.push("Import", [1], { unique_for: "1h" });
     const batch = await client.batch({}, (add) => add("Import", [1], { unique_for: "1h" }));
     assertEquals((await client.batches.get(batch.id))!.state, "succeeded");
+  }));
+
+Deno.test("adding waits while 1,000 jobs are in memory, so that a program needs no list of its rows", () =>
+  withClient(async (_client, store) => {
+    const gate = Promise.withResolvers<void>();
+    let stored = 0;
+    const enqueue: Store["jobs"]["enqueue"] = async (jobs) => {
+      await gate.promise;
+      stored += jobs.length;
+      return await store.jobs.enqueue(jobs);
+    };
+    const { batches } = store;
+    const client = new Client({ store: { jobs: { enqueue }, batches }, onUnregistered: () => {} });
+    const batch = await client.batches.open();
+    let added = 0;
+    const filled = (async () => {
+      for (; added < 3_500; added++) await batch.add("Import", [added]);
+    })();
+    await systemClock.sleep(0);
+    for (let before = -1; before !== added; await systemClock.turn()) before = added;
+    assert(added >= 999 && added <= 2_000, `${added} added while ${stored} are stored`);
+    gate.resolve();
+    await filled;
+    await batch.close();
+    const { total } = (await client.batches.get(batch.id))!;
+    assertEquals([added, stored, batch.added, total], [3_500, 3_500, 3_500, 3_500]);
   }));
 
 Deno.test("closing a batch twice is an error that names it, in this program and in another", () =>

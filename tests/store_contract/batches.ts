@@ -401,8 +401,11 @@ export const batches: Cases = {
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "delete");
     t.advance(HOUR_MS + SLACK_MS);
+    assert((await t.holding(one.id)).length > 1);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
     assertEquals(await t.store.batches.page(), { batches: [] });
+    // Its callbacks are queued.
+    assertEquals((await t.holding(one.id)).filter((name) => name !== "job" && name !== "queue:callbacks"), []);
   },
 
   "a member that ends after its batch was removed changes nothing": async (open) => {

@@ -58,6 +58,8 @@ onBothStores("a batch, and each node of a flow, link to their jobs by state", as
     const { text } = await someone.visit(`/${["batches", "flows"][i]}/${id}`);
     const link = (label: string) => new RegExp(`<dt><a href="([^"]+)">${label}</a>`).exec(text)?.[1];
     assertEquals([link("Pending"), link("Dead"), link("Succeeded")], [`/search?q=${id}`, `/dead?q=${id}`, undefined]);
+    const jid = JSON.parse(entry!.payload).jid;
+    assertStringIncludes((await someone.visit(`/jobs/${jid}`)).text, `href="/${["batches", "flows"][i]}/${id}"`);
     const rows = async (path: string) =>
       [...(await someone.visit(path)).text.matchAll(/class="class"[^>]*>Row</g)].length;
     assertEquals([await rows(link("Pending")!), await rows(link("Dead")!)], [2, 1]);
