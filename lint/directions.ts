@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
   "config": "log job text/suggest",
-  "client": "store/port cron log job clock",
+  "client": "store/ops store/port cron log job clock",
   "steps": "store/port client job clock",
   "handlers": "steps client log job clock text/suggest",
   "tracing": "client handlers version job clock",

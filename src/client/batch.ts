@@ -37,6 +37,8 @@ export interface AddToBatch {
 export interface BatchServices {
   /** Undefined for a client that only pushes jobs. */
   readonly store: ClientStore["batches"];
+  /** The whole store. Undefined if it has no part for operators. */
+  readonly operated: object | undefined;
   /** The clock of IDs and polls. */
   readonly clock: Clock;
   /** Stores jobs through middleware. */

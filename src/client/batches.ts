@@ -9,11 +9,16 @@ import { JidMaker } from "../job/jid.ts";
 import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
 import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
+import type { BatchOpsStore } from "../store/ops/batches.ts";
+import type { FlowStore } from "../store/port/flows.ts";
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
 import { checkListRequest, type ListRequest } from "./list_request.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
+
+/** The verbs of a store that cancel and retry batches. */
+type OperatedStore = BatchOpsStore & { readonly flows: Pick<FlowStore, "spread"> };
 
 /** A batch with its counters. */
 export type BatchStatus = StoredBatch;
@@ -80,6 +85,37 @@ export class Batches {
   }
 
   /**
+   * Cancels a batch: closes it, removes its members that wait, and has its running ones aborted. Looks through all jobs of the
+   * store.
+   *
+   * @returns how many jobs are cancelled
+   * @throws {BatchError} if it doesn't exist, or has ended
+   */
+  async cancel(id: string): Promise<number> {
+    return await this.#cancel(checkId(id), "batch");
+  }
+
+  /**
+   * Enqueues the dead members of a batch again. Looks through all dead jobs.
+   *
+   * @returns how many
+   * @throws {BatchError} if the batch doesn't exist
+   */
+  async retry(id: string): Promise<number> {
+    return await this.#retry(checkId(id), "batch");
+  }
+
+  /** @internal Cancels a flow. */
+  cancelFlow(id: string): Promise<number> {
+    return this.#cancel(id, "flow");
+  }
+
+  /** @internal Enqueues the dead nodes of a flow again. */
+  retryFlow(id: string): Promise<number> {
+    return this.#retry(id, "flow");
+  }
+
+  /**
    * Waits until each member of a closed batch has ended or is dead, or waits in a flow for one that is dead.
    *
    * @returns the batch at that moment; undefined if `signal` aborts first, or the batch doesn't exist
@@ -91,6 +127,38 @@ export class Batches {
       await this.#services.clock.sleep(pauseMs, signal);
     }
     return undefined;
+  }
+
+  async #cancel(id: string, kind: "batch" | "flow"): Promise<number> {
+    const store = this.#operated(kind);
+    await this.#require(id, kind, "cancel");
+    // Most programs cancel no batch.
+    const { cancelFlow } = await import("../store/ops/flows.ts");
+    const closed = await cancelFlow(store, id, this.#services.clock.now());
+    if (closed === undefined) throw notFound(kind, id, "cancel");
+    if (closed.closedAs === "cancelled") return closed.members;
+    throw new BatchError(
+      `Cannot cancel ${kind} "${id}": it ${closed.closedAs === "closed" ? "has ended" : "was abandoned"}`,
+    );
+  }
+
+  async #retry(id: string, kind: "batch" | "flow"): Promise<number> {
+    const store = this.#operated(kind);
+    await this.#require(id, kind, "retry");
+    const { retryBatch } = await import("../store/ops/batches.ts");
+    return await retryBatch(store, id);
+  }
+
+  /** @throws {BatchError} unless a batch of this kind exists */
+  async #require(id: string, kind: "batch" | "flow", verb: string): Promise<void> {
+    const batch = await this.#store().get(id);
+    if (batch === undefined || (kind === "flow" && !batch.flow)) throw notFound(kind, id, verb);
+  }
+
+  #operated(kind: "batch" | "flow"): OperatedStore {
+    const { operated } = this.#services;
+    if (operated !== undefined) return operated as OperatedStore;
+    throw new BatchError(`Cannot cancel or retry a ${kind} here: the client's store has no part for operators`);
   }
 
   async #open(
@@ -163,6 +231,10 @@ export class Batches {
 export function checkId(id: string, kind = "batch"): string {
   if (typeof id !== "string") throw new InvalidPayload("id", id, `the ID of a ${kind}`);
   return id;
+}
+
+function notFound(kind: string, id: string, verb: string): BatchError {
+  return new BatchError(`Cannot ${verb} ${kind} "${id}": it doesn't exist, or its retention has expired`);
 }
 
 /** Returns whether nothing more happens by itself. */

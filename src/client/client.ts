@@ -85,6 +85,7 @@ export class Client {
     this.#pusher = new Pusher({ store, clock, builder, classes: this.#classes, middleware, batchMiddleware });
     const services: BatchServices = {
       store: store.batches,
+      operated: store.admin === undefined ? undefined : store,
       clock,
       pushMany: (jobs) => this.pushMany(jobs),
       build: (job) => this.build(this.#named(job)),

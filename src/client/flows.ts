@@ -119,6 +119,26 @@ export class Flows {
   }
 
   /**
+   * Cancels a flow: the nodes that wait, and the jobs of the others. Looks through all jobs of the store.
+   *
+   * @returns how many jobs are cancelled
+   * @throws {BatchError} if it doesn't exist, or has ended
+   */
+  async cancel(id: string): Promise<number> {
+    return await this.#batches.cancelFlow(checkId(id, "flow"));
+  }
+
+  /**
+   * Enqueues the dead nodes of a flow again. Looks through all dead jobs.
+   *
+   * @returns how many
+   * @throws {BatchError} if the flow doesn't exist
+   */
+  async retry(id: string): Promise<number> {
+    return await this.#batches.retryFlow(checkId(id, "flow"));
+  }
+
+  /**
    * Waits until each node of a flow has ended, or until the flow is stuck: a node is dead, and others wait for it.
    *
    * @returns the flow at that moment; undefined if `signal` aborts first, or the flow doesn't exist

@@ -27,6 +27,8 @@ export interface ClientStore {
   readonly batches?: Pick<BatchStore, "create" | "get" | "page" | "close">;
   /** Without it, the client cannot push or read flows. */
   readonly flows?: Pick<FlowStore, "add" | "nodes" | "node" | "results" | "spread">;
+  /** The operators' part of a store. Without it, as in an isolated process, the client cannot cancel or retry batches. */
+  readonly admin?: object;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
 }

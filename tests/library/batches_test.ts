@@ -109,6 +109,49 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a program cancels batches and flows, and retries their dead jobs, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const { store } = bench;
+    const client = new Client({ store, onUnregistered: () => {} });
+    const batch = await client.batch({}, async (add) => {
+      for (const n of [1, 2, 3]) await add("Row", [n], n === 3 ? { in: "1h" } : {});
+    });
+    const flow = await client.flow("f", {
+      a: { job: ["Row", []] },
+      b: { job: ["Row", []] },
+      c: { job: ["Row", []], after: "a" },
+    });
+    await client.push("Other", []);
+    for (const part of [client.batches, client.flows]) {
+      const id = part === client.flows ? flow.id : batch.id;
+      const { entries } = await store.admin.page({ in: "queue", queue: "default" });
+      const member = entries.find(({ payload }) => payload.includes(id))!;
+      await store.admin.edit([member.ref], "kill");
+      assertEquals([(await part.get(id))!.dead, await part.retry(id), (await part.get(id))!.dead], [1, 1, 0]);
+      assertEquals(await part.cancel(id), part === client.flows ? 2 : 3);
+      const { state, cancelled } = (await part.get(id))!;
+      assertEquals([state, cancelled], ["cancelled", 3]);
+      for (const verb of ["cancel", "retry"] as const) {
+        await assertRejects(() => part[verb]("none"), BatchError, `Cannot ${verb} `);
+        await assertRejects(() => part[verb](7 as never), InvalidPayload, "id is 7; expected the ID of a");
+      }
+    }
+    await assertRejects(
+      () => client.flows.cancel(batch.id),
+      BatchError,
+      `Cannot cancel flow "${batch.id}": it doesn't`,
+    );
+    assertEquals((await store.admin.stats()).enqueued, 1);
+    const ended = await client.batch({}, () => {});
+    await assertRejects(() => client.batches.cancel(ended.id), BatchError, `batch "${ended.id}": it has ended`);
+    const { jobs, batches } = store;
+    const small = new Client({ store: { jobs, batches } });
+    await assertRejects(() => small.batches.cancel(batch.id), BatchError, "has no part for operators");
+  });
+}
+
 Deno.test("adding to a cancelled batch fails, and so does closing it", () =>
   withClient(async (client, store) => {
     const batch = await client.batches.open({});
