@@ -65,11 +65,6 @@ export class BatchChanges {
     changes.set(to, (changes.get(to) ?? 0) + 1);
   }
 
-  /** Notes that a job leaves the store, if it is a member of a batch. */
-  noteEnd(payload: string, to: MemberEnd): void {
-    this.notePayload(payload, to);
-  }
-
   /** Notes the new state of the job with this payload, if it is a member of a batch. */
   notePayload(payload: string, to: Counted | MemberEnd): void {
     const member = countedIn(payload);

@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { COUNTED_FIELD } from "../../job/batch.ts";
 import type { Context } from "./context.ts";
+import { JobEnds } from "./job_ends.ts";
 import { inParts } from "./job_rows.ts";
-import * as jobRows from "./job_rows.ts";
 import { size } from "./sets.ts";
-import { BatchChanges } from "./batch_rows.ts";
 
 /** Maximum number of dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
 const MAX_DROPPED = 1_000;
@@ -33,16 +31,10 @@ export function trimDead(context: Context, now: number): number {
 }
 
 function drop(context: Context, rows: readonly Record<string, unknown>[], now: number): number {
-  const batches = new BatchChanges(context);
   const ids = rows.map((row) => row.job as number);
   inParts(ids, "job", (where, values) => context.sql(`DELETE FROM member WHERE ${where}`).run(...values));
-  inParts(ids, "id", (where, values) => {
-    const members = context.sql(`SELECT payload FROM job WHERE ${where} AND instr(payload, ?) > 0`)
-      .all(...values, `"${COUNTED_FIELD}"`);
-    for (const { payload } of members) batches.noteEnd(payload as string, "deleted");
-    context.sql(`DELETE FROM step WHERE jid IN (SELECT jid FROM job WHERE ${where})`).run(...values);
-  });
-  jobRows.remove(context, ids);
-  batches.apply(now);
+  const ends = new JobEnds(context);
+  ends.noteDropped(ids);
+  ends.apply(now);
   return ids.length;
 }

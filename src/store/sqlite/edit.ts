@@ -7,14 +7,12 @@ import { uncounted } from "../../job/payload_edits.ts";
 import type { Edit, Place } from "../admin/admin.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { COUNTED_FIELD, countedAs, countedIn, type MemberEnd } from "../../job/batch.ts";
-import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import type { EntryRow } from "./entries.ts";
 import { cursorAt } from "./pages.ts";
-import { failParentOf, forgetStepsOf } from "./step_rows.ts";
 import * as entries from "./entries.ts";
+import { JobEnds } from "./job_ends.ts";
 import * as jobRows from "./job_rows.ts";
-import * as locks from "./unique_locks.ts";
 import * as pages from "./pages.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
@@ -26,7 +24,7 @@ interface RowEdit {
   readonly edit: Edit;
   readonly now: number;
   readonly queue: string | undefined;
-  readonly batches: BatchChanges;
+  readonly ends: JobEnds;
 }
 
 /** See `AdminStore.edit`. */
@@ -80,45 +78,43 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
 /**
  * Deletes an entry; inside a transaction. Returns false if it has moved.
  *
- * @param end how its batch counts it; the step that waits for it fails. Default: neither, because the job continues in
- *   another store
+ * @param end see `JobEnds.noteRow`
  */
-export function remove(context: Context, ref: string, end?: MemberEnd): boolean {
+export function remove(context: Context, ref: string, end: MemberEnd | "moved"): boolean {
   const row = entries.locate(context, ref);
   if (row === undefined || row.place === "running") return false;
-  deleteEntry(context, row);
-  if (end === undefined) return true;
-  failParentOf(context, row.payload, "Deleted");
-  const batches = new BatchChanges(context);
-  batches.noteEnd(row.payload, end);
-  batches.apply(context.now());
+  takeOut(context, row);
+  const ends = new JobEnds(context);
+  ends.noteRow(row, end);
+  ends.apply(context.now());
   return true;
 }
 
 function apply(context: Context, rows: readonly EntryRow[], edit: Edit, queue?: string): number {
   const now = context.now();
-  const batches = new BatchChanges(context);
-  const count = rows.filter((row) => applyTo(context, row, { edit, now, queue, batches })).length;
+  const ends = new JobEnds(context);
+  const count = rows.filter((row) => applyTo(context, row, { edit, now, queue, ends })).length;
+  ends.apply(now);
   if (edit === "kill" && count > 0) trimDead(context, now);
-  batches.apply(now);
   return count;
 }
 
-function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }: RowEdit): boolean {
+function applyTo(context: Context, row: EntryRow, { edit, now, queue, ends }: RowEdit): boolean {
   if (row.place === "running") return false;
   switch (edit) {
     case "delete":
-      deleteEntry(context, row);
-      failParentOf(context, row.payload, "Deleted");
-      batches.noteEnd(row.payload, "deleted");
+      takeOut(context, row);
+      ends.noteRow(row, "deleted");
       return true;
     case "kill":
       if (row.place === "dead") return false;
       takeOut(context, row);
       sets.add(context, "dead", now, row.id);
-      locks.releaseOf(context, row.jid);
-      failParentOf(context, row.payload, "Killed");
-      noteDeath(context, row, batches);
+      ends.noteRow(row, "dead");
+      if (countedIn(row.payload)?.counted === "pending") {
+        // So that its batch counts its death once.
+        jobRows.rewrite(context, row.id, countedAs(row.payload, "dead"));
+      }
       return true;
     case "requeue": {
       const batch = countedIn(row.payload);
@@ -129,25 +125,10 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, batches }:
       };
       if (!toBack(context, row, changes, now)) return false;
       takeOut(context, row);
-      batches.notePayload(row.payload, "pending");
+      ends.batches.notePayload(row.payload, "pending");
       return true;
     }
   }
-}
-
-function deleteEntry(context: Context, row: EntryRow): void {
-  takeOut(context, row);
-  jobRows.remove(context, [row.id]);
-  locks.releaseOf(context, row.jid);
-  forgetStepsOf(context, row.payload);
-}
-
-/** Marks a killed member of a batch, so that the batch counts it once. */
-function noteDeath(context: Context, { id, payload }: EntryRow, batches: BatchChanges): void {
-  const batch = countedIn(payload);
-  if (batch?.counted !== "pending") return;
-  jobRows.rewrite(context, id, countedAs(payload, "dead"));
-  batches.notePayload(payload, "dead");
 }
 
 /** Removes a job from its place; inside a transaction. The caller puts it in another one, or deletes it. */

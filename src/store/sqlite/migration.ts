@@ -99,7 +99,7 @@ export function migrationPart(context: Context): MigrationStore {
       const { commit, sql } = context;
       return commit.run(() => {
         if (announced(context)?.id === id) {
-          const gone = refs.filter((ref) => editor.remove(context, ref)).length;
+          const gone = refs.filter((ref) => editor.remove(context, ref, "moved")).length;
           sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
         }
         return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);

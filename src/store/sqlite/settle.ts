@@ -5,16 +5,13 @@
  */
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
-import { endLive } from "./cron.ts";
+import { JobEnds } from "./job_ends.ts";
 import { inParts } from "./job_rows.ts";
-import { answerStep, forgetSteps, takeWake } from "./step_rows.ts";
+import { takeWake } from "./step_rows.ts";
 import * as jobRows from "./job_rows.ts";
-import * as locks from "./unique_locks.ts";
 import * as queues from "./queues.ts";
-import * as results from "./results.ts";
 import * as sets from "./sets.ts";
 import * as totals from "./totals.ts";
-import { BatchChanges } from "./batch_rows.ts";
 import { trimDead } from "./dead_set.ts";
 
 /** The parts of a token: the job, and the take. */
@@ -31,13 +28,10 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
     const held = find(context, worker, tokens.filter((token) => token !== undefined));
     const lost: string[] = [];
     const ended: number[] = [];
-    const done: number[] = [];
-    const withSteps: string[] = [];
-    const batches = new BatchChanges(context);
+    const ends = new JobEnds(context);
     let finished = 0;
     let failed = 0;
     let buried = 0;
-    let recorded = 0;
     for (const [i, outcome] of outcomes.entries()) {
       const token = tokens[i];
       if (token === undefined || held.get(token.job) !== token.take) {
@@ -47,29 +41,15 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       // The same token counts once.
       held.delete(token.job);
       ended.push(token.job);
-      if (outcome.kind === "ack" || outcome.kind === "discard") done.push(token.job);
-      else move(context, outcome, token.job, now);
-      if (outcome.batch !== undefined) batches.noteMember(outcome.batch);
-      if (outcome.parent !== undefined) answerStep(context, outcome.parent);
-      if (outcome.steps && outcome.jid !== undefined && (outcome.kind === "ack" || outcome.kind === "discard")) {
-        withSteps.push(outcome.jid);
-      }
-      if (outcome.unlock !== undefined) locks.release(context, outcome.unlock, outcome.jid);
-      if (outcome.occurrence !== undefined && outcome.jid !== undefined) endLive(context, outcome.jid);
-      if (outcome.record !== undefined) {
-        results.add(context, outcome.record, now);
-        recorded++;
-      }
+      if (outcome.kind !== "ack" && outcome.kind !== "discard") move(context, outcome, token.job, now);
+      ends.noteOutcome(token.job, outcome, now);
       if (outcome.kind !== "snooze" && outcome.kind !== "release") finished++;
       if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
       if (outcome.kind === "bury") buried++;
     }
     inParts(ended, "job", (where, values) => context.sql(`DELETE FROM lease WHERE ${where}`).run(...values));
-    jobRows.remove(context, done);
-    forgetSteps(context, withSteps);
     totals.add(context, now, finished, failed);
-    if (recorded > 0) results.trim(context, now);
-    batches.apply(now);
+    ends.apply(now);
     return { lost, dropped: buried > 0 ? trimDead(context, now) : 0 };
   }, { rows: outcomes.length });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
+import { endedRecord, waitsUntil } from "../../job/step.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 
@@ -22,13 +22,6 @@ export function forgetSteps({ sql }: Context, jids: readonly string[]): void {
   const all = JSON.stringify(jids);
   sql("DELETE FROM step WHERE jid IN (SELECT value FROM json_each(?))").run(all);
   sql("DELETE FROM step_wait WHERE jid IN (SELECT value FROM json_each(?))").run(all);
-}
-
-/** The same for a job that is deleted, if its payload is marked. */
-export function forgetStepsOf(context: Context, payload: string): void {
-  if (!payload.includes(`"${STEPS_FIELD}"`)) return;
-  const jid = getField(payload, "jid");
-  if (typeof jid === "string") forgetSteps(context, [jid]);
 }
 
 /** Fails the step that waits for the end of a job that an operator has ended. */
