@@ -8,6 +8,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 import { Crontab, defineJob, startServer } from "../../src/mod.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
 import { Bench } from "../support/bench.ts";
+import { until } from "../support/eventually.ts";
 import { startRedis } from "../support/redis.ts";
 import { sqliteFolder } from "../support/stores.ts";
 
@@ -108,6 +109,32 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([state, total, succeeded], ["succeeded", 3, 3]);
   });
 }
+
+Deno.test("members that another program writes to Redis are counted, when they are pushed or when they start", async () => {
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
+  const Row = defineJob("Row", () => {});
+  const client = new Client({ store: bench.store, jobs: [Row] });
+  const batch = await client.batches.open({ success: { class: Row, args: [] } });
+  const payload = (jid: string, more = {}) =>
+    JSON.stringify({ class: "Row", args: [], jid, queue: "default", retry: true, batch: batch.id, ...more });
+  // As the guide says: uncounted until a worker takes it, or counted in the same transaction.
+  await redis.cli("LPUSH", "queue:default", payload("other-1"));
+  const key = `jobs:batch:${batch.id}`;
+  const counted = payload("other-2", { batch_counted: "pending" });
+  await redis.cli(
+    "EVAL",
+    `for _, name in ipairs({"total", "pending"}) do redis.call("HINCRBY", KEYS[1], name, 1) end
+     redis.call("LPUSH", KEYS[2], ARGV[1])`,
+    ...["2", key, "queue:default", counted],
+  );
+  assertEquals((await client.batches.get(batch.id))!.total, 1);
+  await using _server = await startServer({ store: bench.url, jobs: [Row] });
+  await until(async () => (await client.batches.get(batch.id))!.succeeded === 2, "both are counted");
+  await batch.close();
+  const { state, total } = (await client.batches.get(batch.id))!;
+  assertEquals([state, total], ["succeeded", 2]);
+});
 
 for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`a program cancels batches and flows, and retries their dead jobs, on ${kind}`, async () => {
