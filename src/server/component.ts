@@ -114,9 +114,9 @@ export class Loop<Body extends LoopBody<any> = LoopBody<unknown>> implements Com
         // A store that fails is logged once; an error in our code each time, with its stack.
         if (isGone(error)) fail?.(error);
         else if (!(error instanceof StoreError)) {
-          log.error("Failed, trying again", { error, stack: (error as Error)?.stack });
+          log.error("Failed, retrying", { error, stack: (error as Error)?.stack });
         } else if (failures === 1) {
-          log[outage.met(this.name, error)]("Store failed, trying again", { error: error.message });
+          log[outage.met(this.name, error)]("Store failed, retrying", { error: error.message });
         } else if (
           failures >= MIN_REPEATED_FAILURES && outage.failsAgain(this.name) &&
           clock.monotonic() - warnedAt >= WARNING_INTERVAL_MS

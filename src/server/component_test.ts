@@ -87,7 +87,7 @@ Deno.test("a loop logs a failed step, backs off longer each time, and logs its r
     assertEquals(states(), ["poller backing-off"]);
     assertEquals(log.lines.at(-1), {
       level: "error",
-      message: "Failed, trying again",
+      message: "Failed, retrying",
       fields: { error: failing, stack: failing.stack },
     });
     await clock.advance(left!);
@@ -123,7 +123,7 @@ Deno.test("a loop logs an unreachable store once, with its message", async () =>
     await clock.advance(clock.sleeping[0]!);
   }
   assertEquals(log.lines, [
-    { level: "warn", message: "Store failed, trying again", fields: { error: "Redis cannot be reached" } },
+    { level: "warn", message: "Store failed, retrying", fields: { error: "Redis cannot be reached" } },
     { level: "warn", message: "Working again", fields: { failures: 3 } },
   ]);
   await loop.stop();
@@ -133,7 +133,7 @@ Deno.test("a loop survives errors of any type, also at rest, and can be stopped 
   const { loop, clock, log, states } = loopOver(() => Promise.reject(null));
   loop.start();
   await clock.untilSleeping();
-  assertEquals(log.said, ["error Failed, trying again"]);
+  assertEquals(log.said, ["error Failed, retrying"]);
   await loop.stop();
   assertEquals([states(), clock.sleeping], [[], []]);
 
@@ -145,7 +145,7 @@ Deno.test("a loop survives errors of any type, also at rest, and can be stopped 
   }, { clock: atRest.clock, tasks: atRest.tasks, log: atRest.log });
   resting.start();
   await atRest.clock.untilSleeping();
-  assertEquals(atRest.log.said, ["error Failed, trying again"]);
+  assertEquals(atRest.log.said, ["error Failed, retrying"]);
   await resting.stop();
 });
 

@@ -25,7 +25,7 @@ export interface Hooks {
   readonly startup?: () => unknown;
   /** Called when the worker takes no more jobs. */
   readonly quiet?: () => unknown;
-  /** Called before the worker ends: running jobs have ended or were given back. */
+  /** Called before the worker ends: running jobs have ended or were released. */
   readonly shutdown?: () => unknown;
   /** Called when the store has accepted a heartbeat. */
   readonly heartbeat?: () => unknown;

@@ -229,7 +229,7 @@ export class Launcher implements Controls {
     this.inbox.put({ verb: "stop", by: "the launcher" });
   }
 
-  /** A stop that could not store everything is a failure. Its jobs were given back, or are leased until it is offline. */
+  /** A stop that could not store everything is a failure. Its jobs were released, or stay leased until it is offline. */
   #reportUnstored(): void {
     const { settler: { unsettled: outcomes }, heartbeat: { isDeregistered }, manager } = this.#components;
     if (this.#failure || !this.#started || isDeregistered && outcomes === 0) return;

@@ -76,7 +76,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const isReady = await launcher.start();
   const open = stack.move();
   const closed = launcher.finished.catch(async (error) => {
-    // Running jobs are given back before the store is closed.
+    // Running jobs are released before the store is closed.
     await launcher.stop();
     throw error;
   }).finally(() => open.disposeAsync());
@@ -153,7 +153,7 @@ export interface Server extends AsyncDisposable {
   quiet(): Promise<void>;
   /** Takes jobs again. */
   resume(): void;
-  /** Stops: waits for running jobs for `settings.shutdownTimeout`, then gives unfinished ones back. */
+  /** Stops: waits for running jobs for `settings.shutdownTimeout`, then releases unfinished ones. */
   stop(): Promise<void>;
   /** Describes what every async task is doing, as lines of text. */
   dump(): string[];

@@ -139,11 +139,11 @@ export const WORKER_CASES: readonly Case[] = [
   },
   {
     script: "cronRead",
-    what: "1,000 entries, all carried",
+    what: "1,000 entries, all configured",
     prepare: ({ store }) => writeCron(store, 1_000),
     run: async ({ store }) => {
       const { entries } = await store.cron.read();
-      await store.cron.read({ carried: entries.map(({ name }) => name) });
+      await store.cron.read({ configured: entries.map(({ name }) => name) });
     },
   },
   {

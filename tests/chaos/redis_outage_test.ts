@@ -43,8 +43,8 @@ Deno.test("a long outage of Redis causes one warning and one line about the reco
   const running = await bench.push("Sleep", [bench.notes, 500]);
   await bench.noted(`start ${running}`);
   await redis.kill();
-  await server.logged("Outcomes not stored, trying again", { level: "debug" });
-  await server.logged("Store failed, trying again", { name: "fetcher", level: "debug" });
+  await server.logged("Outcomes not stored, retrying", { level: "debug" });
+  await server.logged("Store failed, retrying", { name: "fetcher", level: "debug" });
   await redis.start();
   await server.logged("Outcomes are stored again", { level: "debug" });
   await server.logged("Working again", { name: "fetcher", level: "debug" });

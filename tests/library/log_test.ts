@@ -93,8 +93,8 @@ Deno.test("an error that is a Snooze only by name snoozes its job, and the log h
     await thrown;
     await server.stop();`);
   const line = stderr.split("\n").find((text) => text.includes("Snoozed"))!;
-  const { level, msg, againInMs, problem } = JSON.parse(line);
-  assertEquals([level, msg, againInMs], [
+  const { level, msg, delayMs, problem } = JSON.parse(line);
+  assertEquals([level, msg, delayMs], [
     "warn",
     "Snoozed for the default time: the handler's delay is invalid",
     60_000,

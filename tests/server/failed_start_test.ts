@@ -88,7 +88,7 @@ Deno.test("a worker without free file descriptors starts when it has some", asyn
     store: bench.url,
     command: ["sh", "-c", `ulimit -n 300; exec "$@"`, "sh", ...command],
   });
-  await server.logged("Can't start the heartbeat thread, trying again");
+  await server.logged("Can't start the heartbeat thread, retrying");
   await bench.go();
   await server.logged("Ready");
   await server.logged("Done", { jid: await bench.push("Noop", []) });

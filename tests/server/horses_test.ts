@@ -56,11 +56,11 @@ Deno.test("isolated jobs wait while no file descriptor is free for a process, an
     Deno.kill(pid, "SIGKILL");
     await bench.until(async () => !await isRunning(pid));
     for (let i = 0; i < 2; i++) jids.push(await bench.push("WhichProcess", [bench.notes], { retry: 0 }));
-    await server.logged("Can't start an isolated process, trying again");
+    await server.logged("Can't start an isolated process, retrying");
   }
   for (const jid of jids) await server.logged("Done", { jid });
   await server.logged("Isolated processes can be started again");
-  assertEquals(server.complaints.map(({ msg }) => msg), ["Can't start an isolated process, trying again"]);
+  assertEquals(server.complaints.map(({ msg }) => msg), ["Can't start an isolated process, retrying"]);
 });
 
 Deno.test("the setting isolate isolates any class, and a horse is replaced after maxJobsPerIsolatedProcess", async () => {

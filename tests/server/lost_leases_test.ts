@@ -142,7 +142,7 @@ Deno.test("logs an unexpected error with its stack, and reads again", async () =
   t.answers.push(new TypeError("unexpected"), ["b"]);
   await t.lostLeases.beat(true);
   await t.lostLeases.suspect();
-  assertEquals(t.log.said, ["error Could not find out which leases are left, asking again", `warn ${LOST}`]);
+  assertEquals(t.log.said, ["error Can't read which leases are left, retrying", `warn ${LOST}`]);
   assertMatch(String(t.log.lines[0]!.fields["stack"]), /TypeError: unexpected\n +at /);
   assertEquals(t.lost, ["a"]);
 });

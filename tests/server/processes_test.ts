@@ -156,7 +156,7 @@ Deno.test("a parent without a free file descriptor keeps its workers, and replac
     await using _exhausted = await exhaustDescriptors(server.pid);
     Deno.kill(victim, "SIGKILL");
     await server.logged("Process was killed by SIGKILL, starting another", { pid: victim });
-    await server.logged("Can't start a process, trying again");
+    await server.logged("Can't start a process, retrying");
   }
   await bench.until(async () => {
     const now = await pids(bench);

@@ -129,7 +129,7 @@ Deno.test("scheduler: an entry that fails is retried, and does not delay the oth
   await lab.clock.advance(MINUTE);
   await scheduler.step();
   assertEquals(await queued(store), [1]);
-  assert(said.includes("Cron entry failed, trying again"));
+  assert(said.includes("Cron entry failed, retrying"));
   isBroken = false;
   await lab.clock.advance(SECOND);
   await scheduler.step();

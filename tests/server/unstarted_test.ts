@@ -34,7 +34,7 @@ function lab() {
     clock,
     signal: stop.signal,
     ping: () => isAlive && watch.replied(),
-    giveBack: (tokens) => returned.push([...tokens]),
+    release: (tokens) => returned.push([...tokens]),
   });
   void watch.watch();
   return { clock, watch, jobs, returned, block: () => isAlive = false, wake: () => isAlive = true, stop };
@@ -139,7 +139,7 @@ Deno.test("a thread that was frozen itself gives the main thread another second"
     },
     signal: stop.signal,
     ping: () => {},
-    giveBack: (tokens) => returned.push(...tokens),
+    release: (tokens) => returned.push(...tokens),
   });
   await watch.watch();
   assertEquals(returned, []);

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { type DeclaredClass, FORGOTTEN_AFTER_MS } from "../../src/store/port/classes.ts";
+import { DECLARATION_TTL_MS, type DeclaredClass } from "../../src/store/port/classes.ts";
 import type { Cases } from "./harness.ts";
 
 const LOW: DeclaredClass = { name: "Low", options: '{"queue":"low"}' };
@@ -29,7 +29,7 @@ export const classes: Cases = {
   "forgets classes that no worker has declared for a while, not those declared again": async (open) => {
     await using t = await open();
     await t.store.classes.declare([LOW, ODD]);
-    t.advance(FORGOTTEN_AFTER_MS - 60_000);
+    t.advance(DECLARATION_TTL_MS - 60_000);
     await t.store.classes.declare([LOW]);
     assertEquals(sorted(await t.store.classes.read()), [LOW, ODD]);
     t.advance(120_000);

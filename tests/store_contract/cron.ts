@@ -216,7 +216,7 @@ export const cron: Cases = {
     t.advance(HOUR_MS);
     const second = await write(t.store, { version: first, state: "s1" });
     assertAlmostEquals((await read(t.store))!.seenAt, t.now() - HOUR_MS, SLACK_MS);
-    const { entries } = await t.store.cron.read({ carried: [NIGHTLY, "none"] });
+    const { entries } = await t.store.cron.read({ configured: [NIGHTLY, "none"] });
     assertEquals(entries.map(({ name, version }) => [name, version]), [[NIGHTLY, second]]);
     assertAlmostEquals(entries[0]!.seenAt, t.now(), SLACK_MS);
     t.advance(HOUR_MS);

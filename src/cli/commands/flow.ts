@@ -14,7 +14,7 @@ import { queueReasons } from "../../text/why_waiting.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
-import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
+import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
@@ -125,9 +125,9 @@ async function push(store: Store, text: string, json: boolean, command: CommandC
   });
   if (json) printJson({ id, nodes: Object.entries(jids).map(([name, jid]) => ({ name, jid })) });
   else print(id);
-  await afterStoring(async () => {
+  await afterPush(async () => {
     const { nodes } = await store.flows.nodes(id, { limit: MAX_REMARKED });
-    await remarkIfIdle(store, nodes);
+    await warnIfBlocked(store, nodes);
   });
 }
 

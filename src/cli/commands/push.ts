@@ -10,7 +10,7 @@ import { UsageError } from "../terminal/errors.ts";
 import { OutputFailed, print, printError, printJson } from "../terminal/output.ts";
 import { clientOf } from "../shared/client.ts";
 import { optionFlags, optionFlagsHelp, requestOf } from "../shared/option_flags.ts";
-import { afterStoring, remarkIfIdle } from "../shared/idle_remark.ts";
+import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
 
@@ -21,9 +21,9 @@ Usage: jobs push CLASS [ARG …] [OPTION …]
 
 Enqueues a job and prints its jid. Options that aren't given come from the
 class: workers register their handlers' options in the store. Each ARG that is
-valid JSON is that value, any other a text. Put arguments that begin with a dash
-after --. If the job is a duplicate (--unique-for), prints the jid of the job
-that holds the lock.
+valid JSON is parsed, any other is a string. Put arguments that begin with a
+dash after --. If the job is a duplicate (--unique-for), prints the jid of the
+job that holds the lock.
 
 ${optionFlagsHelp(PUSH_FLAGS)}
       --args JSON        the arguments as a JSON array, instead of ARG …
@@ -81,7 +81,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       const { pushLines } = await import("./push_bulk.ts");
       const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
       const { code, stored } = await pushLines(client, file, request, { json: flags.json, onError });
-      if (stored > 0) await afterStoring(() => remarkIfIdle(store));
+      if (stored > 0) await afterPush(() => warnIfBlocked(store));
       return code;
     }, { make: "always" });
   }
@@ -92,14 +92,14 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
-    const limitMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
+    const timeoutMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
     const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
     const { jid, duplicateOf, throttledBy, refused, replaced } = await pushOne(client, job as unknown as JobRequest);
     const isStored = refused === undefined;
     if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
     else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
     else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
-    else if (at !== undefined) remarkTime(request.at);
+    else if (at !== undefined) printTime(request.at);
     try {
       // A throttled push has no result. A duplicate has that of the job that holds the lock.
       const isAwaited = waited !== undefined && throttledBy === undefined;
@@ -107,8 +107,8 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
         if (flags.json) printJson({ jid, duplicateOf, throttledBy, replaced });
         else print(jid);
       }
-      const begin = () => afterStoring(async () => remarkIfIdle(store, [{ class: name, queue: await queueOf() }]));
-      if (isAwaited) return await waited.waitFor(jid, { store, client, begin, limitMs, json: flags.json });
+      const begin = () => afterPush(async () => warnIfBlocked(store, [{ class: name, queue: await queueOf() }]));
+      if (isAwaited) return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
       if (isStored) await begin();
       return 0;
     } catch (error) {
@@ -132,13 +132,13 @@ async function pushOne(client: Client, job: JobRequest) {
   return { jid: known, replaced, refused, duplicateOf, throttledBy };
 }
 
-/** A unit that was meant as part of the number before it: `5 minutes`. */
+/** A unit in a separate argument after its number: `5 minutes`. */
 const UNIT = /^(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
-/** The year 1973: smaller epoch seconds are meant as a delay. */
+/** The year 1973: a smaller `--at` is probably a delay. */
 const MIN_EPOCH_S = 1e8;
 
 /**
- * Rejects times that are probably not meant as written: `--in 5 minutes` and `--at 5`.
+ * Rejects times that are probably mistakes: `--in 5 minutes` and `--at 5`.
  *
  * @throws {UsageError}
  */
@@ -157,8 +157,8 @@ function checkTimes(argv: readonly string[], first: string | undefined, at: stri
   }
 }
 
-/** Prints the time as understood: texts without an offset are local. */
-function remarkTime(at: unknown): void {
+/** Prints when the job runs, so that a user sees that a time without an offset is local. */
+function printTime(at: unknown): void {
   const ms = typeof at === "number" ? at * 1_000 : Date.parse(String(at));
   const now = systemClock.now();
   if (Number.isNaN(ms)) return;

@@ -25,7 +25,7 @@ export interface BulkFlags {
  * @param file a path, or `-` for stdin
  * @param base the options of every line that doesn't set them
  * @returns the exit code, 1 if a line is invalid, a jid can't be printed, or the store failed; and how many lines were stored
- * @throws {Interrupted} on Ctrl-C, with the line from which on nothing is stored
+ * @throws {Interrupted} on Ctrl-C, with the first line that is not stored
  */
 export async function pushLines(
   client: Client,

@@ -31,8 +31,8 @@ export async function recordTtls(
   settings: Settings,
 ): Promise<{ result_ttl?: number; failure_ttl?: number }> {
   const options = await client.optionsOf(className);
-  const ttl = (field: "result_ttl" | "failure_ttl", usualMs: number) => {
-    const ms = Math.max(retentionMs(options[field]) ?? 0, usualMs, MIN_RECORD_MS);
+  const ttl = (field: "result_ttl" | "failure_ttl", defaultMs: number) => {
+    const ms = Math.max(retentionMs(options[field]) ?? 0, defaultMs, MIN_RECORD_MS);
     return ms === Infinity ? {} : { [field]: ms / 1_000 };
   };
   return { ...ttl("result_ttl", settings.resultTtlMs), ...ttl("failure_ttl", settings.failureTtlMs) };
@@ -58,18 +58,18 @@ export function parseWaitTimeout(text: string | undefined): number | undefined {
 /**
  * Waits, and prints the result.
  *
- * @param begin prints remarks about the push, once Ctrl-C is handled
- * @param limitMs undefined to wait without limit
+ * @param begin prints warnings about the push; called once Ctrl-C is handled
+ * @param timeoutMs undefined to wait without limit
  * @returns the exit code: 0 if the job succeeded
  * @throws {Interrupted} on Ctrl-C; the job continues
  */
 export async function waitFor(
   jid: string,
-  { store, client, begin, limitMs, json }: {
+  { store, client, begin, timeoutMs, json }: {
     readonly store: Store;
     readonly client: Client;
     readonly begin: () => Promise<void>;
-    readonly limitMs: number | undefined;
+    readonly timeoutMs: number | undefined;
     readonly json: boolean;
   },
 ): Promise<number> {
@@ -77,7 +77,7 @@ export async function waitFor(
   await begin();
   const timeout = new AbortController();
   const signal = AbortSignal.any([stopped.signal, timeout.signal]);
-  if (limitMs !== undefined) void systemClock.sleep(limitMs, signal).then(() => timeout.abort());
+  if (timeoutMs !== undefined) void systemClock.sleep(timeoutMs, signal).then(() => timeout.abort());
   const ended = await client.result(jid, { signal });
   timeout.abort();
   if (ended !== undefined) return printEnded(ended, json);

@@ -66,8 +66,8 @@ export function optionFlagsHelp(flags: OptionFlags): string {
   }).join("\n");
 }
 
-function aboutOf({ about, default: usual }: JobOption): string {
-  return `${about}${usual.startsWith("`") ? ` (default ${usual})` : ""}`.replaceAll("`", "");
+function aboutOf({ about, default: value }: JobOption): string {
+  return `${about}${value.startsWith("`") ? ` (default ${value})` : ""}`.replaceAll("`", "");
 }
 
 /** Wraps a text, so that a line of help has at most 80 characters. */

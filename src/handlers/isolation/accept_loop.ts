@@ -30,7 +30,7 @@ export async function acceptAll(
     } catch (error) {
       if (signal.aborted || isClosed(error)) return;
       if (failures++ === 0) {
-        log.error("Can't accept a connection, trying again", { error: (error as Error).message });
+        log.error("Can't accept a connection, retrying", { error: (error as Error).message });
       }
       await clock.sleep(PAUSE_MS, signal);
     }

@@ -30,7 +30,7 @@ Deno.test("connections are accepted again after a time with too many open files,
   await over;
   assertEquals(taken, ["a", "b", "c"]);
   assertEquals(log.said, [
-    "error Can't accept a connection, trying again",
+    "error Can't accept a connection, retrying",
     "info Accepting connections again",
   ]);
 });

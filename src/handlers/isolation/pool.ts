@@ -114,7 +114,7 @@ export class HorsePool {
         if (!(error instanceof NeverStarted)) throw error;
         if (attempt === MAX_HORSES_PER_JOB) throw error.cause;
       } finally {
-        this.#giveBack(horse);
+        this.#returnHorse(horse);
       }
     }
   }
@@ -138,7 +138,7 @@ export class HorsePool {
     }
   }
 
-  #giveBack(horse: Horse): void {
+  #returnHorse(horse: Horse): void {
     if (!horse.alive || this.#stop.signal.aborted) return;
     const { maxJobs } = this.#options;
     if (maxJobs > 0 && horse.performed >= maxJobs) this.#retired.add(horse);
@@ -157,7 +157,7 @@ export class HorsePool {
       return horse;
     } catch (error) {
       if (!(error instanceof SpawnError && error.transient)) throw error;
-      if (!this.#isShort) log.error("Can't start an isolated process, trying again", { error: error.message });
+      if (!this.#isShort) log.error("Can't start an isolated process, retrying", { error: error.message });
       this.#isShort = true;
       return undefined;
     }

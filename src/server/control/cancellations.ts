@@ -1,7 +1,7 @@
 /**
  * Requests to cancel a job that this worker runs, or ran when the request was sent.
  *
- * The job may have left this worker in the meantime: it was given back unstarted, retried, or rescued. The sender has
+ * The job may have left this worker in the meantime: it was released before it started, retried, or rescued. The sender has
  * already been told that it is cancelled, so this worker cancels it where it is now. If this worker dies before that, the
  * request is lost.
  *

@@ -17,15 +17,15 @@ async function lab(cancelHere: () => boolean) {
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: WORKER });
   const tasks = new Tasks(clock);
   const cancellations = new Cancellations({ store, clock, tasks, log: new KeptLog(), worker: WORKER, cancelHere });
-  const giveBack = () => store.jobs.settle(WORKER, [{ kind: "release", token: lease!.token }]);
+  const release = () => store.jobs.settle(WORKER, [{ kind: "release", token: lease!.token }]);
   const places = async () => (await store.admin.find([jid])).map(({ place }) => place.in);
   const dispose = () => store[Symbol.asyncDispose]();
-  return { clock, store, jid, tasks, cancellations, giveBack, places, [Symbol.asyncDispose]: dispose };
+  return { clock, store, jid, tasks, cancellations, release, places, [Symbol.asyncDispose]: dispose };
 }
 
-Deno.test("a job that was given back before its cancel request arrived is removed from its queue, with a record", async () => {
+Deno.test("a job that was released before its cancel request arrived is removed from its queue, with a record", async () => {
   await using t = await lab(() => false);
-  await t.giveBack();
+  await t.release();
   await t.cancellations.cancel(t.jid);
   assertEquals(await t.places(), []);
   const { records } = await t.store.results.page();
@@ -43,11 +43,11 @@ Deno.test("a job that is taken and has not arrived yet is cancelled when it does
   assertEquals([calls, await t.places()], [3, ["running"]]);
 });
 
-Deno.test("a job that is given back while its worker looks for it is removed", async () => {
+Deno.test("a job that is released while its worker looks for it is removed", async () => {
   await using t = await lab(() => false);
   const cancelled = t.cancellations.cancel(t.jid);
   await t.clock.untilSleeping();
-  await t.giveBack();
+  await t.release();
   await t.clock.advance(50);
   await cancelled;
   assertEquals(await t.places(), []);

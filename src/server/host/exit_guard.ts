@@ -1,6 +1,6 @@
 /**
  * The exit guard: ends the process some seconds after its worker has stopped, whatever still runs. By then every job is
- * stored, given back or left to the rescuer. Closing can still hang: a connection, a handler that spins, a thread.
+ * stored, released or left to the rescuer. Closing can still hang: a connection, a handler that spins, a thread.
  *
  *  1. While the event loop turns, {@linkcode ExitGuard.expired} resolves, and `main.ts` exits.
  *  2. When that hangs too, a timer of the kernel calls libc's `_exit`. It fires even if the event loop doesn't turn, and,

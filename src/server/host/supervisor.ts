@@ -130,7 +130,7 @@ export class Supervisor {
         await checkDescriptors();
         if (!this.#stop.signal.aborted) return this.#start(index);
       } catch (error) {
-        await this.#backOff(failures, "Can't start a process, trying again", {
+        await this.#backOff(failures, "Can't start a process, retrying", {
           index,
           error: (error as Error).message,
         });

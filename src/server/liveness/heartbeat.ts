@@ -163,7 +163,7 @@ export class Heartbeat implements Component {
         return;
       } catch (error) {
         if (failures === 0) {
-          log.error("Can't start the heartbeat thread, trying again", { error: (error as Error).message });
+          log.error("Can't start the heartbeat thread, retrying", { error: (error as Error).message });
         }
       }
       await clock.sleep(THREAD_RETRY_MS, signal);

@@ -40,7 +40,7 @@ export type FromHeartbeat =
   | { readonly kind: "report" }
   /** The reply is `alive`. */
   | { readonly kind: "ping" }
-  /** Jobs that had not started were given back. Another worker had `lost` of them already. */
+  /** Jobs that had not started were returned to their queues. Another worker already had `lost` of them. */
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
   /** `sentAt` is when the main side described the worker, which was before the heartbeat was sent. */
   | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
@@ -48,14 +48,14 @@ export type FromHeartbeat =
   | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
 
-/** How long to wait for the main side's answer. */
-const ANSWER_MS = 200;
+/** Wait for the main side's reply. */
+const REPLY_TIMEOUT_MS = 200;
 /** A delay of the event loop from this time on is logged. */
 const BLOCKED_MS = 1_000;
 
-/** Maximum number of jobs given back in one step of the store. */
+/** Maximum number of jobs released in one step of the store. */
 const MAX_BATCH_JOBS = 1_000;
-/** Pause between two attempts to give jobs back, before jitter. */
+/** Pause between two attempts to release jobs, before jitter. */
 const RETRY_MS = 500;
 
 const scope = self as unknown as {
@@ -83,7 +83,7 @@ scope.onmessage = ({ data }) => {
         clock: systemClock,
         signal: stopping.signal,
         ping: () => scope.postMessage({ kind: "ping" }),
-        giveBack: (tokens) => void giveBack(tokens),
+        release: (tokens) => void releaseAll(tokens),
       });
       void watch.watch();
       running = sendHeartbeats(data);
@@ -124,8 +124,8 @@ async function sendHeartbeats(
   }
 }
 
-/** Gives jobs back to the front of their queues. The last ones go first, so that the first ones end up before them. */
-async function giveBack(tokens: readonly string[]): Promise<void> {
+/** Returns jobs to the front of their queues. The last ones go first, so that the first ones end up before them. */
+async function releaseAll(tokens: readonly string[]): Promise<void> {
   for (let to = tokens.length; to > 0; to -= MAX_BATCH_JOBS) {
     const part = tokens.slice(Math.max(0, to - MAX_BATCH_JOBS), to);
     const lost = await release(part);
@@ -134,7 +134,7 @@ async function giveBack(tokens: readonly string[]): Promise<void> {
   }
 }
 
-/** Retries until the store has accepted it: nothing else gives these jobs back before this worker deregisters. */
+/** Retries until the store accepts it: nothing else releases these jobs before this worker deregisters. */
 async function release(tokens: readonly string[]): Promise<number | undefined> {
   while (!stopping.signal.aborted) {
     try {
@@ -171,7 +171,7 @@ async function requestReport(): Promise<number> {
     onReport = undefined;
     waiting.abort();
   };
-  await systemClock.sleep(ANSWER_MS, waiting.signal);
+  await systemClock.sleep(REPLY_TIMEOUT_MS, waiting.signal);
   return systemClock.monotonic() - since;
 }
 

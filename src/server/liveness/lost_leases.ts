@@ -88,7 +88,7 @@ export class LostLeases {
     const { store, worker } = this.#options;
     const tokens = this.#tokens();
     const left = new Set(tokens.length > 0 ? await store.jobs.stillLeased(worker, tokens) : []);
-    // Leases that were settled or given back while the store answered are not lost.
+    // Leases that were settled or released while the store replied are not lost.
     const current = new Set(this.#tokens());
     this.#drop(tokens.filter((token) => !left.has(token) && current.has(token)));
   }
@@ -102,7 +102,7 @@ export class LostLeases {
     } catch (error) {
       // The heartbeat reports an outage.
       if (error instanceof StoreError) return;
-      this.#options.log.error("Could not find out which leases are left, asking again", {
+      this.#options.log.error("Can't read which leases are left, retrying", {
         error,
         stack: (error as Error)?.stack,
       });

@@ -1,5 +1,5 @@
 /**
- * The rescuer: gives the leases of offline workers back to the front of their queues, at the start and once per heartbeat
+ * The rescuer: returns the leases of offline workers to the front of their queues, at the start and once per heartbeat
  * interval. The store decides which workers are offline (`JobStore.rescue`): not those that merely could not reach the store.
  * A job that keeps killing its workers is buried instead.
  *

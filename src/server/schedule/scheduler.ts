@@ -140,12 +140,12 @@ export class Scheduler implements LoopBody<number> {
     // Set before reading: a change during it counts.
     this.#lookAt = clock.monotonic() + POLL_INTERVAL_MS;
     try {
-      const carried = this.#select(({ isStored }) => isStored);
-      const reading = await this.#read({ carried });
+      const configured = this.#select(({ isStored }) => isStored);
+      const reading = await this.#read({ configured });
       const missing = this.#noteMissing(reading);
       await this.#removeUnconfigured();
       await this.#settle(reading, missing);
-      await this.#markAsSeen(reading, new Set(carried));
+      await this.#markAsSeen(reading, new Set(configured));
     } catch (error) {
       this.#lookAt = -Infinity;
       throw error;
@@ -157,7 +157,7 @@ export class Scheduler implements LoopBody<number> {
     const isNew = ({ name, seenAt }: StoredCron) =>
       this.#entries.get(name)?.isStored && !marked.has(name) && now - seenAt > POLL_INTERVAL_MS;
     if (!entries.some(isNew)) return;
-    await this.#read({ names: [], carried: this.#select(({ isStored }) => isStored) });
+    await this.#read({ names: [], configured: this.#select(({ isStored }) => isStored) });
   }
 
   /** Notes which entries the store doesn't have. Returns those that are to be written. */
@@ -233,7 +233,7 @@ export class Scheduler implements LoopBody<number> {
         decisions.push(await decider.decide(snapshot));
       } catch (error) {
         // An entry that cannot be decided must not prevent the others from it.
-        log.error("Cron entry failed, trying again", { entry: name, error, stack: (error as Error)?.stack });
+        log.error("Cron entry failed, retrying", { entry: name, error, stack: (error as Error)?.stack });
         this.#schedule(name, snapshot.now + RECHECK_MS);
       }
     }

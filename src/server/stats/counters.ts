@@ -20,7 +20,7 @@ export interface ServerCounts {
   readonly occurrences: Readonly<Record<CronRecord["outcome"], number>>;
   /** How late occurrences were enqueued. */
   readonly lateness: Durations;
-  /** Leases of offline workers that this one gave back. */
+  /** Leases of offline workers that this one returned to their queues. */
   readonly rescued: number;
   /** Jobs that this worker buried because they keep killing their workers. */
   readonly buried: number;

@@ -1,7 +1,7 @@
 /**
  * An attempt: one performance of a job, and the state of its lease.
  *
- * An attempt is `ours` until one of four events. Only an attempt that is ours can be settled.
+ * An attempt is `held` while its worker has the job's lease. Only a held attempt can be settled. Four events end that state:
  *
  *  - The handler ends, and the outcome is settled: `settled`.
  *  - The worker stops and returns the job to its queue: `released`. If the handler ends before that, its outcome counts,
@@ -16,7 +16,7 @@ import { Cancelled, Shutdown, Timeout } from "../../job/errors.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 
 /** The state of an attempt's lease. */
-export type Disposition = "ours" | "released" | "lost" | "settled";
+export type LeaseState = "held" | "released" | "lost" | "settled";
 
 /** One attempt. */
 export interface Attempt {
@@ -24,7 +24,7 @@ export interface Attempt {
   readonly job: RunningJob;
   /** When it started, on the monotonic clock. */
   readonly since: number;
-  disposition: Disposition;
+  leaseState: LeaseState;
 }
 
 /** Returns whether a job was aborted because it was cancelled. */
@@ -37,7 +37,7 @@ export function isShutDown({ abortedBy }: RunningJob): boolean {
   return abortedBy instanceof Shutdown;
 }
 
-/** Returns whether a job was aborted permanently, and must not be released. */
+/** Returns whether an aborted job must end in this worker: it was cancelled or has timed out, and must not be released. */
 export function mustEnd(job: RunningJob): boolean {
   return isCancelled(job) || job.abortedBy instanceof Timeout;
 }

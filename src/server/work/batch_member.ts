@@ -28,10 +28,10 @@ export function countMember(lease: Lease, job: Job, { batches, worker, log }: Me
   const fields = { jid: job.jid, batch: batch.id };
   return batches.admit({ worker, token: lease.token, jid: job.jid }, batch.id).then((payload) => {
     if (payload !== undefined) return parsePayload(payload)!;
-    log.warn("Not counted: its batch is closed, or doesn't exist", fields);
+    log.warn("Batch member not counted: its batch is closed, or doesn't exist", fields);
     return job;
   }, (error) => {
-    log.warn("Not counted: its batch could not be reached", { ...fields, error: error.message });
+    log.warn("Batch member not counted: its batch could not be reached", { ...fields, error: error.message });
     return job;
   });
 }

@@ -63,7 +63,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #ahead: TakeAhead;
   /** Rung when more jobs are needed, or the queues have changed. */
   readonly #wake = new Wakeup();
-  /** Whether the queues are empty, and the store reports new jobs. Then an idle processor need not ring. */
+  /** Whether the queues are empty. The store then reports new jobs, and an idle processor need not wake the fetcher. */
   #queuesEmpty = false;
   /** The number of jobs that it may still take. */
   #left: number;
@@ -84,7 +84,7 @@ export class Fetcher implements LoopBody<boolean> {
       onHandedOut: () => this.#isLow() && this.#wakeForMore(),
       onIdle: () => this.#wakeForMore(),
       onUnsure: () => this.#wake.ring(),
-      onGivenBack: () => this.#left++,
+      onReleased: () => this.#left++,
     });
   }
 
@@ -107,7 +107,7 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#isQuiet;
   }
 
-  /** Returns whether its queues have jobs that it can take now, or when a limit allows. */
+  /** Returns whether its queues have jobs that it can take now, or later when a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
     return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs([...this.#order()]);
   }
@@ -132,7 +132,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#left += tokens.length;
     this.#ahead.stop();
     this.#wake.ring();
-    // This connection counts them as leased until it has read its leases again.
+    // On Redis, the lease book keeps these tokens until they are compared with the store.
     store.jobs.stillLeased(worker, tokens).catch(() => {});
   }
 
@@ -145,7 +145,7 @@ export class Fetcher implements LoopBody<boolean> {
   /** Stops taking jobs, and releases those that have not started. */
   goQuiet(): void {
     this.#isQuiet = true;
-    this.#giveBack();
+    this.#releaseWaiting();
     this.#wake.ring();
   }
 
@@ -182,7 +182,7 @@ export class Fetcher implements LoopBody<boolean> {
     const { store, worker, leaseGuard } = this.#options;
     if (this.buffer.isStale) {
       this.#ahead.stop();
-      this.#giveBack();
+      this.#releaseWaiting();
     }
     if (!this.#isQuiet && !leaseGuard.isSure) await leaseGuard.confirm();
     this.buffer.confirm();
@@ -237,7 +237,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.buffer.add(leases);
   }
 
-  #giveBack(): void {
+  #releaseWaiting(): void {
     this.release(this.buffer.clear().map(({ token }) => token));
   }
 }

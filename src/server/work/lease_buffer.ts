@@ -40,7 +40,7 @@ export interface LeaseBufferOptions {
   /** Called when leases may have been lost: {@linkcode LeaseBuffer.confirm} must follow. */
   readonly onUnsure: () => void;
   /** Called when a job was released instead of handed out. */
-  readonly onGivenBack: () => void;
+  readonly onReleased: () => void;
 }
 
 /** Hands jobs to processors. */
@@ -188,7 +188,7 @@ export class LeaseBuffer {
   }
 
   #handOut(): Unstarted | undefined {
-    const { suspects, settler, onHandedOut, onGivenBack } = this.#options;
+    const { suspects, settler, onHandedOut, onReleased } = this.#options;
     for (;;) {
       const first = this.#isHolding || this.#isUnsure ? undefined : this.#jobs.first();
       if (first === undefined) return undefined;
@@ -198,23 +198,23 @@ export class LeaseBuffer {
       onHandedOut();
       if (admission === "now") return job;
       if (!this.#jobs.begin(job)) continue;
-      onGivenBack();
+      onReleased();
       settler.add(snoozed(job, admission.snoozeMs));
     }
   }
 
   #waitInLine(signal: AbortSignal): Promise<Unstarted | undefined> {
     return new Promise((resolve) => {
-      const settle = (job: Unstarted | undefined) => {
+      const serve = (job: Unstarted | undefined) => {
         signal.removeEventListener("abort", leave);
         resolve(job);
       };
       const leave = () => {
-        this.#idle = this.#idle.filter((one) => one !== settle);
+        this.#idle = this.#idle.filter((one) => one !== serve);
         resolve(undefined);
       };
       signal.addEventListener("abort", leave, { once: true });
-      this.#idle.push(settle);
+      this.#idle.push(serve);
     });
   }
 }

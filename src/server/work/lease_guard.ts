@@ -88,7 +88,7 @@ export class LeaseGuard {
     this.#compared = lapses;
   }
 
-  /** Makes the last heartbeat as old by the wall clock as it is by the clock that shows more time. */
+  /** Moves the heartbeat back on the wall clock if the monotonic clock shows a greater age. */
   #followClocks(now: number): void {
     const age = this.#options.clock.monotonic() - this.#heartbeatAt.monotonic;
     this.#heartbeatAt = { ...this.#heartbeatAt, now: Math.min(this.#heartbeatAt.now, now - age) };

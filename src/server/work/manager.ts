@@ -78,7 +78,7 @@ export class Manager {
     return payload;
   }
 
-  /** The tokens of running jobs whose leases are ours. */
+  /** The tokens of running jobs whose leases this worker holds. */
   get tokens(): string[] {
     return this.#all().flatMap(({ token }) => token ?? []);
   }
@@ -141,11 +141,11 @@ export class Manager {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
       const attempts = this.#all().flatMap(({ attempt }) => attempt ?? []);
-      for (const { job } of attempts) job.abort(new Shutdown("The worker's shutdown timeout is over"));
+      for (const { job } of attempts) job.abort(new Shutdown("The worker's shutdown timeout has expired"));
       const haveEnded = await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold);
       if (!haveEnded) await this.#release(budget);
-      const count = attempts.filter(({ disposition }) => disposition === "released").length;
-      if (count > 0) this.#log.warn("Gave unfinished jobs back", { count });
+      const count = attempts.filter(({ leaseState }) => leaseState === "released").length;
+      if (count > 0) this.#log.warn("Released unfinished jobs", { count });
       if (!haveEnded && this.busy > 0) {
         this.#log.warn("Handlers still running after their signal aborted, left behind", { count: this.busy });
       }

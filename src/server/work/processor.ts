@@ -71,7 +71,7 @@ export class Processor implements Component {
   readonly #stop = new AbortController();
   #task: Task | undefined;
   #attempt: Attempt | undefined;
-  /** Aborts when the current attempt has ended. Made only for an attempt that is aborted. */
+  /** Aborts when the current attempt has ended. Created only when an attempt is aborted. */
   #ended: AbortController | undefined;
   #loop: Promise<void> | undefined;
 
@@ -88,9 +88,9 @@ export class Processor implements Component {
     return this.#attempt;
   }
 
-  /** The token of the current attempt's lease, while it is ours. */
+  /** The token of the current attempt's lease, while this worker holds it. */
   get token(): string | undefined {
-    return this.#attempt?.disposition === "ours" ? this.#attempt.lease.token : undefined;
+    return this.#attempt?.leaseState === "held" ? this.#attempt.lease.token : undefined;
   }
 
   start(): void {
@@ -111,15 +111,15 @@ export class Processor implements Component {
    */
   async release(): Promise<void> {
     const attempt = this.#attempt;
-    if (attempt?.disposition !== "ours") return;
+    if (attempt?.leaseState !== "held") return;
     const { lease, job, since } = attempt;
     if (!mustEnd(job)) {
-      attempt.disposition = "released";
+      attempt.leaseState = "released";
       this.#services.settler.add({ kind: "release", token: lease.token });
       return;
     }
     // From here on, the handler's outcome is ignored, even while hooks run.
-    attempt.disposition = "settled";
+    attempt.leaseState = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
     const outcome = await this.#failed(attempt, job.abortedBy);
     this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
@@ -127,8 +127,8 @@ export class Processor implements Component {
 
   /** Aborts the job because another worker has it now. If its handler ends later, the outcome is ignored. */
   lose(reason: Error): void {
-    if (this.#attempt?.disposition !== "ours") return;
-    this.#attempt.disposition = "lost";
+    if (this.#attempt?.leaseState !== "held") return;
+    this.#attempt.leaseState = "lost";
     this.abort(reason);
   }
 
@@ -181,13 +181,13 @@ export class Processor implements Component {
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     const { job } = attempt;
     // If the store rejects a step, the job is aborted; if it fails, the step runs again.
-    if (attempt.disposition === "ours") await job.steps?.store().catch(() => {});
-    if (attempt.disposition !== "ours") return undefined;
+    if (attempt.leaseState === "held") await job.steps?.store().catch(() => {});
+    if (attempt.leaseState !== "held") return undefined;
     const isInterrupted = isShutDown(job);
     const reason = (isInterrupted ? undefined : job.abortedBy) ?? job.steps?.ending ?? error;
     if (reason instanceof LeaseLost) {
       // The store rejected a step, because another worker has the job.
-      attempt.disposition = "lost";
+      attempt.leaseState = "lost";
       return undefined;
     }
     // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
@@ -203,7 +203,7 @@ export class Processor implements Component {
     return withBatch(this.#services.results.failed(outcome, job, error, since), job.job, "cancelled");
   }
 
-  /** Ends a job that has not started before it expired. */
+  /** Ends a job that expired before it started. */
   #expire(lease: Lease, running: RunningJob): void {
     const { log, settler, classCounters, results } = this.#services;
     const { class: name, jid, queue, job } = running;
@@ -242,14 +242,14 @@ export class Processor implements Component {
   #begin(lease: Lease, job: RunningJob): Attempt {
     const { clock, classCounters, log } = this.#services;
     const since = this.#task?.perform(job) ?? clock.monotonic();
-    const attempt: Attempt = this.#attempt = { lease, job, since, disposition: "ours" };
+    const attempt: Attempt = this.#attempt = { lease, job, since, leaseState: "held" };
     const enqueuedAt = readWireTime(job.job.payload.enqueued_at);
     if (enqueuedAt !== undefined) classCounters.addWait(job.class, clock.now() - enqueuedAt);
     logJob(job, log, "debug", "Start", () => jobFields(this.name, job));
     return attempt;
   }
 
-  /** Ends an attempt. Its outcome counts if the lease is still ours. */
+  /** Ends an attempt. Its outcome counts if this worker still holds the lease. */
   #end(attempt: Attempt, outcome: AttemptOutcome | undefined): void {
     const { log, clock } = this.#services;
     const { job, since } = attempt;
@@ -257,21 +257,21 @@ export class Processor implements Component {
     this.#attempt = undefined;
     this.#ended?.abort();
     this.#ended = undefined;
-    if (attempt.disposition === "settled") return;
+    if (attempt.leaseState === "settled") return;
     const fields = () => jobFields(this.name, job, elapsed);
-    if (attempt.disposition !== "ours" || outcome === undefined) {
-      const isLost = attempt.disposition === "lost";
+    if (attempt.leaseState !== "held" || outcome === undefined) {
+      const isLost = attempt.leaseState === "lost";
       const message = isLost
         ? "Finished after losing its lease: result ignored, the job runs again"
         : "Finished after it was released: result ignored, the job runs again";
       return logJob(job, log, "info", message, fields);
     }
-    attempt.disposition = "settled";
+    attempt.leaseState = "settled";
     this.#settle(attempt, outcome, elapsed);
     if (outcome.kind === "ack" && !isCancelled(job)) logJob(job, log, "info", "Done", fields);
   }
 
-  /** Settles and counts an attempt. Its disposition is `settled`. */
+  /** Settles and counts an attempt. Its lease state is already `settled`. */
   #settle({ job }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
     const { settler, classCounters } = this.#services;
     settler.add(outcome);

@@ -1,9 +1,9 @@
 /**
  * The result recorder: creates the records of ended jobs, and decides how long they are kept.
  *
- * The records of jobs that return nothing are limited: a user finds a single job, and a worker that performs tens of thousands
- * of jobs/s doesn't write as many records. A job whose push or class has a `result_ttl` always has a record, and so does every
- * job if `retention.succeeded` is set.
+ * Records of jobs that return nothing are limited per second. A user finds a single job, and tens of thousands of jobs/s don't
+ * cost as many records. A job whose push or class has a `result_ttl` always has a record, and so does every job if
+ * `retention.succeeded` is set.
  *
  * @module
  */
@@ -57,8 +57,8 @@ export class ResultRecorder {
   succeeded(job: RunningJob, result: unknown, since: number): { readonly record: NewRecord } | undefined {
     const { succeededTtlMs, resultTtlMs } = this.#options.settings;
     const ttl = this.#ttlOption(job.job.payload.result_ttl, job.class, "result_ttl");
-    const usual = () => result !== undefined || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
-    const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : usual()));
+    const defaultTtlMs = () => result !== undefined || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
+    const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : defaultTtlMs()));
     if (!(ttlMs > 0)) return undefined;
     return this.#record(job, ttlMs, { state: "succeeded", since, ...this.#storable(result) });
   }

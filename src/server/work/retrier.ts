@@ -61,7 +61,7 @@ export class Retrier {
     const waiting = waitForHandler(token, job, missing);
     if (waiting !== undefined) {
       const { message } = describeError(error);
-      const fields = () => ({ ...fieldsOf(job), problem: message, againInMs: waiting.delayMs });
+      const fields = () => ({ ...fieldsOf(job), problem: message, delayMs: waiting.delayMs });
       logJob(job, log, "warn", "Waits for a worker with its class", fields);
       return waiting;
     }
@@ -125,12 +125,12 @@ export class Retrier {
     const log = (level: LogLevel, message: string, fields: () => LogFields) =>
       logJob(job, this.#options.log, level, message, () => ({ ...fieldsOf(job), ...fields() }));
     if (decision.kind === "snooze") {
-      const { delayMs: againInMs, problem } = decision;
-      if (problem === undefined) return log("info", "Snoozed", () => ({ againInMs }));
+      const { delayMs, problem } = decision;
+      if (problem === undefined) return log("info", "Snoozed", () => ({ delayMs }));
       return log(
         "warn",
         "Snoozed for the default time: the handler's delay is invalid",
-        () => ({ againInMs, problem }),
+        () => ({ delayMs, problem }),
       );
     }
     const failure = () => {

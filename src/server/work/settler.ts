@@ -196,7 +196,7 @@ export class Settler {
         if (!(error instanceof StoreError && error.transient)) return error as Error;
         if (failures === 0) {
           const level = this.#outage.met("settler", error);
-          this.#options.log[level]("Outcomes not stored, trying again", {
+          this.#options.log[level]("Outcomes not stored, retrying", {
             count: outcomes.length,
             error: error.message,
           });

@@ -57,7 +57,7 @@ export class Suspects {
   #starting: { readonly token: string; readonly over: AbortController } | undefined;
   /** Whether other jobs have started since the last suspect. */
   #haveOthersStarted = false;
-  /** Whether the store's record says that only suspects run. */
+  /** Whether the store has recorded that only suspects run. */
   #isRecordedAlone = false;
 
   constructor(options: SuspectsOptions) {
@@ -126,7 +126,7 @@ export class Suspects {
     return "wait";
   }
 
-  /** Records a start. After a failure, jobs ask again a moment later. */
+  /** Records a start. After a failure, the next {@linkcode admit} retries it. */
   async #record(record: () => Promise<void>): Promise<void> {
     const { clock, log, outage } = this.#options;
     try {
@@ -135,7 +135,7 @@ export class Suspects {
       if (level !== undefined) log[level]("Suspects are noted again");
     } catch (error) {
       if (!outage.has(NAME)) {
-        log[outage.met(NAME, error)]("Suspects not noted, trying again", { error: (error as Error).message });
+        log[outage.met(NAME, error)]("Suspects not noted, retrying", { error: (error as Error).message });
       }
       await clock.sleep(RETRY_MS);
       this.#open();

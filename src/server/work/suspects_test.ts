@@ -124,7 +124,7 @@ Deno.test("a job that was suspected twice doesn't run together with another susp
   }
 });
 
-Deno.test("a suspect that was given back or lost before it started delays no other job", async () => {
+Deno.test("a suspect that was released or lost before it started delays no other job", async () => {
   const t = lab();
   assertEquals(t.suspects.admit(A), "wait");
   await t.clock.turn();
@@ -145,7 +145,7 @@ Deno.test("a suspect doesn't start before it is noted, and a store that fails is
   await t.clock.turn();
   assertEquals(t.suspects.admit(A), "now");
   const told = t.log.said.filter((line) => /noted/.test(line));
-  assertEquals(told, ["warn Suspects not noted, trying again", "warn Suspects are noted again"]);
+  assertEquals(told, ["warn Suspects not noted, retrying", "warn Suspects are noted again"]);
 });
 
 Deno.test("isolated and unreadable jobs start like any other", () => {

@@ -11,7 +11,7 @@ import { MAX_MIN_TURN } from "../../store/port/jobs.ts";
 const AHEAD_MS = 20;
 /** The maximum, at any rate. */
 const MAX_AHEAD = 1_000;
-/** A group's turn is at least this part of the jobs taken ahead: 1 ms. */
+/** The jobs taken ahead have at most this many turns of groups: a turn has the jobs of at least 1 ms. */
 const TURNS_AHEAD = 20;
 /** The rate is measured over at least this time: two jobs that end together don't make a burst. */
 const MIN_MEASURED_MS = 2;

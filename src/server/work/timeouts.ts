@@ -38,7 +38,7 @@ export class Timeouts {
     try {
       return await run();
     } finally {
-      // A reason spares an exception with a stack.
+      // With a reason, the abort creates no exception with a stack.
       ended.abort("ended");
     }
   }

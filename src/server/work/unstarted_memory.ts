@@ -8,14 +8,14 @@
  * @module
  */
 
-/** Either side may have the job. */
+/** Either side may claim the job. */
 const WAITING = 1;
 /** The main side has it. Also the state of an empty slot. */
 const KEPT = 0;
 /** The thread has it, and returns it. */
 const RETURNED = 2;
 
-/** More jobs than a worker takes ahead, and its processors have. */
+/** More than the jobs that a worker takes ahead and those of its processors. */
 const SLOTS = 2_048;
 /** In UTF-16 code units. A job with a longer token isn't shared: its queue's name has more than 120. */
 const MAX_TOKEN_LENGTH = 160;

@@ -21,8 +21,8 @@ export interface UnstartedWatchOptions {
   readonly signal: AbortSignal;
   /** Pings the main thread, which replies through {@linkcode UnstartedWatch.replied}. */
   readonly ping: () => void;
-  /** Returns jobs to their queues, oldest first. */
-  readonly giveBack: (tokens: readonly string[]) => void;
+  /** Releases jobs, oldest first. */
+  readonly release: (tokens: readonly string[]) => void;
 }
 
 export class UnstartedWatch {
@@ -39,7 +39,7 @@ export class UnstartedWatch {
     for (;;) {
       await clock.sleep(CHECK_MS, signal);
       if (signal.aborted || !memory.hasWaiting && memory.sleep()) return;
-      if (!await this.#isAlive() && !signal.aborted) this.#giveBack();
+      if (!await this.#isAlive() && !signal.aborted) this.#releaseAll();
     }
   }
 
@@ -58,14 +58,14 @@ export class UnstartedWatch {
     do {
       since = clock.monotonic();
       await clock.sleep(BLOCKED_MS, reply.signal);
-      // If this thread was frozen, too, the main thread has not had its second.
+      // If this thread was frozen too, the main thread has not had a full second.
     } while (!reply.signal.aborted && clock.monotonic() - since > 2 * BLOCKED_MS);
     signal.removeEventListener("abort", end);
     return reply.signal.aborted;
   }
 
-  #giveBack(): void {
+  #releaseAll(): void {
     const claimed = this.#options.memory.claimAll();
-    if (claimed.length > 0) this.#options.giveBack(claimed.map(({ token }) => token));
+    if (claimed.length > 0) this.#options.release(claimed.map(({ token }) => token));
   }
 }

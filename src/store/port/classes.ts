@@ -14,13 +14,13 @@ export interface DeclaredClass {
 }
 
 /** The store forgets a class that no worker has declared for this long. */
-export const FORGOTTEN_AFTER_MS: number = 90 * 86_400_000;
+export const DECLARATION_TTL_MS: number = 90 * 86_400_000;
 
 /** Stores the options of job classes. */
 export interface ClassStore {
   /**
    * Stores the options of classes in place of those declared before: the last declaration counts. Forgets classes not
-   * declared for {@linkcode FORGOTTEN_AFTER_MS}.
+   * declared for {@linkcode DECLARATION_TTL_MS}.
    */
   declare(classes: readonly DeclaredClass[]): Promise<void>;
 

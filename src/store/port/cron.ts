@@ -56,10 +56,10 @@ export interface CronStore {
   /**
    * Reads entries: all, or those of the given names that exist.
    *
-   * @param request.carried entries that this worker has in its configuration as stored: they are marked as seen now
+   * @param request.configured entries that this worker has in its configuration as stored: they are marked as seen now
    */
   read(
-    request?: { readonly names?: readonly string[]; readonly carried?: readonly string[] },
+    request?: { readonly names?: readonly string[]; readonly configured?: readonly string[] },
   ): Promise<CronReading>;
 
   /**

@@ -7,7 +7,7 @@ import { batchOf, type BatchRow, type BatchSpec, COLUMNS } from "../ops/batch_re
 import type { BatchRefusal, BatchStore, ClosedAs, NewBatch } from "../port/batches.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { openEnded } from "./enqueue.ts";
+import { withoutBrace } from "./enqueue.ts";
 import { BATCHES, BATCHES_DUE, batchKey, flowKey, flowNodesKey, flowRootsKey, FLOWS, leasesKey } from "./keys.ts";
 
 /** Returns the part. */
@@ -88,9 +88,9 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
   };
 }
 
-/** Returns event, queue and payload without its closing brace of each callback. */
+/** Returns for each callback: event, queue, payload without its closing brace. */
 function packCallbacks({ callbacks }: BatchSpec): string[] {
-  return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, openEnded(payload)!]);
+  return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, withoutBrace(payload)!]);
 }
 
 function pairs(fields: readonly string[]): Record<string, string> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ClassStore, type DeclaredClass, FORGOTTEN_AFTER_MS } from "../port/classes.ts";
+import { type ClassStore, DECLARATION_TTL_MS, type DeclaredClass } from "../port/classes.ts";
 import type { Context } from "./context.ts";
 import { CLASSES } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -16,7 +16,7 @@ export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {
       const declared = classes.flatMap(({ name, options }) => [name, options]);
-      await client.run(SCRIPTS.declareClasses, [CLASSES], [offset(), `${FORGOTTEN_AFTER_MS}`, ...declared]);
+      await client.run(SCRIPTS.declareClasses, [CLASSES], [offset(), `${DECLARATION_TTL_MS}`, ...declared]);
     },
     async read(names) {
       if (names === undefined) {

@@ -35,7 +35,7 @@ export interface Context {
 
 /**
  * Repeats a call while its reply is lost, for `waitMs` at most. For calls that must not be resent unchanged: `attempt` builds
- * its arguments again, from what the lease book knows by then, so that nothing happens twice.
+ * its arguments again, from the state of the lease book by then, so that nothing happens twice.
  */
 export async function retryLostReply<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
   const end = systemClock.monotonic() + waitMs;

@@ -8,7 +8,7 @@ import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, typ
 import { nameOf } from "../port/groups.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { CRON_CHANGES, cronDoneKey, cronHistoryKey } from "./keys.ts";
-import { openEnded } from "./enqueue.ts";
+import { withoutBrace } from "./enqueue.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
@@ -32,11 +32,11 @@ export class Cron implements CronStore {
   }
 
   async read(
-    { names, carried = [] }: { readonly names?: readonly string[]; readonly carried?: readonly string[] } = {},
+    { names, configured = [] }: { readonly names?: readonly string[]; readonly configured?: readonly string[] } = {},
   ): Promise<CronReading> {
     const { client, offset } = this.#context;
     const which = names === undefined ? ["all"] : ["some", ...names];
-    const reply = await client.run(SCRIPTS.cronRead, [], [offset(), `${carried.length}`, ...carried, ...which]);
+    const reply = await client.run(SCRIPTS.cronRead, [], [offset(), `${configured.length}`, ...configured, ...which]);
     const [now, changes, ...entries] = reply as [number, number, ...EntryReply[]];
     if (names === undefined) this.#changesRead = changes;
     return { now, entries: entries.map(toStored) };
@@ -110,7 +110,7 @@ function pack({ name, version, definition, state, jobs, awaited, records }: Cron
     definition === undefined ? "keep" : "define",
     definition ?? "",
     `${jobs.length}`,
-    ...jobs.flatMap(({ queue, group, jid, payload }) => [nameOf(queue, group), jid, openEnded(payload) ?? payload]),
+    ...jobs.flatMap(({ queue, group, jid, payload }) => [nameOf(queue, group), jid, withoutBrace(payload) ?? payload]),
     `${records.length}`,
     ...records,
   ];

@@ -23,7 +23,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 const MAX_BATCH = 1_000;
 const MAX_BATCH_CHARS = 1 << 20;
 
-/** The answer for a job that would replace one in a long queue, and is sent again so that no script takes long. */
+/** The result of a job whose search for the job to replace would make the script too long. A further script gets it. */
 const UNDECIDED = "?";
 
 /** A call of `enqueue` that waits. */
@@ -107,14 +107,14 @@ export class Enqueuer {
       `${++this.#batches}`,
       keepReplyMs(this.#context),
     ];
-    const answers = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const reply = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
     const undecided: number[] = [];
-    for (let i = 0; i < answers.length; i += 2) {
-      const place = answers[i] as number;
+    for (let i = 0; i < reply.length; i += 2) {
+      const place = reply[i] as number;
       const index = order[Math.abs(place) - 1]!;
-      if (answers[i + 1] === UNDECIDED) undecided.push(index);
-      else results[index] = resultIn(answers[i + 1] as string, place < 0);
+      if (reply[i + 1] === UNDECIDED) undecided.push(index);
+      else results[index] = resultIn(reply[i + 1] as string, place < 0);
     }
     if (undecided.length === 0) return results;
     const rest = await this.#store(undecided.map((index) => jobs[index]!));
@@ -123,7 +123,7 @@ export class Enqueuer {
   }
 }
 
-/** Reads an answer of the script. No jid begins with a sign or a space. */
+/** Reads one result of the script. No jid begins with a sign or a space. */
 function resultIn(text: string, isFirst: boolean): EnqueueResult {
   if (isFirst) return { stored: false, first: text };
   const rest = text.slice(1);
@@ -150,7 +150,7 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     const queue = nameOf(of, key);
     const isLater = at !== undefined || delayMs !== undefined || debounce !== undefined;
     const replaces = unique?.replace === true;
-    const open = openEnded(payload);
+    const open = withoutBrace(payload);
     payloads.push((isLater || replaces) && open !== undefined ? `${open}}` : open ?? payload);
     if (isLater || replaces) {
       (replaces ? replacing : debounce === undefined ? later : debounced).push(i);
@@ -225,7 +225,7 @@ function aroundJid(payload: string): readonly [string, string] {
  * Returns the payload without its closing brace, before which the script adds the time. Returns undefined for a payload that
  * isn't an object: it is stored unchanged, and the worker that takes it buries it.
  */
-export function openEnded(payload: string): string | undefined {
+export function withoutBrace(payload: string): string | undefined {
   // Payloads of our clients end in their brace and don't have the field: they need no scan.
   if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) return payload.slice(0, -1);
   try {

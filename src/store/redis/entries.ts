@@ -31,10 +31,10 @@ export interface Found {
 export const FIRST_WINDOW = 16;
 
 /** Returns the size of the next window, for about {@linkcode MAX_BATCH_BYTES} of payloads at most. */
-export function nextWindow(last: readonly Found[], most: number): number {
-  if (last.length === 0) return most;
+export function nextWindow(last: readonly Found[], max: number): number {
+  if (last.length === 0) return max;
   const bytes = last.reduce((sum, { member: { exact } }) => sum + exact.length, 1);
-  return Math.max(1, Math.min(most, 4 * last.length, Math.floor(MAX_BATCH_BYTES / bytes * last.length)));
+  return Math.max(1, Math.min(max, 4 * last.length, Math.floor(MAX_BATCH_BYTES / bytes * last.length)));
 }
 
 /** Reads `count` jobs of a queue or a group, by its name, oldest first, from a position on. */

@@ -10,7 +10,7 @@ import { numberIn } from "../port/cursor.ts";
 import type { FlowStore } from "../port/flows.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { openEnded } from "./enqueue.ts";
+import { withoutBrace } from "./enqueue.ts";
 import { flowKey, flowNodesKey } from "./keys.ts";
 
 /** Nodes that another store takes over in one step. */
@@ -46,10 +46,16 @@ export function flowsPart({ client, offset }: Context): FlowStore {
   return {
     async add(id, nodes) {
       const args = nodes.flatMap((node) => [
-        ...[node.name, `${node.after.length}`, specOf(node), JSON.stringify(node.followers), openEnded(node.payload)!],
+        ...[
+          node.name,
+          `${node.after.length}`,
+          specOf(node),
+          JSON.stringify(node.followers),
+          withoutBrace(node.payload)!,
+        ],
       ]);
-      const answer = await client.run(SCRIPTS.flowAdd, [], [offset(), id, ...args]) as BatchRefusal | "";
-      return answer === "" ? undefined : answer;
+      const reply = await client.run(SCRIPTS.flowAdd, [], [offset(), id, ...args]) as BatchRefusal | "";
+      return reply === "" ? undefined : reply;
     },
 
     async nodes(id, { cursor, limit = 100 } = {}) {
@@ -89,7 +95,7 @@ export function flowsPart({ client, offset }: Context): FlowStore {
         { name, needs, spec, followers, state, changed, effect, payload, result },
       ) => [
         ...[name, `${needs}`, spec, followers, `${state} ${changed}`, effect ?? ""],
-        ...[payload === null ? "" : openEnded(payload)!, result ?? ""],
+        ...[payload === null ? "" : withoutBrace(payload)!, result ?? ""],
       ]);
       await client.run(SCRIPTS.flowImport, [flowKey(id)], args);
     },

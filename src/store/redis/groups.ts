@@ -125,13 +125,13 @@ export async function readLargest(
   );
 }
 
-/** Returns the groups of a queue that have jobs, in no particular order; of more than `most`, some. */
-export async function queuedGroups(client: ReconnectingClient, queue: string, most = Infinity): Promise<string[]> {
+/** Returns the groups of a queue that have jobs, in no particular order; `max` of them if there are more. */
+export async function queuedGroups(client: ReconnectingClient, queue: string, max = Infinity): Promise<string[]> {
   const names = new Set<string>();
   // A group may change between ready and held during the scan. The third pass finds it in at least one of them.
   for (const state of ["ready", "held", "ready"] as const) {
     let cursor: string | undefined;
-    while (cursor !== "0" && names.size < most) {
+    while (cursor !== "0" && names.size < max) {
       const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", MAX_SCANNED];
       const [next, members] = await client.call(scan) as [string, string[]];
       for (let i = 0; i < members.length; i += 2) names.add(members[i]!);

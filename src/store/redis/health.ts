@@ -49,10 +49,10 @@ function findings(info: ReadonlyMap<string, string>): HealthFinding[] {
       cure: "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf",
     });
   }
-  const [used, most] = [Number(info.get("used_memory")), Number(info.get("maxmemory"))];
-  if (most > 0 && used > most * MAX_MEMORY_SHARE) {
+  const [used, max] = [Number(info.get("used_memory")), Number(info.get("maxmemory"))];
+  if (max > 0 && used > max * MAX_MEMORY_SHARE) {
     found.push({
-      message: `${Math.round(used / most * 100)} % of its maxmemory is used; pushes fail when it is full`,
+      message: `${Math.round(used / max * 100)} % of its maxmemory is used; pushes fail when it is full`,
       cure: "raise its maxmemory, or shorten the retention in the configuration",
     });
   }

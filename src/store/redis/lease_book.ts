@@ -1,7 +1,7 @@
 /**
  * The leases that this process holds on Redis, and the argument that none of them is lost and none is settled twice.
  *
- * A reply can be lost on its way: the process then can't tell whether the script ran. A server can lose its last moments:
+ * A reply can be lost on its way: the process then can't tell whether the script ran. A server can lose its latest writes:
  * it crashes between two fsyncs, or a replica that lagged takes its place. The book covers both.
  *
  *  1. **A lost reply of `take` strands no lease.** Each take has a name, which its tokens contain. The book keeps the name
@@ -9,11 +9,11 @@
  *     again. A worker that takes no more jobs passes them with a limit of 0: the leases return to their queues.
  *  2. **A lost reply of `settle` doesn't make an outcome count as lost.** The book keeps the tokens that may be settled. When
  *     the settlement is repeated and such a token is missing, this process ended it itself.
- *  3. **A server that lost its last moments strands no lease.** It may again have leases that this process has settled. After
+ *  3. **A server that lost its latest writes strands no lease.** It may again have leases that this process has settled. After
  *     each loss of the connection, `reconcile_leases.lua` returns those leases of this process to their queues that are neither
  *     held nor of an unanswered take. Their jobs run again: at least once.
  *  4. **A worker settles nothing that it no longer owns.** A rescue that takes leases from a worker leaves a mark
- *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its last moments, so
+ *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its latest writes, so
  *     `settle.lua` deletes held tokens together. With the mark it checks each.
  *
  * The book is memory. If the process dies, its leases are rescued when its heartbeat has lapsed, and the book isn't needed.

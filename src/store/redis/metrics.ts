@@ -84,12 +84,12 @@ async function read(context: Context, window: MetricsWindow): Promise<ClassMetri
   return sums.list();
 }
 
-function addCount(sums: MeasuredSums, name: string, what: string, count: number, step: number): void {
-  if (what === "f") {
+function addCount(sums: MeasuredSums, name: string, field: string, count: number, step: number): void {
+  if (field === "f") {
     sums.of(name).failed += count;
     sums.of(name).failedSeries[step]! += count;
-  } else if (what === "ms") sums.of(name).workedMs += count;
-  else if (what === "p") {
+  } else if (field === "ms") sums.of(name).workedMs += count;
+  else if (field === "p") {
     sums.of(name).processed += count;
     sums.of(name).series[step]! += count;
   }

@@ -126,12 +126,12 @@ export class Mover {
 /** Returns how many of the first moves fit in one script; at least one if there is one. */
 function countFitting(moves: readonly Move[]): number {
   let bytes = 0;
-  let most = MAX_MOVES;
+  let max = MAX_MOVES;
   let count = 0;
   for (const { position = 0, old, payload = "", record } of moves) {
     bytes += old.length + payload.length + (record?.body.length ?? 0);
-    if (position >= MIN_DEEP_POSITION) most = MAX_DEEP_MOVES;
-    if (count > 0 && (bytes > MAX_BYTES || count >= most)) break;
+    if (position >= MIN_DEEP_POSITION) max = MAX_DEEP_MOVES;
+    if (count > 0 && (bytes > MAX_BYTES || count >= max)) break;
     count++;
   }
   return count;

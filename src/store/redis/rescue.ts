@@ -17,12 +17,12 @@ export async function rescue(
   { worker: rescuer, limit, maxRescues }: RescueRequest,
 ): Promise<RescueResult> {
   const read = await client.run(SCRIPTS.readOfflineLeases, [], [offset(), rescuer, `${limit}`, `${MAX_BATCH_BYTES}`]);
-  const [waits, more, ...orphans] = read as [0 | 1, 0 | 1, ...Orphan[]];
+  const [waits, more, ...workers] = read as [0 | 1, 0 | 1, ...OfflineWorker[]];
   const rest = { more: more === 1, waits: waits === 1 };
-  if (orphans.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };
+  if (workers.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };
   const args = [offset(), rescuer];
   const doomed: DoomedJob[] = [];
-  for (const [worker, ended, alone, count, ...texts] of orphans) {
+  for (const [worker, ended, alone, count, ...texts] of workers) {
     const running: RunningSuspects = { tokens: texts.slice(0, count), alone: alone === 1 };
     const leases = texts.slice(count);
     args.push(worker, JSON.stringify(running.tokens), `${leases.length / 2}`);
@@ -41,4 +41,4 @@ export async function rescue(
 }
 
 /** An offline worker: how it ended, the number of its suspects and their tokens, then token and payload of its leases. */
-type Orphan = [worker: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];
+type OfflineWorker = [worker: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];

@@ -48,7 +48,7 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   }
 }
 
-/** Returns the leases to their queues that Redis has for this worker, and the book hasn't. */
+/** Returns leases to their queues that Redis has for this worker, but the book doesn't. */
 async function reconcile({ client }: Context, book: LeaseBook, worker: string): Promise<void> {
   await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
     const args = [book.prefix, `${unanswered.length}`, ...unanswered, ...held];

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ClassStore, FORGOTTEN_AFTER_MS } from "../port/classes.ts";
+import { type ClassStore, DECLARATION_TTL_MS } from "../port/classes.ts";
 import type { Context } from "./context.ts";
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ export function classesPart({ commit, read, sql, now }: Context): ClassStore {
              WHERE options <> ?2 OR declared_at < ?3 - ?4`,
           ).run(name, options, now(), DAY_MS);
         }
-        sql("DELETE FROM class WHERE declared_at < ?").run(now() - FORGOTTEN_AFTER_MS);
+        sql("DELETE FROM class WHERE declared_at < ?").run(now() - DECLARATION_TTL_MS);
       }, { rows: classes.length }),
     read: (names) =>
       read(() => {

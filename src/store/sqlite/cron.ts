@@ -28,14 +28,14 @@ export class Cron implements CronStore {
   }
 
   async read(
-    { names, carried = [] }: { readonly names?: readonly string[]; readonly carried?: readonly string[] } = {},
+    { names, configured = [] }: { readonly names?: readonly string[]; readonly configured?: readonly string[] } = {},
   ): Promise<CronReading> {
     const { sql, now, commit } = this.#context;
-    if (carried.length > 0) {
+    if (configured.length > 0) {
       await commit.run(() => {
         const seenAt = now();
-        for (const name of carried) sql("UPDATE cron SET seen_at = ? WHERE name = ?").run(seenAt, name);
-      }, { rows: carried.length });
+        for (const name of configured) sql("UPDATE cron SET seen_at = ? WHERE name = ?").run(seenAt, name);
+      }, { rows: configured.length });
     }
     return await this.#context.read(() => {
       // Read the number before the entries: a change in between is then reported twice rather than missed.

@@ -173,13 +173,13 @@ export function append(context: Context, runs: readonly Run[]): void {
 }
 
 /** Returns a job to its place in a queue, which its number decides; inside a transaction. */
-export function giveBack(context: Context, queue: number, job: number): void {
+export function returnLease(context: Context, queue: number, job: number): void {
   context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
   grow(context, queue, 1);
 }
 
 /** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
-export function giveBackAll(context: Context, worker: string): void {
+export function returnLeases(context: Context, worker: string): void {
   const { sql } = context;
   const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE worker = ? GROUP BY queue").all(worker);
   for (const { queue, count } of counts) grow(context, queue as number, count as number);

@@ -69,7 +69,7 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
       }
       sql("DELETE FROM lease WHERE job = ?").run(id);
       if (fate.payload !== payload) jobRows.rewrite(context, id, fate.payload);
-      queues.giveBack(context, queue, id);
+      queues.returnLease(context, queue, id);
       rescued++;
     }
     const leases = workers.countLeases(context, worker);

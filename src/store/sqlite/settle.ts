@@ -83,7 +83,7 @@ function move(
 ): void {
   if (outcome.kind === "release") {
     const { queue } = context.sql("SELECT queue FROM lease WHERE job = ?").get(job)!;
-    return queues.giveBack(context, Number(queue), job);
+    return queues.returnLease(context, Number(queue), job);
   }
   jobRows.rewrite(context, job, outcome.payload);
   if (outcome.kind === "bury") sets.add(context, "dead", now, job);

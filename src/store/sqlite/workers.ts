@@ -78,7 +78,7 @@ export function heartbeat(context: Context, record: WorkerRecord, ttlMs: number)
 /** See `WorkerStore.deregister`. */
 export function deregister(context: Context, worker: string): Promise<void> {
   return context.commit.run(() => {
-    queues.giveBackAll(context, worker);
+    queues.returnLeases(context, worker);
     forget(context, worker);
   });
 }

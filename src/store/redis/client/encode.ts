@@ -37,8 +37,8 @@ export function encode(args: readonly Arg[]): EncodedCommand {
   const sizes = args.map(sizeOf);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (bytes > MAX_COMMAND_BYTES) {
-    const [mb, most] = [bytes, MAX_COMMAND_BYTES].map((size) => Math.ceil(size / 1_000_000));
-    throw new Unsendable(`it has ${mb} MB, expected at most ${most} MB; store fewer or smaller jobs at once`, {
+    const [mb, max] = [bytes, MAX_COMMAND_BYTES].map((size) => Math.ceil(size / 1_000_000));
+    throw new Unsendable(`it has ${mb} MB, expected at most ${max} MB; store fewer or smaller jobs at once`, {
       isTooLarge: true,
     });
   }

@@ -2,9 +2,9 @@
 -- Opens a batch. Sent again because its reply was lost, it changes nothing.
 --
 -- KEYS[1]  jobs:batch:ID
--- ARGV     offset of the clock in ms, id, parent ("" for none), worker and token of the running member of it that adds this one
---          ("" for none), close within ms, keep for ms, wire (7 or 8), "1" for a flow or "", its description for operators and other stores (JSON),
---          per callback: event, queue, payload without its closing brace
+-- ARGV     offset of the clock in ms, id, parent ("" for none), worker and token of the running member of the parent that adds
+--          this one ("" for none), close within ms, keep for ms, wire (7 or 8), "1" for a flow or "", its description for
+--          operators and other stores (JSON), per callback: event, queue, payload without its closing brace
 -- Result   "", or why the parent accepts no members
 -- O(log N) for N batches
 

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Reads a page of batches, the latest first.
+-- Reads a page of batches or flows, the latest first.
 --
 -- KEYS[1]  jobs:batches, or jobs:flows
 -- ARGV     ID to continue after ("" for the start), limit

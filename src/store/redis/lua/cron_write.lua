@@ -3,7 +3,7 @@
 -- reply was lost, it changes nothing and returns the same.
 --
 -- KEYS[1]  jobs:cron:done:WRITE, the result of this write
--- ARGV     offset of the clock in ms, wire (7 or 8), most records of an entry, ms to keep the result,
+-- ARGV     offset of the clock in ms, wire (7 or 8), max records of an entry, ms to keep the result,
 --          then per entry: name, version as read (0 for none), state, "1" if the end of its job is awaited or "",
 --            "define" and its definition, or "keep" and "",
 --            number of jobs, per job: queue, jid, payload without its closing brace,
@@ -59,7 +59,7 @@ while i <= #ARGV do
     local records = i + 7 + 3 * ARGV[i + 6]
     for k = i + 7, records - 3, 3 do
       call('LPUSH', 'queue:' .. ARGV[k], ARGV[k + 2] .. enqueuedAt)
-      pushed(ARGV[k], 1)
+      notePush(ARGV[k], 1)
     end
     if records > i + 7 then
       local live, jid = call('HGET', entry, 'live'), ARGV[records - 2]

@@ -15,7 +15,7 @@ table.sort(tokens)
 for i = #tokens, 1, -1 do
   local payload = call('HGET', KEYS[1], tokens[i])
   call('HDEL', KEYS[1], tokens[i])
-  giveBack(tokens[i], payload)
+  returnLease(tokens[i], payload)
 end
 call('ZREM', 'jobs:workers', worker)
 call('SREM', 'processes', worker)

@@ -9,7 +9,7 @@
 --             "once", key, jid, TTL in ms]                a once key
 --             "member", batch, worker and token of the running member that adds it ("" for none)]
 --             "throttle", key, jid, count, ms]            at most count pushes with the key in this time
---             "debounce", key, jid, ms, most ms (0 for none)]
+--             "debounce", key, jid, ms, max ms (0 for none)]
 --          then groups, the first one first:
 --            "debounced", count, per job: payload up to its jid, payload after its jid
 --            "replacing", count, per job: "now", "at" or "in", ms, queue, payload up to its jid, payload after its jid
@@ -19,8 +19,8 @@
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
 --          with its once key; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
 --          next push, a space, jid of the job whose place that is;
---          per job that replaced one: place, "=" and the jid that both have; place, "?" for a job to send again: the script has
---          searched long queues enough
+--          per job that replaced one: place, "=" and the jid that both have; place, "?" for a job to send again, because a further search
+--          in a long queue would make this script too long
 -- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`. To replace a job in a queue: O(its length)
 
 local call = redis.call
@@ -55,8 +55,8 @@ do
 end
 
 -- A batch sent again because its reply was lost is stored already. Return the first result: the locks may be free by now.
-local number, answer = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
-if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(answer) end
+local number, reply = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
+if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(reply) end
 
 -- A unique lock and a once key hold "MS JID": when they expire, and the job. That time counts; Redis deletes the key later.
 local function holderIn(line)
@@ -64,7 +64,7 @@ local function holderIn(line)
   return till and tonumber(till) > now and holder
 end
 local function lineOf(jid, ttl) return string.format('%d', now + ttl) .. ' ' .. jid end
-local function answerWith(place, text)
+local function replyWith(place, text)
   result[#result + 1] = place
   result[#result + 1] = text
 end
@@ -133,7 +133,8 @@ do
   end
 end
 
--- Stores a job at once, so that the next one of this batch finds it. waiting: the one that it replaces, as findReplaceable returns it.
+-- Stores a job at once, so that the next one of this batch finds it. waiting: the job that it replaces, as findReplaceable
+-- returns it.
 -- A job in the same queue keeps its position there; otherwise the time and the queue of the new one count.
 local function storeReplacing(place, jid, waiting)
   local when, ms, queue, before, after = unpack(ARGV, replacing[place], replacing[place] + 4)
@@ -155,36 +156,36 @@ local function storeReplacing(place, jid, waiting)
   keepReplaceable(jid, to, text)
 end
 
--- A job that is refused takes no lock and no place of a throttle, and uses no once key. If an earlier push with its once key
--- has stored it, the result says that and nothing else.
+-- A refused job takes no lock and no place of a throttle, and uses no once key. If an earlier push with the same once key has
+-- stored it, the result has only that.
 for _, place in ipairs(places) do
   local request = requests[place]
-  local first = holderIn(lineAt(request.once))
-  local why = not first and request.member and refusalBy(unpack(request.member, 3))
-  local full = not first and not why and request.throttle
+  local earlierJid = holderIn(lineAt(request.once))
+  local refusal = not earlierJid and request.member and refusalBy(unpack(request.member, 3))
+  local throttled = not earlierJid and not refusal and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(lineAt(request.lock))
   local waiting
-  if not first and not why and not full and holder and replacing[place] then waiting = findReplaceable(holder) end
+  if not earlierJid and not refusal and not throttled and holder and replacing[place] then waiting = findReplaceable(holder) end
   refused[place] = true
-  if first then
-    answerWith(-place, first)
-  elseif why then
-    answerWith(place, ' ' .. why)
-  elseif full then
-    answerWith(place, '!' .. full)
+  if earlierJid then
+    replyWith(-place, earlierJid)
+  elseif refusal then
+    replyWith(place, ' ' .. refusal)
+  elseif throttled then
+    replyWith(place, '!' .. throttled)
   elseif waiting == false then
-    answerWith(place, '?')
+    replyWith(place, '?')
   elseif holder and holder ~= request.lock[4] and not waiting then
-    answerWith(place, holder)
+    replyWith(place, holder)
   else
     refused[place] = nil
     if waiting then
-      -- The job keeps its jid: a repeated push with the once key is answered with it, too.
+      -- The job keeps its jid: a repeated push with the once key returns it, too.
       request.lock[4] = holder
       if request.once then request.once[4] = holder end
       if request.throttle then request.throttle[4] = holder end
-      answerWith(place, '=' .. holder)
+      replyWith(place, '=' .. holder)
     end
     if request.once then store(request.once) end
     if request.lock then store(request.lock) end
@@ -201,9 +202,9 @@ if ARGV[i] == 'debounced' then
   for k = i + 2, last, 2 do
     place = place + 1
     if not refused[place] then
-      local key, jid, wait, most = unpack(requests[place].debounce, 3)
-      local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, most = most }, ARGV[k], ARGV[k + 1], schedule)
-      if waiting then answerWith(place, '=' .. waiting) end
+      local key, jid, wait, max = unpack(requests[place].debounce, 3)
+      local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, max = max }, ARGV[k], ARGV[k + 1], schedule)
+      if waiting then replyWith(place, '=' .. waiting) end
     end
   end
   i = last + 1
@@ -249,7 +250,7 @@ while i <= #ARGV do
     i = last + 1
   end
 end
-pushedAll(counts)
+notePushes(counts)
 countMembers(now)
 -- The user may lack the permission to publish: pollers then see the job a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end

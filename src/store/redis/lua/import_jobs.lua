@@ -25,7 +25,7 @@ for i = 3, #ARGV, 9 do
   local text = payload
   if string.sub(to, 1, 6) == 'queue:' then
     call('LPUSH', to, payload)
-    pushed(string.sub(to, 7), 1)
+    notePush(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
     if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then

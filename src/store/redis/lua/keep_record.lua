@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Keeps the record of an ended job.
 --
--- ARGV     offset of the clock in ms, most records, jid, TTL in ms ("" without a limit), body
+-- ARGV     offset of the clock in ms, max records, jid, TTL in ms ("" without a limit), body
 -- Result   1
 -- O(log N) for N records
 

@@ -3,7 +3,7 @@
 -- makes take.lua count the leases of groups, "set" applies the limit, or removes it. A value that isn't a limit marks "begin".
 -- If the process dies in between, leases are counted until the next call. No limit is exceeded.
 --
--- ARGV     "begin" or "set", offset of the clock in ms, queue, group ("" for each), most running, most starts, per ms, weight:
+-- ARGV     "begin" or "set", offset of the clock in ms, queue, group ("" for each), max running, max starts, per ms, weight:
 --          0 for none; ms until the limit ends (0: until it is changed)
 -- Result   1 if leases of groups are counted, else 0
 -- O(1)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Limits a queue, or removes its limit. Jobs that run now count at once.
 --
--- ARGV     queue, most running, most starts, per ms: 0 for unlimited
+-- ARGV     queue, max running, max starts, per ms: 0 for unlimited
 -- Result   1
 -- O(N) for N leases of all workers
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Deletes the entries of the announced batch, which the other store has by now, and ends the batch in the same step.
+-- Deletes the entries of the announced batch, after the other store has imported them, and ends the batch in the same step.
 --
 -- KEYS[1]  jobs:announced, the last batch
 -- ARGV     ID of the batch,

@@ -3,8 +3,8 @@
 -- because its reply was lost, it moves nothing, and returns the same.
 --
 -- KEYS[1]  jobs:mover:CLIENT, the number of that client's last script, and its result
--- ARGV     offset of the clock in ms, number of this script, ms to keep its result, most members of `dead`, their greatest
---          age in ms, most records,
+-- ARGV     offset of the clock in ms, number of this script, ms to keep its result, max members of `dead`, their max
+--          age in ms, max records,
 --          then per entry: key of its place (queue:NAME, or a set), its position in a queue, its member,
 --            key of its new place (queue:NAME, to its back; dead; "" to delete it), its new member ("": unchanged),
 --            jid of a job that ends with this: its unique lock is released ("" for none),
@@ -49,7 +49,7 @@ local function move()
       if isQueue(to) then
         call('LPUSH', to, new)
         noteReplaceable(to, new)
-        pushed(string.sub(to, 7), 1)
+        notePush(string.sub(to, 7), 1)
       elseif to == 'dead' then
         buried = true
         addMember('dead', now, new)

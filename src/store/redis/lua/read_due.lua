@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads the due members of `retry` and `schedule`, earliest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     offset of the clock in ms, limit, most bytes
+-- ARGV     offset of the clock in ms, limit, max bytes
 -- Result   now in ms, a string with the set of each member ("r" for `retry`, "s" for `schedule`), then the members
 -- O(N + log M) for N of M members
 

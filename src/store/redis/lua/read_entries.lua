@@ -2,7 +2,7 @@
 -- Reads consecutive entries of a queue or a set, in either direction: up to the limits of number and bytes, but at least one,
 -- and the one after those that fit.
 --
--- ARGV     key, "queue" or "set", position of the first (in a queue from its front, the right end), limit, most bytes,
+-- ARGV     key, "queue" or "set", position of the first (in a queue from its front, the right end), limit, max bytes,
 --          "forward" or "reverse"
 -- Result   position of the first; 1 if the last one exceeds the bytes, else 0; then the payloads, in a set each with its score
 -- O(N + log M) for N of M entries of a set, O(N + distance from the nearer end) for those of a queue

@@ -3,7 +3,7 @@
 --
 -- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
 -- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
---          paused (0 no, -1 until it is resumed, else the remaining ms), most running, most starts, per ms (0 for none), ms until a
+--          paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
 --          job may be taken (-1: when one ends), running, started
 -- O(N) for N jobs that count against their limits
 

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Reads leases, up to the limit of bytes.
+-- Reads the leases with these tokens, up to the limit of bytes.
 --
 -- KEYS[1]  jobs:leases:WORKER
--- ARGV     most bytes, "1" to read at least one, then tokens
+-- ARGV     max bytes, "1" to read at least one, then tokens
 -- Result   the payloads of the first tokens, false for a lease that has ended
 -- O(N) for N leases
 

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads the leases of offline workers, youngest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     offset of the clock in ms, ID of the worker that rescues, limit, most bytes
+-- ARGV     offset of the clock in ms, ID of the worker that rescues, limit, max bytes
 -- Result   1 if workers with leases are past their timeout but may be alive, else 0;
 --          1 if offline workers have more leases than this result, else 0;
 --          then per offline worker, also without leases: worker ID, how it ended (""), 1 if no job started since its last

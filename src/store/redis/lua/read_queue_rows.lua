@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Reads the rows of the queues that exceeded the limit of stats.lua.
+-- Reads the rows of queues that stats.lua only named, because there are more than it may read.
 --
 -- ARGV     offset of the clock in ms, names of queues
 -- Result   per queue a row (queue_rows.lua)

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads records of ended jobs, the latest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     the number before which to begin ("+inf", or "(" and a number), limit, most bytes
+-- ARGV     the number before which to begin ("+inf", or "(" and a number), limit, max bytes
 -- Result   the number of the last record that was looked up, "" if no more follow; 1 if the next one exceeds the bytes, else 0;
 --          then the records, without the expired ones
 -- O(N + log M) for N of M records

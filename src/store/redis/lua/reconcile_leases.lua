@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Returns leases to their queues that their worker no longer holds: it has settled them, and then the server lost its last
--- moments, or a replica that lagged took its place. See lease_book.ts.
+-- Returns leases to their queues that their worker has settled, and that the server has again: it lost its latest writes in a
+-- crash, or a replica that lagged took its place. See lease_book.ts.
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     prefix of the names of this worker's takes (8 hex digits),
@@ -27,6 +27,6 @@ table.sort(tokens)
 for i = #tokens, 1, -1 do
   local payload = call('HGET', KEYS[1], tokens[i])
   call('HDEL', KEYS[1], tokens[i])
-  giveBack(tokens[i], payload)
+  returnLease(tokens[i], payload)
 end
 return #tokens

@@ -28,7 +28,7 @@ while i <= #ARGV do
         isRescued = true
         if payload ~= '' then
           call('HDEL', key, token)
-          giveBack(token, payload)
+          returnLease(token, payload)
           -- A suspect's payload has changed.
           noteReplaceable('queue:' .. string.match(token, ':(.*)$'), payload)
           rescued = rescued + 1

@@ -1,5 +1,6 @@
 #!lua
--- Sends a command to a live worker: to a worker of this program through its list of commands, to a Sidekiq process through its list of signals.
+-- Sends a command to an online worker: to a worker of this program through its list of commands, to a worker of Sidekiq through
+-- its list of signals.
 --
 -- ARGV     offset of the clock in ms, worker ID, command (JSON), Sidekiq's signal with the same meaning ("" for none)
 -- Result   1, or 0 if no such worker is alive, or it doesn't support the command

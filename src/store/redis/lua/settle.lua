@@ -2,7 +2,7 @@
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, most members of `dead`, their greatest age in ms,
+-- ARGV     offset of the clock in ms, max members of `dead`, their max age in ms,
 --          number of locks to release, number of records to keep, maximum number of records, number of steps, number of runs
 --          of members,
 --          per lock: token of its job, key ("" for none: the job is the live job of a cron entry), jid;
@@ -51,6 +51,7 @@ do
 end
 
 local lost = {}
+-- Token → true for each lease that this script has ended. False if no lock, record or step needs it.
 local ended = locks + records + steps > 0 and {}
 
 -- Ends a lease. Returns false if the worker has lost it.
@@ -63,8 +64,8 @@ local function endLease(token)
   return true
 end
 
--- The same for leases that the worker holds. None is missing: a rescue that takes one away leaves a mark. They are deleted together, which is
--- cheaper. If some are missing anyway (on a server that lost its last moments), only their number is found.
+-- The same for leases that the worker holds. None is missing: a rescue that takes one away leaves a mark. They are deleted
+-- together, which is cheaper. If some are missing anyway (on a server that lost its latest writes), only their number is found.
 local function endHeldLeases(first, last)
   if call('EXISTS', 'jobs:rescued:' .. string.sub(leases, 13)) == 1 then
     for k = first, last do endLease(ARGV[k]) end
@@ -86,6 +87,7 @@ for k = firstStep, firstRun - 1, 5 do
   if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
 end
 
+-- Apply the outcomes.
 local released = {}
 local payloads = {}
 local earliest = {}
@@ -136,9 +138,10 @@ end
 -- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  giveBack(token, payloads[token])
+  returnLease(token, payloads[token])
 end
 
+-- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.
 local locked, jids = {}, {}
 for k = 9, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
@@ -164,11 +167,13 @@ for from = 1, #locked, 1000 do
   if #free > 0 then call('DEL', unpack(free)) end
 end
 
+-- Keep the records of ended jobs.
 for k = firstRecord, firstStep - 1, 4 do
   if ended[ARGV[k]] then keepRecord(now, ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
 end
 listRecords(ARGV[6])
 
+-- Delete the steps of ended jobs, finish the waits of other jobs for them, and note the ends of flow nodes.
 for k = firstStep, firstRun - 1, 5 do
   local token, jid, step, state, outcome = unpack(ARGV, k, k + 4)
   if ended[token] then
@@ -180,7 +185,7 @@ for k = firstStep, firstRun - 1, 5 do
       -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then
-      answerStep(now, jid, step, outcome, state)
+      finishWait(now, jid, step, outcome, state)
     end
   end
 end
@@ -197,6 +202,8 @@ local function findMissing()
   end
   for _, token in ipairs(lost) do missing[token] = (missing[token] or 0) + 1 end
 end
+
+-- Count members of batches, without those whose lease is lost.
 for k = firstRun, first - 1, 5 do
   local place, count, batch, from, to = unpack(ARGV, k, k + 4)
   count = tonumber(count)

@@ -3,7 +3,7 @@
 -- lost, it does nothing, and returns the same.
 --
 -- KEYS[1]  jobs:signalled:ID, the result of this signal
--- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, most signals per key
+-- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, max signals per key
 -- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many
 -- O(N) for N waits for the key that have ended in another way
 
@@ -12,13 +12,13 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local key, data, ttl = ARGV[3], ARGV[4], tonumber(ARGV[5])
 
-local answered = call('GET', KEYS[1])
-if answered then return answered end
+local earlier = call('GET', KEYS[1])
+if earlier then return earlier end
 
 local waiter = call('LPOP', 'jobs:waiting:' .. key)
 while waiter do
   local jid, name = string.match(waiter, '^(%S+) (.*)$')
-  if answerStep(now, jid, name, '"value":' .. data, 'succeeded') then
+  if finishWait(now, jid, name, '"value":' .. data, 'succeeded') then
     call('SET', KEYS[1], jid, 'PX', ARGV[2])
     return jid
   end

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- Reads the totals, the sizes of the sets, and the rows of queues.
 --
--- ARGV     offset of the clock in ms, most rows of queues
--- Result   now in ms, processed, failed, scheduled, retry, dead, leased, live workers,
+-- ARGV     offset of the clock in ms, max rows of queues
+-- Result   now in ms, processed, failed, scheduled, retry, dead, running jobs, online workers,
 --          steps that sleep, wait for a signal, and wait for a child;
 --          per queue a row (queue_rows.lua); the names of the other queues
 -- O(Q + W) for Q queues and W workers, and the jobs that count against limits

@@ -58,7 +58,7 @@ if queue then
   if at <= now then
     local enqueuedAt = ARGV[8] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
     call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
-    pushed(queue, 1)
+    notePush(queue, 1)
   else
     addMember('schedule', at, payload)
     redis.pcall('PUBLISH', 'jobs:wake', 'due')

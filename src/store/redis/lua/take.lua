@@ -5,7 +5,7 @@
 -- ":", the queue. Sorted as text, the tokens of a worker are in the order of taking.
 --
 -- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, most bytes, least number of
+-- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, max bytes, min number of
 --          jobs of a turn of a group (1 to 8), number of takes whose reply was lost, their names, then the queues in order
 -- Result   the prefix of all tokens of this take,
 --          per lease of a take whose reply was lost: token, payload (flat),
@@ -46,7 +46,7 @@ if first > 8 then
     if i > fits then
       local payload = call('HGET', KEYS[1], tokens[i])
       call('HDEL', KEYS[1], tokens[i])
-      giveBack(tokens[i], payload)
+      returnLease(tokens[i], payload)
       tokens[i] = nil
     end
   end
@@ -87,7 +87,7 @@ local function moveToGroups(queue, jobs)
     if group then
       local name = queue .. '|' .. group
       call('LPUSH', 'queue:' .. name, payload)
-      pushed(name, 1)
+      notePush(name, 1)
     elseif others then
       others[#others + 1] = payload
     end
@@ -95,13 +95,13 @@ local function moveToGroups(queue, jobs)
   return others or jobs, others ~= nil
 end
 
--- Takes up to `most` jobs of a queue or a group, and calls `keep` with the new leases: token, payload, token, payload …
+-- Takes up to `max` jobs of a queue or a group, and calls `keep` with the new leases: token, payload, token, payload …
 -- Returns the payloads, or the error of a key that isn't a list; and whether jobs were moved to groups.
-local function takeFrom(name, isGroup, most, keep)
+local function takeFrom(name, isGroup, max, keep)
   local key, suffix = 'queue:' .. name, ':' .. name
   local taken, moved = {}, false
-  while most > 0 and bytes > 0 do
-    local wanted = math.min(most, popCount)
+  while max > 0 and bytes > 0 do
+    local wanted = math.min(max, popCount)
     local jobs = redis.pcall('RPOP', key, wanted)
     if not jobs then break end
     if jobs.err then return jobs, moved end
@@ -126,7 +126,7 @@ local function takeFrom(name, isGroup, most, keep)
       for k = #jobs, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
     end
     if popped < wanted then break end
-    most = most - fits
+    max = max - fits
     popCount = math.min(4 * popCount, 100)
   end
   return taken, moved
@@ -134,7 +134,7 @@ end
 
 -- Takes from the groups of a queue in turn; its jobs without a group count as one of them: see port/groups.ts. Adds the jobs
 -- of each to the result. Returns their number, and an error.
-local function takeTurns(queue, most, noteQueue)
+local function takeTurns(queue, max, noteQueue)
   local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
   local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
   local known = call('HMGET', state, 'v', 'u')
@@ -238,7 +238,7 @@ local function takeTurns(queue, most, noteQueue)
   local names = 'queue:' .. queue .. '|'
   local function takeFew(group, tag, quantum)
     local key = names .. group
-    local jobs = redis.pcall('RPOP', key, math.min(quantum, most - total))
+    local jobs = redis.pcall('RPOP', key, math.min(quantum, max - total))
     if not jobs then
       tags[group], emptied[group] = nil, tag
       turns = turns - 1
@@ -301,7 +301,7 @@ local function takeTurns(queue, most, noteQueue)
         noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], some)
       end
     end
-    local jobs = takeFrom(name, true, math.min(most - total, room, math.max(1, math.floor(quantum * weight))), keep)
+    local jobs = takeFrom(name, true, math.min(max - total, room, math.max(1, math.floor(quantum * weight))), keep)
     if jobs.err then
       failure = jobs
       return hold(group, tag, 1000)
@@ -322,14 +322,14 @@ local function takeTurns(queue, most, noteQueue)
   end
 
   local function takeAll()
-    while total < most and bytes > 0 and looked < most + 100 do
+    while total < max and bytes > 0 and looked < max + 100 do
       looked = looked + 1
       local group, tag, turn = peek()
       u = math.max(u, v)
-      local quantum = math.min(100, math.max(minTurn, math.floor(most / math.max(1, turns))))
+      local quantum = math.min(100, math.max(minTurn, math.floor(max / math.max(1, turns))))
       if own > 0 and (not group or u <= turn) then
         v = u
-        local jobs, moved = takeFrom(queue, false, math.min(most - total, quantum), keepNow)
+        local jobs, moved = takeFrom(queue, false, math.min(max - total, quantum), keepNow)
         if jobs.err then
           own, failure = 0, jobs
         else
@@ -378,10 +378,10 @@ end
 local failure
 for i = 2, #names do
   if paused[i] == 0 then
-    local name, limit, most = names[i], limits[i], left
+    local name, limit, max = names[i], limits[i], left
     if limit then
       local fine, room = pcall(roomIn, name, limit, now, true)
-      if fine then most = math.min(left, room) else most, failure = 0, room end
+      if fine then max = math.min(left, room) else max, failure = 0, room end
     end
     local function noteLimited(leases)
       if limit then noteTaken(name, limit, now, ARGV[2], leases) end
@@ -392,20 +392,20 @@ for i = 2, #names do
     end
     local hasGroups = grouped[i]
     if not hasGroups then
-      local jobs, moved = takeFrom(name, false, most, keep)
+      local jobs, moved = takeFrom(name, false, max, keep)
       if jobs.err then
         failure = jobs
       else
         hasGroups = moved
-        left, most = left - #jobs, most - #jobs
+        left, max = left - #jobs, max - #jobs
         if #jobs > 0 then
           jobs[#jobs + 1] = name
           result[#result + 1] = jobs
         end
       end
     end
-    if hasGroups and most > 0 then
-      local total, problem = takeTurns(name, most, noteLimited)
+    if hasGroups and max > 0 then
+      local total, problem = takeTurns(name, max, noteLimited)
       left = left - total
       failure = failure or problem
     end

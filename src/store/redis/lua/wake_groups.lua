@@ -2,7 +2,7 @@
 -- Makes held groups of a queue ready after their limit has changed. Groups that are still at their limit are held again at
 -- their next turn.
 --
--- ARGV     queue, group ("" for each), most groups
+-- ARGV     queue, group ("" for each), max groups
 -- Result   how many groups are still held
 -- O(N log M) for N of M groups
 

@@ -20,7 +20,7 @@ local function debounce(push, before, after, schedule)
   first = isWaiting and math.min(tonumber(first), push.now) or push.now
   jid = isWaiting and jid or push.jid
   local due = push.now + push.wait
-  if tonumber(push.most) > 0 then due = math.min(due, first + push.most) end
+  if tonumber(push.max) > 0 then due = math.min(due, first + push.max) end
   due = math.max(due, push.now)
   member = schedule(due, before .. jid .. after)
   keepDebounce(push.key, first, jid, member, due - push.now)

@@ -1,4 +1,4 @@
--- Included: a job has left the store, or is dead. Its cron entry no longer has a live job.
+-- Included: ends the live job of a cron entry, because the job has left the store or is dead.
 local function endCronJob(jid)
   local call = redis.call
   local name = call('HGET', 'jobs:cron:live', jid)

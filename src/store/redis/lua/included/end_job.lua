@@ -1,4 +1,5 @@
--- Included after unlock.lua and end_cron_job.lua: releases what a job holds, because it has left the store (`isGone`) or is dead.
+-- Included after unlock.lua and end_cron_job.lua: releases the lock, the cron entry and the steps of a job, because it has left
+-- the store (`isGone`) or is dead.
 -- settle.lua does the same for many jobs. A dead job keeps its steps: it may be retried.
 local function endJob(jid, isGone)
   unlock(jid)

@@ -7,19 +7,20 @@
 local START, ALL, SPREAD_LIMIT = '', '*', 100
 
 -- Notes the effect of a node, or of the start or the end of a flow, on the nodes after it, once.
-local function affect(id, name, effect)
+local function noteEffect(id, name, effect)
   if redis.call('HSETNX', 'jobs:flow:' .. id, 'x:' .. name, effect) == 1 then
     redis.call('RPUSH', 'jobs:flows:pending', id .. ' ' .. name)
   end
 end
 
-local function affectAs(id, name, state)
+-- Notes the effect of a node's end on the nodes after it: they run, or are cancelled.
+local function noteEffectOf(id, name, state)
   local ok, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
   if not ok or state == 'waiting' or state == 'pending' then return end
   if state == 'succeeded' or spec.onDead == 'continue' then
-    affect(id, name, 'run')
+    noteEffect(id, name, 'run')
   elseif state ~= 'dead' or spec.onDead == 'cancel' then
-    affect(id, name, 'cancel')
+    noteEffect(id, name, 'cancel')
   end
 end
 
@@ -28,13 +29,14 @@ local function setNode(now, id, name, state)
   redis.call('HSET', 'jobs:flow:' .. id, 's:' .. name, string.format('%s %.0f', state, now))
 end
 
-local function release(now, wire, id, name, payload)
+-- Pushes the job of a node.
+local function pushNode(now, wire, id, name, payload)
   local spec = cjson.decode(redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name))
   pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
 end
 
 -- Applies the effect of a node to one of its followers.
-local function reach(now, wire, id, name, source, effect)
+local function applyEffect(now, wire, id, name, source, effect)
   local call = redis.call
   local key = 'jobs:flow:' .. id
   local state, payload = unpack(call('HMGET', key, 's:' .. name, 'p:' .. name))
@@ -44,13 +46,13 @@ local function reach(now, wire, id, name, source, effect)
     noteMember(id, 'pending', 'cancelled')
     noteWaiting(id, -1)
     -- The end of the flow reaches every node by itself.
-    if source ~= ALL then affectAs(id, name, 'cancelled') end
+    if source ~= ALL then noteEffectOf(id, name, 'cancelled') end
     return
   end
   if source ~= START and call('HINCRBY', key, 'n:' .. name, -1) > 0 then return end
   setNode(now, id, name, 'pending')
   noteWaiting(id, -1)
-  release(now, wire, id, name, payload)
+  pushNode(now, wire, id, name, payload)
 end
 
 -- Returns the followers of a node from a position on, at most `limit`, and whether more follow.
@@ -80,7 +82,7 @@ local function spread(now, limit)
     if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from or 0), limit) end
     -- Nothing of a flow that has been cancelled starts.
     if closedAs ~= 'closed' then effect = 'cancel' end
-    for _, name in ipairs(names) do reach(now, wire, id, name, source, effect) end
+    for _, name in ipairs(names) do applyEffect(now, wire, id, name, source, effect) end
     if hasMore then
       call('HINCRBY', key, 'pos:' .. source, #names)
     else
@@ -102,7 +104,7 @@ local function countMembers(now)
     if redis.call('HEXISTS', key, 's:' .. name) == 1 then
       setNode(now, id, name, state)
       if result ~= '' then redis.call('HSET', key, 'r:' .. name, result) end
-      affectAs(id, name, state)
+      noteEffectOf(id, name, state)
     end
   end
   countNoted(now)
@@ -116,7 +118,7 @@ end
 -- Starts a flow that was closed, or cancels what waits in it.
 local function endFlow(now, id, as)
   if redis.call('EXISTS', 'jobs:flow:' .. id) == 0 then return end
-  affect(id, as == 'closed' and START or ALL, as == 'closed' and 'run' or 'cancel')
+  noteEffect(id, as == 'closed' and START or ALL, as == 'closed' and 'run' or 'cancel')
   spread(now, SPREAD_LIMIT)
   countNoted(now)
 end

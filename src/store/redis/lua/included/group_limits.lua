@@ -1,6 +1,6 @@
 -- Included after groups.lua and limits.lua: limits of groups.
 
--- The jobs of a priority are stored as a group without a limit: src/job/priority.ts.
+-- The jobs of a priority are stored as a group without a limit: see src/job/priority.ts.
 local HIGH, HEAD_START = '|high', 1
 local PRIORITIES = { [HIGH] = 10, ['|low'] = 0.1 }
 

@@ -6,12 +6,13 @@
 --   jobs:groups:state:QUEUE   v: the queue's virtual time, u: the tag of its jobs without a group, size: jobs in groups (hash)
 --   jobs:groups:limits:QUEUE  group ("": each group) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
 --   jobs:groups:paused:QUEUE  paused group → ms at which its pause ends, 0: it has no end (hash)
--- A queue with jobs in groups, or with limits or pauses of groups, has a "g" at the end of its text in jobs:limits. take.lua reads that
--- text anyway, so a queue without groups costs nothing.
+-- A queue with jobs in groups, or with limits or pauses of groups, has a "g" at the end of its text in jobs:limits. take.lua
+-- reads that text anyway, so a queue without groups costs nothing.
 
 -- Returns queue and group of a name; nil for the name of a queue.
 local function groupIn(name) return string.match(name, '^([^|]*)|(.+)$') end
 
+-- Adds the "g" to the text of a queue.
 local function markGrouped(queue)
   local text = redis.call('HGET', 'jobs:limits', queue) or '0 0 0'
   if string.sub(text, -1) ~= 'g' then redis.call('HSET', 'jobs:limits', queue, text .. ' g') end
@@ -83,8 +84,8 @@ local function wakeIdle(queue, groups)
   end
 end
 
--- Call this after pushing jobs: the name of each queue or group, and their number.
-local function pushedAll(counts)
+-- Notes pushed jobs, by the name of their queue or group: lists the queue, and makes groups ready. Call this after each push.
+local function notePushes(counts)
   local call = redis.call
   local queues = {}
   for name, count in pairs(counts) do
@@ -110,10 +111,10 @@ local function pushedAll(counts)
 end
 
 -- The same for one queue or group.
-local function pushed(name, count) pushedAll({ [name] = count }) end
+local function notePush(name, count) notePushes({ [name] = count }) end
 
--- Call this after removing jobs from queue:NAME other than by a take.
-local function removed(name, count)
+-- Notes that jobs were removed from queue:NAME. Call this after each removal other than by a take.
+local function noteRemoval(name, count)
   local call = redis.call
   local queue, group = groupIn(name)
   if not queue or count == 0 then return end
@@ -137,10 +138,10 @@ end
 
 -- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
 -- at the very front: the right end.
-local function giveBack(token, payload)
+local function returnLease(token, payload)
   local name = string.match(token, ':(.*)$')
   redis.call('RPUSH', 'queue:' .. name, payload)
-  pushed(name, 1)
+  notePush(name, 1)
   if groupIn(name) then
     redis.call('HDEL', 'jobs:running:' .. name, token)
     wakeGroup(name)

@@ -1,3 +1,5 @@
+-- Included: limits of queues.
+
 -- Parses a limit of jobs:limits: "RUNNING STARTS PER_MS", 0 for unlimited, and " g" for a queue with groups. Returns nil for
 -- any other text: a value that another program wrote must not stop the queue, nor those taken with it.
 local function limitIn(text)

@@ -1,3 +1,5 @@
+-- Included: pauses of queues and groups.
+
 -- Returns whether each of the names is paused now: 0 no, -1 until it is resumed, else the remaining ms.
 local function pausedOf(now, names)
   local paused = {}

@@ -1,7 +1,7 @@
--- Included: the rows of queues. A row has: name, size (-1: its key has another type), oldest payload (false: the queue is
--- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it), paused
--- (0 no, -1 until it is resumed, else the remaining ms), held groups, 1 if limits or pauses of its groups are stored or else 0; with a
--- limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
+-- Included: the rows of queues. A row has: name; size (-1: its key has another type); oldest payload (false: the queue is
+-- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it); paused
+-- (0 no, -1 until it is resumed, else the remaining ms); number of held groups; 1 if limits or pauses of its groups are stored,
+-- else 0. With a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
 -- Reduces a large payload to its enqueue time, its last field unless another program wrote it. In a payload of more than 1 MiB
 -- only the ends are searched. A nested field may be taken for it there, but reading all of it each time would block Redis.

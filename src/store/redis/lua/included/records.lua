@@ -11,8 +11,8 @@ local function keepRecord(now, jid, ttl, body)
   kept[#kept + 1] = jid
 end
 
--- Lists the records that this script has kept, and drops the oldest beyond `most`.
-local function listRecords(most)
+-- Lists the records that this script has kept, and drops the oldest beyond `max`.
+local function listRecords(max)
   local call = redis.call
   if #kept == 0 then return end
   local number = call('INCRBY', 'jobs:ended:number', #kept) - #kept
@@ -25,7 +25,7 @@ local function listRecords(most)
     call('ZADD', 'jobs:ended', unpack(members))
   end
 
-  local over = math.min(call('ZCARD', 'jobs:ended') - most, 2 * #kept, 1000)
+  local over = math.min(call('ZCARD', 'jobs:ended') - max, 2 * #kept, 1000)
   if over > 0 then
     local keys = {}
     for i, old in ipairs(call('ZRANGE', 'jobs:ended', 0, over - 1)) do keys[i] = 'jobs:result:' .. old end

@@ -43,5 +43,5 @@ local function takeReplaceable(place, text, index)
   if not index then return redis.call('ZREM', place, text) end
   local isNearFront = 2 * index > redis.call('LLEN', place)
   redis.call('LREM', place, isNearFront and -1 or 1, text)
-  removed(string.sub(place, 7), 1)
+  noteRemoval(string.sub(place, 7), 1)
 end

@@ -60,7 +60,7 @@ local function makeDue(now, jid)
 end
 
 -- Ends a wait that has not ended, and makes its job due.
-local function answerStep(now, jid, name, outcome, state)
+local function finishWait(now, jid, name, outcome, state)
   local steps = 'jobs:steps:' .. jid
   local record = redis.call('HGET', steps, name)
   if not record or not string.match(record, WAITING) then return false end

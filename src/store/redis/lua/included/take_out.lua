@@ -56,6 +56,6 @@ local function sweep(mark)
   for key, queue in pairs(marked) do
     if queue.front > 0 then redis.call('LREM', key, -queue.front, mark) end
     if queue.back > 0 then redis.call('LREM', key, queue.back, mark) end
-    removed(string.sub(key, 7), queue.front + queue.back)
+    noteRemoval(string.sub(key, 7), queue.front + queue.back)
   end
 end

@@ -5,6 +5,7 @@
 local function readyGroups(queue)
   local call = redis.call
   local ready = 'jobs:groups:ready:' .. queue
+  -- The tag of the jobs of high priority; nil without any.
   local high = tonumber(call('ZSCORE', ready, HIGH) or nil)
   -- Groups that were read: group, tag, group, tag …
   local groups, at, read = {}, 1, 0

@@ -1,5 +1,5 @@
 /**
- * The remark after a push that its jobs don't run yet, for `jobs push` and `jobs flow push`.
+ * The warning after a push whose jobs can't run yet, for `jobs push` and `jobs flow push`.
  *
  * @module
  */
@@ -15,35 +15,35 @@ export interface PushedJob {
   readonly queue: string;
 }
 
-/** At most this many remarks follow a push. */
-const MAX_REMARKS = 5;
+/** Maximum number of warnings after a push. */
+const MAX_WARNINGS = 5;
 
-/** Reports an error after the push without failing: a client that takes it for a failed push would push again. */
-export async function afterStoring(remark: () => Promise<void>): Promise<void> {
+/** Runs a check after a push. Its failure doesn't fail the command, because a script would then push again. */
+export async function afterPush(check: () => Promise<void>): Promise<void> {
   try {
-    await remark();
+    await check();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     printError(`jobs: enqueued; can't check for workers: ${error.message}`);
   }
 }
 
-/** Prints why jobs don't run yet, each reason once. Without jobs: only a reason that applies to any job. */
-export async function remarkIfIdle(store: Store, jobs?: readonly PushedJob[]): Promise<void> {
+/** Warns why jobs can't run yet, each reason once. Without jobs: only a reason that applies to any job. */
+export async function warnIfBlocked(store: Store, jobs?: readonly PushedJob[]): Promise<void> {
   const names = new Set([ALL_QUEUES, ...(jobs ?? []).map(({ queue }) => queue)]);
   const [workers, queues] = await Promise.all([store.workers.list(), store.admin.pausedQueues([...names])]);
-  const remarks = new Set<string>();
+  const warnings = new Set<string>();
   for (const job of jobs ?? [undefined]) {
     const nearest = blockersOf(job ?? { queue: "" }, { workers, queues }).find(({ is }) =>
       is !== "busy" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
-    if (nearest !== undefined) remarks.add(remarkOn(nearest, job));
-    if (remarks.size === MAX_REMARKS) break;
+    if (nearest !== undefined) warnings.add(warningOf(nearest, job));
+    if (warnings.size === MAX_WARNINGS) break;
   }
-  for (const remark of remarks) printError(`jobs: enqueued, but ${remark}`);
+  for (const warning of warnings) printError(`jobs: enqueued, but ${warning}`);
 }
 
-function remarkOn({ is }: Blocker, job?: PushedJob): string {
+function warningOf({ is }: Blocker, job?: PushedJob): string {
   const queue = `queue "${job?.queue}"`;
   switch (is) {
     case "all-paused":
