@@ -8,16 +8,15 @@ import { MemberBatch } from "../client/member_batch.ts";
 import { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
 import { type MemberLease, membershipOf } from "../job/batch.ts";
-import type { Job, Payload } from "../job/job.ts";
-import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
+import type { Job } from "../job/job.ts";
 import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
-import { StepMethods } from "../steps/context.ts";
 import type { StepRunner } from "../steps/runner.ts";
-import type { LeaseSteps, StepJob } from "../steps/services.ts";
+import type { StepJob } from "../steps/services.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
 import type { Registry } from "./registry.ts";
+import { RunningContext } from "./running_context.ts";
 
 /** The services that running jobs share. */
 export interface RunningJobServices {
@@ -70,7 +69,7 @@ export class RunningJob {
     this.#services = services;
     this.lease = lease;
     this.#notice = services.stopNotice?.signal;
-    this.context = new Context(this);
+    this.context = new RunningContext(this);
   }
 
   get jid(): string {
@@ -212,109 +211,6 @@ export class RunningJob {
       with: (fields) => this.#remembering(log.with(fields)),
     };
   }
-}
-
-/** The handler's side of a running job. */
-class Context extends StepMethods implements JobContext {
-  readonly jid: string;
-  readonly class: string;
-  readonly queue: string;
-  readonly attempt: number;
-  readonly payload: Payload;
-  readonly raw: string;
-  readonly #running: RunningJob;
-
-  constructor(running: RunningJob) {
-    super();
-    const { job } = running;
-    this.jid = job.jid;
-    this.class = job.class;
-    this.queue = running.queue;
-    this.attempt = job.attempt;
-    this.payload = job.payload;
-    this.raw = job.raw;
-    this.#running = running;
-  }
-
-  /** See {@linkcode stepRunnerOf}. */
-  static stepRunner(context: JobContext): StepRunner {
-    if (context instanceof Context) return context.#running.useSteps();
-    throw new TypeError("This context belongs to no running job");
-  }
-
-  /** See {@linkcode leaseOf}. */
-  static lease(context: JobContext): MemberLease | undefined {
-    return context instanceof Context ? context.#running.lease : undefined;
-  }
-
-  /** Sets the span; see {@linkcode setTrace}. */
-  static setTrace(context: JobContext, trace: JobTrace): void {
-    if (context instanceof Context) context.#running.trace = trace;
-  }
-
-  get trace(): JobTrace | undefined {
-    return this.#running.trace;
-  }
-
-  get signal(): AbortSignal {
-    return this.#running.signal;
-  }
-
-  get stopping(): AbortSignal {
-    return this.#running.stopping;
-  }
-
-  get log(): Log {
-    return this.#running.log;
-  }
-
-  get occurrence(): Occurrence | undefined {
-    return occurrenceOf(this.payload);
-  }
-
-  get client(): Client {
-    return this.#running.client;
-  }
-
-  get batch(): MemberBatch | undefined {
-    return this.#running.batch;
-  }
-
-  get flow(): MemberFlow | undefined {
-    return this.#running.flow;
-  }
-
-  protected override steps(): StepRunner {
-    return this.#running.useSteps();
-  }
-
-  progress(done: number, note?: string): void {
-    this.#running.report(done, note);
-  }
-
-  throwIfAborted(): void {
-    this.#running.throwIfAborted();
-  }
-}
-
-/** Sets the span that a job is performed in, for the log and for the isolated process that performs it. */
-export function setTrace(context: JobContext, trace: JobTrace): void {
-  Context.setTrace(context, trace);
-}
-
-/** Returns the store of a job's steps, for its runner in an isolated process. */
-export function stepRelay(context: JobContext): LeaseSteps {
-  return stepRunnerOf(context).relay;
-}
-
-/** Returns the lease of a job, for its isolated process. */
-export function leaseOf(context: JobContext): MemberLease | undefined {
-  return Context.lease(context);
-}
-
-/** Returns the step runner of a job, for the steps that a program runs. */
-export function stepRunnerOf(context: JobContext): StepRunner {
-  return Context.stepRunner(context);
 }
 
 /** Returns the log fields of a job's span, with OpenTelemetry's names. */

@@ -2,7 +2,8 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { runningJob } from "../../tests/support/job.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { Registry } from "./registry.ts";
-import { setTrace, traceFields } from "./running_job.ts";
+import { setTrace } from "./running_context.ts";
+import { traceFields } from "./running_job.ts";
 
 Deno.test("adds the job's fields to each line of its log, and keeps the last lines", () => {
   const log = new KeptLog();

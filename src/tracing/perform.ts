@@ -21,7 +21,7 @@ import {
 } from "@opentelemetry/api";
 import type { JobTrace } from "../handlers/context.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
-import { setTrace } from "../handlers/running_job.ts";
+import { setTrace } from "../handlers/running_context.ts";
 import { describeError } from "../job/describe_error.ts";
 import { verdictOf } from "../job/verdict.ts";
 import type { Payload } from "../job/job.ts";

@@ -24,7 +24,7 @@ import {
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import { leaseOf, stepRelay } from "../running_job.ts";
+import { leaseOf, stepRelay } from "../running_context.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */

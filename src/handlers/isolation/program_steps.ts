@@ -14,7 +14,7 @@ import { parseLossless, stringifyLossless } from "../../job/json.ts";
 import { ChildFailed, StepError, StepFailed } from "../../steps/errors.ts";
 import type { StepRun } from "../../steps/options.ts";
 import type { JobContext } from "../context.ts";
-import { stepRunnerOf } from "../running_job.ts";
+import { stepRunnerOf } from "../running_context.ts";
 import { FrameConnection } from "./ipc.ts";
 import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
 import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";

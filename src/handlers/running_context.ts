@@ -1,0 +1,120 @@
+/**
+ * The handler's side of a running job, and what the rest of the worker reads of a job that it knows by its context.
+ *
+ * @module
+ */
+import type { MemberBatch } from "../client/member_batch.ts";
+import type { MemberFlow } from "../client/member_flow.ts";
+import type { Client } from "../client/client.ts";
+import type { MemberLease } from "../job/batch.ts";
+import type { Payload } from "../job/job.ts";
+import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
+import type { Log } from "../log/log.ts";
+import { StepMethods } from "../steps/context.ts";
+import type { StepRunner } from "../steps/runner.ts";
+import type { LeaseSteps } from "../steps/services.ts";
+import type { JobContext, JobTrace } from "./context.ts";
+import type { RunningJob } from "./running_job.ts";
+
+/** The handler's side of a running job. */
+export class RunningContext extends StepMethods implements JobContext {
+  readonly jid: string;
+  readonly class: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly payload: Payload;
+  readonly raw: string;
+  readonly #running: RunningJob;
+
+  constructor(running: RunningJob) {
+    super();
+    const { job } = running;
+    this.jid = job.jid;
+    this.class = job.class;
+    this.queue = running.queue;
+    this.attempt = job.attempt;
+    this.payload = job.payload;
+    this.raw = job.raw;
+    this.#running = running;
+  }
+
+  /** See {@linkcode stepRunnerOf}. */
+  static stepRunner(context: JobContext): StepRunner {
+    if (context instanceof RunningContext) return context.#running.useSteps();
+    throw new TypeError("This context belongs to no running job");
+  }
+
+  /** See {@linkcode leaseOf}. */
+  static lease(context: JobContext): MemberLease | undefined {
+    return context instanceof RunningContext ? context.#running.lease : undefined;
+  }
+
+  /** Sets the span; see {@linkcode setTrace}. */
+  static setTrace(context: JobContext, trace: JobTrace): void {
+    if (context instanceof RunningContext) context.#running.trace = trace;
+  }
+
+  get trace(): JobTrace | undefined {
+    return this.#running.trace;
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#running.stopping;
+  }
+
+  get log(): Log {
+    return this.#running.log;
+  }
+
+  get occurrence(): Occurrence | undefined {
+    return occurrenceOf(this.payload);
+  }
+
+  get client(): Client {
+    return this.#running.client;
+  }
+
+  get batch(): MemberBatch | undefined {
+    return this.#running.batch;
+  }
+
+  get flow(): MemberFlow | undefined {
+    return this.#running.flow;
+  }
+
+  protected override steps(): StepRunner {
+    return this.#running.useSteps();
+  }
+
+  progress(done: number, note?: string): void {
+    this.#running.report(done, note);
+  }
+
+  throwIfAborted(): void {
+    this.#running.throwIfAborted();
+  }
+}
+
+/** Sets the span that a job is performed in, for the log and for the isolated process that performs it. */
+export function setTrace(context: JobContext, trace: JobTrace): void {
+  RunningContext.setTrace(context, trace);
+}
+
+/** Returns the store of a job's steps, for its runner in an isolated process. */
+export function stepRelay(context: JobContext): LeaseSteps {
+  return stepRunnerOf(context).relay;
+}
+
+/** Returns the lease of a job, for its isolated process. */
+export function leaseOf(context: JobContext): MemberLease | undefined {
+  return RunningContext.lease(context);
+}
+
+/** Returns the step runner of a job, for the steps that a program runs. */
+export function stepRunnerOf(context: JobContext): StepRunner {
+  return RunningContext.stepRunner(context);
+}
