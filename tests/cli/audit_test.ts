@@ -30,8 +30,8 @@ for (const kind of ["sqlite", "redis"] as const) {
     await run("cron run", "nothing");
     await run("clear", "default", "--yes");
     await using store = await openStore(url);
-    const { acts } = await store.audit.page();
-    assertEquals(acts.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
+    const { events } = await store.audit.page();
+    assertEquals(events.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
       ["retry", one, 1, undefined],
       ["kill", 'all queued jobs in queue "default"', 2, "begun"],
       ["kill", 'all queued jobs in queue "default"', 2, undefined],
@@ -46,7 +46,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["clear", "queue default", 0, "begun"],
       ["clear", "queue default", 0, undefined],
     ]);
-    assert(acts.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
+    assert(events.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
     // Two days, because the day may change meanwhile.
     const { history } = JSON.parse((await jobs(["stats", "--store", url, "--history", "2", "--json"])).stdout);
     assertEquals(history.map(({ processed }: { processed: number }) => processed), [0, 0]);

@@ -72,8 +72,8 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const deleted = await on(bench, "delete", "--all", "dead", "-q", "low", "--yes", "--json");
     assertEquals(JSON.parse(deleted.stdout), { deleted: 2 });
     assertEquals(await classes(bench, "dead"), ["ImportRow", "ImportRow"]);
-    const { acts } = await bench.store.audit.page();
-    assertEquals(acts.some(({ target }) => target === 'all dead jobs in queue "low"'), true);
+    const { events } = await bench.store.audit.page();
+    assertEquals(events.some(({ target }) => target === 'all dead jobs in queue "low"'), true);
   });
 
   Deno.test(`pages through the matching jobs without repeating or skipping one (${name})`, async () => {

@@ -275,8 +275,8 @@ Deno.test("records the progress in the audit log if the store fails during the c
   });
   const steps_ = editSteps(failing, { place: { in: "queue", queue: "default" }, edit: "delete", total: 3 });
   await assertRejects(() => runBulk(failing, { ...DELETING, total: 3, steps: steps_ }), StoreError, "No room");
-  const { acts } = await bench.store.audit.page();
-  assertEquals(acts.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
+  const { events } = await bench.store.audit.page();
+  assertEquals(events.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
 
 Deno.test("a bulk push names rejected lines and stores the others", async () => {

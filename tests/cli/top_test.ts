@@ -80,10 +80,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.press("p");
     await terminal.sees(/default resumed/);
     assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "default")?.paused, false);
-    assertEquals((await bench.store.audit.page()).acts.map(({ by, action, target }) => `${by}: ${action} ${target}`), [
-      "jobs top: resume queue:default",
-      "jobs top: pause queue:default",
-    ]);
+    assertEquals(
+      (await bench.store.audit.page()).events.map(({ by, action, target }) => `${by}: ${action} ${target}`),
+      [
+        "jobs top: resume queue:default",
+        "jobs top: pause queue:default",
+      ],
+    );
 
     await terminal.press("Down", "Enter");
     await terminal.sees(/Jobs in queue later: 3[^]*Noop\(2\)/);

@@ -80,7 +80,7 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
   await command("mail", "--off");
   assertEquals((await command("mail")).stdout, 'Queue "mail": not limited\n');
   assertEquals(
-    (await bench.store.audit.page()).acts.map(({ action, target, details }) => `${action} ${target} ${details}`),
+    (await bench.store.audit.page()).events.map(({ action, target, details }) => `${action} ${target} ${details}`),
     [
       "limit queue:mail off",
       "limit queue:mail 100/1m",

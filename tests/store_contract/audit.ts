@@ -4,54 +4,58 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type AuditEvent, MAX_ACTS } from "../../src/store/admin/audit.ts";
+import { type AuditEvent, MAX_EVENTS } from "../../src/store/admin/audit.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
-const ACT: AuditEvent = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
+const EVENT: AuditEvent = { user: "ann", by: "cookie", from: "10.0.0.9", action: "retry" };
 
 export const audit: Cases = {
   "keeps events with their time, and returns pages of them, the latest first": async (open) => {
     await using t = await open();
     const other = await t.another();
-    assertEquals(await t.store.audit.page(), { acts: [] });
+    assertEquals(await t.store.audit.page(), { events: [] });
     const times: number[] = [];
     for (let i = 1; i <= 5; i++) {
       times.unshift(t.now());
-      await (i % 2 ? t.store : other).audit.record({ ...ACT, target: `job ${i}`, count: i });
+      await (i % 2 ? t.store : other).audit.record({ ...EVENT, target: `job ${i}`, count: i });
       t.advance(HOUR_MS);
     }
     const first = await other.audit.page({ limit: 2 });
-    assertEquals(first.acts.map(({ target }) => target), ["job 5", "job 4"]);
-    await t.store.audit.record({ ...ACT, target: "meanwhile" });
+    assertEquals(first.events.map(({ target }) => target), ["job 5", "job 4"]);
+    await t.store.audit.record({ ...EVENT, target: "meanwhile" });
     const second = await other.audit.page({ limit: 2, cursor: first.next! });
-    assertEquals(second.acts.map(({ target, count }) => [target, count]), [["job 3", 3], ["job 2", 2]]);
+    assertEquals(second.events.map(({ target, count }) => [target, count]), [["job 3", 3], ["job 2", 2]]);
     const third = await other.audit.page({ limit: 2, cursor: second.next! });
-    assertEquals([third.acts.length, third.next], [1, undefined]);
-    for (const [i, { at }] of [...first.acts, ...second.acts, ...third.acts].entries()) {
+    assertEquals([third.events.length, third.next], [1, undefined]);
+    for (const [i, { at }] of [...first.events, ...second.events, ...third.events].entries()) {
       assertAlmostEquals(at, times[i]!, SLACK_MS);
     }
-    const { at: _, ...act } = third.acts[0]!;
-    assertEquals(act, { ...ACT, target: "job 1", count: 1 });
+    const { at: _, ...event } = third.events[0]!;
+    assertEquals(event, { ...EVENT, target: "job 1", count: 1 });
   },
 
   "keeps any text of an event unchanged, up to its maximum length": async (open) => {
     await using t = await open();
-    const hostile = `'"); DROP TABLE act; --\u0000\u2028\ud800<x>`;
-    await t.store.audit.record({ ...ACT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
-    const [act] = (await t.store.audit.page()).acts;
-    assertEquals([act!.user, act!.target!.length, act!.outcome], [hostile.toWellFormed(), 1_000, "refused: \n why"]);
+    const hostile = `'"); DROP TABLE audit_event; --\u0000\u2028\ud800<x>`;
+    await t.store.audit.record({ ...EVENT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
+    const [event] = (await t.store.audit.page()).events;
+    assertEquals([event!.user, event!.target!.length, event!.outcome], [
+      hostile.toWellFormed(),
+      1_000,
+      "refused: \n why",
+    ]);
   },
 
   "drops the oldest events beyond the maximum": async (open) => {
     await using t = await open();
     const more = 20;
-    for (let i = 0; i < MAX_ACTS + more;) {
-      const batch = Math.min(500, MAX_ACTS + more - i);
-      await Promise.all(Array.from({ length: batch }, () => t.store.audit.record({ ...ACT, count: i++ })));
+    for (let i = 0; i < MAX_EVENTS + more;) {
+      const batch = Math.min(500, MAX_EVENTS + more - i);
+      await Promise.all(Array.from({ length: batch }, () => t.store.audit.record({ ...EVENT, count: i++ })));
     }
-    const { acts, next } = await t.store.audit.page({ limit: MAX_ACTS + more });
-    assertEquals([acts.length, next], [MAX_ACTS, undefined]);
-    assertEquals(Math.min(...acts.map(({ count }) => count!)), more);
+    const { events, next } = await t.store.audit.page({ limit: MAX_EVENTS + more });
+    assertEquals([events.length, next], [MAX_EVENTS, undefined]);
+    assertEquals(Math.min(...events.map(({ count }) => count!)), more);
   },
 };

@@ -100,8 +100,8 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   const all = { action: "cancel", all: { in: "queue:default" } };
   assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
   assertEquals(JSON.parse((await store.results.get("all2"))!).state, "cancelled");
-  const { acts } = await store.audit.page();
-  assertEquals(acts.filter(({ action }) => action === "cancel").length, 4);
+  const { events } = await store.audit.page();
+  assertEquals(events.filter(({ action }) => action === "cancel").length, 4);
 });
 
 onBothStores("changes all matching jobs, and no others, once the count was confirmed", async ({ store, visitor }) => {

@@ -17,29 +17,29 @@ onBothStores("the audit log has each action: user, address, action, target, coun
   await someone.submit("/queues/pause", {}, "/queues");
   await someone.submit("/workers/unknown:1:x/quiet", {}, "/workers");
   await someone.api("POST", "/cron/nothing/run");
-  const { acts } = await store.audit.page();
+  const { events } = await store.audit.page();
   assertEquals(
-    acts.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
+    events.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
     [
       ["cron run", "nothing", undefined, "refused"],
       ["quiet", "unknown:1:x", 0, "worker is offline"],
       ["pause", "all queues", undefined, undefined],
       ["pause", "queue:default", undefined, undefined],
-      ["push", acts[4]!.target, 1, undefined],
+      ["push", events[4]!.target, 1, undefined],
       ["delete", "all in dead", 2, undefined],
       ["delete", "all in dead", 2, "begun"],
       ["retry", "d1", 1, undefined],
     ],
   );
-  assert(acts.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
+  assert(events.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
   const { text } = await someone.visit("/audit");
   for (const shown of ["10.0.0.9", "all in dead", "with class &quot;Hard&quot;", "worker is offline", "cron run"]) {
     assertStringIncludes(text, shown);
   }
   const api = (await someone.api("GET", "/audit?limit=3")).value;
-  assertEquals([api.acts.length, api.acts[2].target], [3, "all queues"]);
+  assertEquals([api.events.length, api.events[2].target], [3, "all queues"]);
   const rest = (await someone.api("GET", `/audit?limit=100&cursor=${encodeURIComponent(api.next)}`)).value;
-  assertEquals([rest.acts.length, rest.next], [5, undefined]);
+  assertEquals([rest.events.length, rest.next], [5, undefined]);
 });
 
 onBothStores("pages through the audit log, the latest event first", async ({ store, visitor }) => {
@@ -65,8 +65,8 @@ Deno.test("a reader sees the audit log; pushes by token aren't logged", async ()
   assertEquals((await site.visitor().api("POST", "/jobs", [{ class: "A" }], program)).status, 201);
   assertEquals((await site.visitor().api("POST", "/queues/default/clear", {}, program)).status, 200);
   const reader = { authorization: `Basic ${btoa("ann:correct horse")}` };
-  const { acts } = (await site.visitor().api("GET", "/audit", undefined, reader)).value;
-  assertEquals(acts.map(({ user, by, action }: Record<string, string>) => [user, by, action]), [
+  const { events } = (await site.visitor().api("GET", "/audit", undefined, reader)).value;
+  assertEquals(events.map(({ user, by, action }: Record<string, string>) => [user, by, action]), [
     ["ci", "token", "delete"],
     ["ci", "token", "delete"],
   ]);
@@ -85,5 +85,5 @@ onBothStores("an action takes effect though its event can't be written", async (
     store.audit.record = real;
   }
   assertEquals((await store.admin.stats()).queues.map(({ paused }) => paused), [true]);
-  assertEquals((await store.audit.page()).acts, []);
+  assertEquals((await store.audit.page()).events, []);
 });

@@ -63,7 +63,7 @@ onBothStores(
     const input = entryInput(entry!.definition!);
     assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);
     assertEquals(
-      (await store.audit.page()).acts.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
+      (await store.audit.page()).events.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
       [
         ["cron edit", "nightly", undefined],
         ["cron add", "nightly", "refused"],

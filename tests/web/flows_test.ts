@@ -148,7 +148,7 @@ onBothStores(
     await someone.api("POST", `/batches/${batch.id}/cancel`, {});
     await until(async () => (await store.batches.get(batch.id))!.cancelled === 600, "the jobs are cancelled");
     const audited = async () =>
-      (await store.audit.page()).acts.filter(({ target }) => target === `batch:${batch.id}`)
+      (await store.audit.page()).events.filter(({ target }) => target === `batch:${batch.id}`)
         .map(({ action, count }) => [action, count]);
     await until(async () => (await audited()).length === 2, "both are in the audit log");
     assertEquals(await audited(), [["batch cancel", 600], ["batch retry", 600]]);

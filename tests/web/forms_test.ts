@@ -355,7 +355,7 @@ onBothStores(
     page = await page.press("Apply", { fill: { User: "nemo" } });
     assertStringIncludes(page.html, "No matching activity.");
     const { value } = await visitor().api("GET", "/audit?action=resume");
-    assertEquals(value.acts.map(({ target }: { target: string }) => target), ["queue:a"]);
+    assertEquals(value.events.map(({ target }: { target: string }) => target), ["queue:a"]);
     const finished = await visitor().api("GET", "/finished?state=failed&class=Mail*&limit=3");
     assertEquals(finished.value.jobs.length >= 3 && finished.value.next !== undefined, true);
   },

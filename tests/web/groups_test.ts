@@ -80,7 +80,7 @@ onBothStores("a group is paused and resumed on its page and over the API", async
     const { status } = await someone.api("POST", `${api}/pause`, wrong);
     assertEquals(status >= 400 && status < 500, true, JSON.stringify(wrong));
   }
-  const targets = (await store.audit.page()).acts.map(({ action, target, details }) => [action, target, details]);
+  const targets = (await store.audit.page()).events.map(({ action, target, details }) => [action, target, details]);
   assertEquals(targets[1], ["pause", "queue:default group a/b", "for 10m"]);
 });
 

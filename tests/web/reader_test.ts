@@ -70,8 +70,8 @@ async function stateOf(store: Store): Promise<string> {
   }));
   const crontab = await new Crontab({ store, client: new Client({ store }) }).list();
   const cron = crontab.map(({ name, definition, state }) => ({ name, definition, state }));
-  const { acts } = await store.audit.page({ limit: 10 });
-  return JSON.stringify({ enqueued, dead, scheduled, retry, processed, queues, cron, acts });
+  const { events } = await store.audit.page({ limit: 10 });
+  return JSON.stringify({ enqueued, dead, scheduled, retry, processed, queues, cron, events });
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

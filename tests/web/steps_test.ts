@@ -22,7 +22,7 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   assertEquals(await names(), ["approval"]);
   await someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42" }, "/jobs/o1");
   assertEquals((await store.jobs.promote(1)).moved, 1);
-  const actions = (await store.audit.page()).acts.map(({ action }) => action);
+  const actions = (await store.audit.page()).events.map(({ action }) => action);
   assertEquals(actions, ["signal", "steps clear"]);
 });
 

@@ -1,6 +1,6 @@
 /**
  * The audit part of the store port: the actions of users, through the dashboard or the command line. The latest
- * {@linkcode MAX_ACTS} events are kept.
+ * {@linkcode MAX_EVENTS} events are kept.
  *
  * An event is written next to the action, not in the same step: an event that can't be written doesn't prevent the action, and
  * is in the log of the process.
@@ -37,7 +37,7 @@ export interface AuditEntry extends AuditEvent {
 /** One page of events, the latest first. */
 export interface AuditPage {
   /** The events, latest first. */
-  readonly acts: readonly AuditEntry[];
+  readonly events: readonly AuditEntry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
 }
@@ -52,20 +52,20 @@ export interface AuditStore {
 }
 
 /** Maximum number of events that are kept. */
-export const MAX_ACTS = 10_000;
+export const MAX_EVENTS = 10_000;
 /** Longest text of an event. */
 const MAX_TEXT_CHARS = 1_000;
 const TEXTS = ["user", "by", "from", "action", "target", "outcome", "details"] as const;
 
 /** Returns an event as text of bounded length. */
-export function actText(act: AuditEvent): string {
-  const texts = TEXTS.filter((field) => act[field] !== undefined)
-    .map((field) => [field, act[field]!.slice(0, MAX_TEXT_CHARS).toWellFormed()]);
-  return JSON.stringify({ ...Object.fromEntries(texts), ...(act.count !== undefined && { count: act.count }) });
+export function eventText(event: AuditEvent): string {
+  const texts = TEXTS.filter((field) => event[field] !== undefined)
+    .map((field) => [field, event[field]!.slice(0, MAX_TEXT_CHARS).toWellFormed()]);
+  return JSON.stringify({ ...Object.fromEntries(texts), ...(event.count !== undefined && { count: event.count }) });
 }
 
 /** Parses an event. Of an unreadable text, everything that can be read is returned: an audit log omits nothing. */
-export function readAct(text: string, at: number): AuditEntry {
+export function readEvent(text: string, at: number): AuditEntry {
   const read = readObject(text);
   const texts = TEXTS.filter((field) => typeof read[field] === "string").map((field) => [field, read[field]]);
   return {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { actText, type AuditStore, MAX_ACTS, readAct } from "../admin/audit.ts";
+import { type AuditStore, eventText, MAX_EVENTS, readEvent } from "../admin/audit.ts";
 import { CursorError } from "../port/cursor.ts";
 import { type Context, serverTime } from "./context.ts";
 import { AUDIT } from "./keys.ts";
@@ -17,17 +17,17 @@ export function auditPart(context: Context): AuditStore {
     // Resent if its reply was lost: an event may be in the log twice, but is never missing.
     async record(event) {
       const at = `${await serverTime(context)}`;
-      await client.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_ACTS}`, "*", "at", at, "act", actText(event)]);
+      await client.call(["XADD", AUDIT, "MAXLEN", "=", `${MAX_EVENTS}`, "*", "at", at, "event", eventText(event)]);
     },
     async page({ cursor, limit = DEFAULT_LIMIT } = {}) {
       if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) throw new CursorError(cursor);
       const from = cursor === undefined ? "+" : `(${cursor}`;
       const rows = await client.call(["XREVRANGE", AUDIT, from, "-", "COUNT", `${limit + 1}`]) as [string, string[]][];
-      const acts = rows.slice(0, limit).map(([, fields]) => {
+      const events = rows.slice(0, limit).map(([, fields]) => {
         const field = (name: string) => fields[fields.indexOf(name) + 1] ?? "";
-        return readAct(field("act"), Number(field("at")) || 0);
+        return readEvent(field("event"), Number(field("at")) || 0);
       });
-      return { acts, ...(rows.length > limit && { next: rows[limit - 1]![0] }) };
+      return { events, ...(rows.length > limit && { next: rows[limit - 1]![0] }) };
     },
   };
 }

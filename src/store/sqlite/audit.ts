@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { actText, type AuditStore, MAX_ACTS, readAct } from "../admin/audit.ts";
+import { type AuditStore, eventText, MAX_EVENTS, readEvent } from "../admin/audit.ts";
 import { numberIn } from "../port/cursor.ts";
 import type { Context } from "./context.ts";
 
@@ -14,15 +14,21 @@ export function auditPart({ commit, read, sql, now }: Context): AuditStore {
   return {
     record: (event) =>
       commit.run(() => {
-        const { lastInsertRowid } = sql("INSERT INTO act (at, body) VALUES (?, ?)").run(now(), actText(event));
-        sql("DELETE FROM act WHERE id <= ?").run(Number(lastInsertRowid) - MAX_ACTS);
+        const { lastInsertRowid } = sql("INSERT INTO audit_event (at, body) VALUES (?, ?)").run(
+          now(),
+          eventText(event),
+        );
+        sql("DELETE FROM audit_event WHERE id <= ?").run(Number(lastInsertRowid) - MAX_EVENTS);
       }),
     page: ({ cursor, limit = DEFAULT_LIMIT } = {}) =>
       read(() => {
         const before = numberIn(cursor) ?? Number.MAX_SAFE_INTEGER;
-        const rows = sql("SELECT id, at, body FROM act WHERE id < ? ORDER BY id DESC LIMIT ?").all(before, limit + 1);
-        const acts = rows.slice(0, limit).map(({ at, body }) => readAct(String(body), Number(at)));
-        return { acts, ...(rows.length > limit && { next: String(rows[limit - 1]!.id) }) };
+        const rows = sql("SELECT id, at, body FROM audit_event WHERE id < ? ORDER BY id DESC LIMIT ?").all(
+          before,
+          limit + 1,
+        );
+        const events = rows.slice(0, limit).map(({ at, body }) => readEvent(String(body), Number(at)));
+        return { events, ...(rows.length > limit && { next: String(rows[limit - 1]!.id) }) };
       }),
   };
 }

@@ -34,6 +34,7 @@ import schema23 from "./schema/23.sql" with { type: "text" };
 import schema24 from "./schema/24.sql" with { type: "text" };
 import schema25 from "./schema/25.sql" with { type: "text" };
 import schema26 from "./schema/26.sql" with { type: "text" };
+import schema27 from "./schema/27.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -65,6 +66,7 @@ const MIGRATIONS: readonly string[] = [
   schema24,
   schema25,
   schema26,
+  schema27,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

@@ -96,7 +96,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     answer: {
       type: "object",
       properties: {
-        acts: {
+        events: {
           type: "array",
           items: {
             type: "object",
@@ -117,8 +117,8 @@ export const stateRoutes: readonly ApiRoute[] = [
       },
     },
     run: async (c, services) => {
-      const { acts, next } = await readAuditPage(services, c);
-      return { value: { acts: acts.map((act) => ({ ...act, at: isoTime(act.at) })), next } };
+      const { events, next } = await readAuditPage(services, c);
+      return { value: { events: events.map((event) => ({ ...event, at: isoTime(event.at) })), next } };
     },
   },
   {

@@ -19,7 +19,7 @@ const FIELDS = (Object.keys(AUDIT_FILTERS) as (keyof typeof AUDIT_FILTERS)[]).ma
 }));
 
 /** The page. Readers see it, too: it reveals less than the jobs do. */
-export function AuditPage({ view, list: { acts, filter, cursor, next } }: {
+export function AuditPage({ view, list: { events, filter, cursor, next } }: {
   readonly view: View;
   readonly list: AuditList;
 }) {
@@ -30,19 +30,19 @@ export function AuditPage({ view, list: { acts, filter, cursor, next } }: {
         <h1>Audit</h1>
         <span class="note">actions here and on the command line; the last 10,000 are kept</span>
       </div>
-      {(acts.length > 0 || isFiltered) && (
+      {(events.length > 0 || isFiltered) && (
         <div class="filters">
           <FilterForm view={view} path="/audit" fields={FIELDS} values={filter} />
         </div>
       )}
       <div id="rows" data-live>
-        {acts.length === 0
+        {events.length === 0
           ? isFiltered ? <Empty title="No matching activity." /> : (
             <Empty title="No activity yet.">
               Each action on jobs, queues, workers and cron entries is recorded here: who, from where, and its outcome.
             </Empty>
           )
-          : <ActTable view={view} acts={acts} />}
+          : <EventTable view={view} events={events} />}
       </div>
       <nav class="paging" aria-label="Pages of this list">
         <span class="grow"></span>
@@ -57,12 +57,12 @@ export function AuditPage({ view, list: { acts, filter, cursor, next } }: {
   );
 }
 
-function ActTable({ view, acts }: { readonly view: View; readonly acts: readonly AuditEntry[] }) {
+function EventTable({ view, events }: { readonly view: View; readonly events: readonly AuditEntry[] }) {
   return (
     <table class="list">
       <TableHead columns={["When", "User", "From", "Action", "Target", num("Jobs"), "Outcome"]} />
       <tbody>
-        {acts.map(({ at, user, by, from, action, target, details, count, outcome }) => (
+        {events.map(({ at, user, by, from, action, target, details, count, outcome }) => (
           <tr>
             <td class="when" data-label="When">
               <Time at={at} now={view.now} /> <span class="note">{isoTime(at)?.slice(0, 16).replace("T", " ")}</span>

@@ -11,7 +11,7 @@ import { AUDIT_FILTERS, matchesRecord, readRecords, type RecordFilter, recordFil
 
 /** A page of the audit log. */
 export interface AuditList {
-  readonly acts: readonly AuditEntry[];
+  readonly events: readonly AuditEntry[];
   readonly filter: RecordFilter<keyof typeof AUDIT_FILTERS>;
   readonly cursor: string | undefined;
   /** Absent on the last page. */
@@ -22,12 +22,12 @@ export interface AuditList {
 export async function readAuditPage(services: Services, c: Context<WebEnv>): Promise<AuditList> {
   const filter = recordFilterOf(c, AUDIT_FILTERS);
   const read = async (page: { readonly limit: number; readonly cursor?: string }) => {
-    const { acts, next } = await services.store.audit.page(page);
-    const rows = acts.map((act) => services.mask.value(act) as typeof act);
+    const { events, next } = await services.store.audit.page(page);
+    const rows = events.map((event) => services.mask.value(event) as typeof event);
     return { rows, ...(next !== undefined && { next }) };
   };
-  const matches = (act: AuditEntry) => matchesRecord(filter, (name) => act[name] ?? "");
+  const matches = (event: AuditEntry) => matchesRecord(filter, (name) => event[name] ?? "");
   const isFiltered = Object.keys(filter).length > 0;
   const { rows, next } = await readRecords(services, c, read, isFiltered ? matches : undefined);
-  return { acts: rows, filter, cursor: pageOf(c).cursor, next };
+  return { events: rows, filter, cursor: pageOf(c).cursor, next };
 }
