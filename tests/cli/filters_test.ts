@@ -125,6 +125,25 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
   });
 }
 
+Deno.test("a filter and clear act on one group of a queue", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  for (const [n, group] of ["acme", "acme", "bob", undefined].entries()) {
+    await bench.push(`Export${n}`, [n], { queue: "exports", ...(group !== undefined && { group }) });
+  }
+  await bench.push("Later", [], { queue: "exports", group: "acme", in: "1h" });
+  assertEquals(await classes(bench, "queued", "--group", "acme"), ["Export0", "Export1"]);
+  assertEquals(await classes(bench, "scheduled", "--group", "a*"), ["Later"]);
+  const moved = await on(bench, "delete", "--all", "queued", "--group", "bob", "--yes");
+  assertEquals(moved.stdout, 'Deleted 1 queued job in group "bob"\n');
+  const cleared = await on(bench, "clear", "exports", "--group", "acme", "--yes");
+  assertEquals(cleared.stdout, 'Deleted 2 queued jobs of group "acme" in queue "exports"\n');
+  assertEquals(await classes(bench, "queued"), ["Export3"]);
+  assertEquals(await classes(bench, "scheduled"), ["Later"]);
+  const none = await on(bench, "clear", "exports", "--group", "carol", "--json");
+  assertEquals(JSON.parse(none.stdout), { queue: "exports", group: "carol", deleted: 0, removed: false });
+});
+
 Deno.test("rejects filters that would have no effect", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();

@@ -91,6 +91,13 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   await store.admin.pause("default");
   assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 
+  const grouped = await bench.push("Now", [], { queue: "exports", group: "acme" });
+  const ahead = await bench.push("Now", [], { queue: "exports", group: "acme" });
+  await store.admin.limitGroup("exports", undefined, { running: 1 });
+  await takeUpTo(store, worker, 1, ["exports"]);
+  assertMatch((await why(ahead)).at(-1)!, /^Group "acme" is at its limit: 1 of 1 running\.$/);
+  assertEquals(await why(grouped), []);
+
   await store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   assertEquals(await why(first), ["It is dead: it was killed. jobs retry runs it again."]);
 });

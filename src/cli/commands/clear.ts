@@ -8,42 +8,51 @@ import { withStore } from "../shared/store.ts";
 
 /** The text of `--help`. */
 export const help = `
-Usage: jobs clear QUEUE [--yes] [--json]
+Usage: jobs clear QUEUE [--group NAME] [--yes] [--json]
 
 Deletes the queued jobs of a queue permanently, after a question. Jobs that are
 pushed meanwhile stay, and so do running, scheduled and retrying ones. An empty
 queue that isn't paused and that no worker processes is removed from the list of
 queues. Exit 1 if the queue doesn't exist.
 
+      --group NAME       only the jobs of this group
   -y, --yes              don't ask before
 
 Examples
   jobs clear newsletter
-  jobs clear newsletter --yes`;
+  jobs clear newsletter --yes
+  jobs clear exports --group acme`;
 
 /** Clears a queue. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("clear", argv, { ...COMMON_FLAGS, ...YES }, "QUEUE");
+  const { flags, args } = parseCommand("clear", argv, {
+    ...COMMON_FLAGS,
+    ...YES,
+    group: { takes: "text" },
+  }, "QUEUE");
   const queue = args[0]!;
+  const { group } = flags;
   return await withStore(flags, async (store) => {
     const queues = (await store.admin.stats()).queues;
     const found = queues.find(({ name }) => name === queue);
     if (found === undefined) throw queueNotFound(queue, queues.map(({ name }) => name));
-    const total = found.size;
-    const place = { in: "queue", queue } as const;
-    const suffix = ` in queue "${queue}"`;
+    const total = group === undefined
+      ? found.size
+      : (await store.admin.groups(queue, { group })).groups.find(({ name }) => name === group)?.size ?? 0;
+    const place = { in: "queue", queue, ...(group !== undefined && { group }) } as const;
+    const suffix = `${group === undefined ? "" : ` of group "${group}"`} in queue "${queue}"`;
     if (total > 0) confirm("Delete", `${jobCount(total, "queued")}${suffix}`, flags);
     const deleted = await runBulk(store, {
       name: "clear",
       doing: "Deleting",
       done: "Deleted",
-      target: `queue ${queue}`,
+      target: `queue ${queue}${group === undefined ? "" : ` group ${group}`}`,
       total,
       steps: editSteps(store, { place, edit: "delete", total }),
     });
     const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
-    const removed = !isProcessed && await store.admin.forgetQueue(queue);
-    if (flags.json) printJson({ queue, deleted, removed });
+    const removed = group === undefined && !isProcessed && await store.admin.forgetQueue(queue);
+    if (flags.json) printJson({ queue, group, deleted, removed });
     else print(`Deleted ${jobCount(deleted, "queued")}${suffix}${removed ? ", and removed the queue" : ""}`);
     return 0;
   });

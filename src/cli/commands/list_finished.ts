@@ -94,6 +94,7 @@ function finishedFacts(job: EndedJob, body: string): JobFacts {
   return {
     class: job.class,
     queue: job.queue,
+    group: String(job.payload?.["group"] ?? ""),
     error: job.error === undefined ? "" : `${job.error.class}: ${job.error.message}`,
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
     text: () => body,

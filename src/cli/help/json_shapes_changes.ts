@@ -30,6 +30,7 @@ export const CHANGE_SHAPES: readonly Shape[] = [
     prints: "an object",
     fields: {
       "queue": ["text", "the queue"],
+      "group?": ["text", "the group, with `--group`"],
       "deleted": ["number", "how many jobs were deleted"],
       "removed": ["boolean", "whether the queue was removed from the list of queues"],
     },

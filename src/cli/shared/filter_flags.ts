@@ -12,6 +12,7 @@ import { UsageError } from "../terminal/errors.ts";
 export const FILTER_FLAGS = {
   class: { takes: "text" },
   queue: { takes: "text", short: "q" },
+  group: { takes: "text" },
   error: { takes: "text" },
   tag: { takes: "text" },
   "older-than": { takes: "text" },
@@ -25,6 +26,7 @@ export type FilterFlags = { readonly [Name in keyof typeof FILTER_FLAGS]: string
 export const FILTER_HELP = `Filters, all of which must match; * stands for any characters:
       --class CLASS      exactly this class; 'Import*' for a pattern
   -q, --queue QUEUE      exactly this queue
+      --group GROUP      exactly this group of its queue
       --error TEXT       this text anywhere in "ErrorClass: message"
       --tag TAG          exactly this tag
       --older-than TIME  in this state for longer than 30m, 2h or 7d
@@ -37,10 +39,11 @@ export const FILTER_HELP = `Filters, all of which must match; * stands for any c
  * @throws {UsageError}
  */
 export function parseFilter(flags: FilterFlags, now: number): JobFilter {
-  const { class: name, queue, error, tag } = flags;
+  const { class: name, queue, group, error, tag } = flags;
   return {
     ...(name !== undefined && { class: name }),
     ...(queue !== undefined && { queue }),
+    ...(group !== undefined && { group }),
     ...(error !== undefined && { error }),
     ...(tag !== undefined && { tag }),
     ...(flags["older-than"] !== undefined && { before: now - parseAge("--older-than", flags["older-than"]) }),
@@ -53,6 +56,7 @@ export function describeFilterFlags(flags: FilterFlags): string {
   return [
     flags.class === undefined ? "" : `of class "${flags.class}"`,
     flags.queue === undefined ? "" : `in queue "${flags.queue}"`,
+    flags.group === undefined ? "" : `in group "${flags.group}"`,
     flags.error === undefined ? "" : `with error "${flags.error}"`,
     flags.tag === undefined ? "" : `with tag "${flags.tag}"`,
     flags["older-than"] === undefined ? "" : `older than ${flags["older-than"]}`,

@@ -1,7 +1,7 @@
 /**
  * Filters of jobs, shared by the command line, the dashboard and the HTTP API.
  *
- * Criteria combine with "and". Class, queue and tag are exact and case-sensitive, so that a bulk action on the class
+ * Criteria combine with "and". Class, queue, group and tag are exact and case-sensitive, so that a bulk action on the class
  * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case.
  *
  * @module
@@ -17,6 +17,8 @@ export interface JobFilter {
   readonly class?: string;
   /** The queue, exact; `*` stands for any characters. */
   readonly queue?: string;
+  /** The group in its queue, exact; `*` stands for any characters. */
+  readonly group?: string;
   /** Text anywhere in `ErrorClass: message`, ignoring case; `*` stands for any characters. */
   readonly error?: string;
   /** One of the tags, exact; `*` stands for any characters. */
@@ -34,6 +36,8 @@ export interface JobFacts {
   /** As shown: `display_class`, else the wrapped class, else the class. */
   readonly class: string;
   readonly queue: string;
+  /** Empty if the job has none. */
+  readonly group: string;
   /** `ErrorClass: message`; empty if the job hasn't failed. */
   readonly error: string;
   readonly tags: readonly string[];
@@ -50,14 +54,16 @@ export function isEmptyFilter(filter: JobFilter): boolean {
 
 /** Compiles a filter into a test for jobs. */
 export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
-  const has = (name: "class" | "queue" | "tag") => filter[name] === undefined ? undefined : compileGlob(filter[name]);
-  const [isClass, isQueue, isTag] = [has("class"), has("queue"), has("tag")];
+  const has = (name: "class" | "queue" | "group" | "tag") =>
+    filter[name] === undefined ? undefined : compileGlob(filter[name]);
+  const [isClass, isQueue, isGroup, isTag] = [has("class"), has("queue"), has("group"), has("tag")];
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
   const text = filter.text?.toLowerCase();
   const { before, after } = filter;
   return (job) =>
     (isClass === undefined || isClass(job.class)) &&
     (isQueue === undefined || isQueue(job.queue)) &&
+    (isGroup === undefined || isGroup(job.group)) &&
     (hasError === undefined || hasError(job.error.toLowerCase())) &&
     (isTag === undefined || job.tags.some(isTag)) &&
     (before === undefined || job.since !== undefined && job.since < before) &&
@@ -70,7 +76,9 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
  * no parsing. True decides nothing.
  */
 export function compileHint(filter: JobFilter): (raw: string) => boolean {
-  const exact = [filter.class, filter.tag].flatMap((pattern) => pattern === undefined ? [] : hintsOf(pattern, "*"));
+  const exact = [filter.class, filter.group, filter.tag].flatMap((pattern) =>
+    pattern === undefined ? [] : hintsOf(pattern, "*")
+  );
   const folded = [
     ...(filter.error?.toLowerCase().split(": ") ?? []).flatMap((part) => hintsOf(part, "*")),
     ...(filter.text === undefined ? [] : hintsOf(filter.text.toLowerCase())),
@@ -99,7 +107,7 @@ export function factsOf(entry: Entry): JobFacts {
   const named = entry.place.in === "queue" ? entry.place.queue : undefined;
   if (job === undefined) {
     const at = entry.place.in === "dead" || entry.place.in === "running" ? entry.at : undefined;
-    return { class: "", queue: named ?? "", error: "", tags: [], text: () => entry.payload, since: at };
+    return { class: "", queue: named ?? "", group: "", error: "", tags: [], text: () => entry.payload, since: at };
   }
   const facts = payloadFacts(job, entry.payload);
   return { ...facts, queue: named ?? facts.queue, since: sinceOf(entry, job.payload) };
@@ -110,6 +118,7 @@ export function payloadFacts({ class: name, payload }: Job, raw: string): Omit<J
   return {
     class: textOf(payload.display_class) || name,
     queue: textOf(payload.queue) || "default",
+    group: textOf(payload["group"]),
     error: errorOf(payload),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
     text: () => searchableText(payload, raw),

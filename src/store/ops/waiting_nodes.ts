@@ -64,6 +64,6 @@ function factsOf({ payload = "", queue, changedAt }: FlowNode): JobFacts {
   const job = parsePayload(payload);
   const facts = { queue, since: changedAt };
   return job === undefined
-    ? { ...facts, class: "", error: "", tags: [], text: () => payload }
+    ? { ...facts, class: "", group: "", error: "", tags: [], text: () => payload }
     : { ...payloadFacts(job, payload), ...facts };
 }
