@@ -392,6 +392,23 @@ Deno.test("Registered options apply to every kind of push, unless the push overr
   assertEquals(store.reads, ["Told", "Else", "Told"]);
 });
 
+Deno.test("A path that a worker has registered gives each push its group, and a wrong one is told", async () => {
+  const store = new WithTold();
+  store.options = '{"queue":"exports","group":"args[0].customer"}';
+  const client = new Client({ store, clock });
+  await client.push("Told", [{ customer: "acme" }]);
+  await client.push("Told", [{ customer: 7 }]);
+  await client.push("Told", [{}], { group: "other" });
+  assertEquals(store.stored.map(({ queue, group }) => [queue, group]), [
+    ["exports", "acme"],
+    ["exports", "7"],
+    ["exports", "other"],
+  ]);
+  assertEquals(store.payloads[0]!["group"], "acme");
+  await assertRejects(() => client.push("Told", [{}]), InvalidPayload, "group");
+  await assertRejects(() => client.push("Told", [{ customer: "x".repeat(257) }]), InvalidPayload, "group");
+});
+
 Deno.test("Through middleware, jobs whose class must be read from the store keep their order", async () => {
   const store = new WithTold();
   const client = new Client({
