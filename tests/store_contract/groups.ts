@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { laneOf, priorityIn } from "../../src/job/priority.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
-import type { Cases } from "./harness.ts";
+import { type Cases, SLACK_MS } from "./harness.ts";
 import {
   HOUR_MS,
   job,
@@ -457,6 +457,25 @@ export const groups: Cases = {
     const rest = await t.store.admin.groups("default", { cursor: first.next! });
     assertEquals([rest.groups.map(({ name }) => name), rest.next], [["vip"], undefined]);
     assertEquals((await t.store.admin.groups("default", { group: "none" })).groups[0]!.size, 0);
+  },
+
+  "a group's latency is the age of its oldest queued job": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue(groupOf("a", 1, 1));
+    t.advance(HOUR_MS);
+    await t.store.jobs.enqueue([...groupOf("a", 2, 2), ...groupOf("b", 3, 3)]);
+    t.advance(HOUR_MS);
+    const latencies = async () =>
+      Object.fromEntries(
+        (await t.store.admin.groups("default")).groups.map(({ name, latencyMs }) => [name, latencyMs]),
+      );
+    const isNear = (ms: number | undefined, wanted: number) => ms! >= wanted && ms! <= wanted + SLACK_MS;
+    const { a, b } = await latencies();
+    assert(isNear(a, 2 * HOUR_MS) && isNear(b, HOUR_MS), `${a} ${b}`);
+    await register(t.store, worker);
+    await takeUpTo(t.store, worker);
+    assertEquals(await latencies(), { a: 0, b: 0 });
   },
 
   "stats count held groups, and separate limits are listed without the other groups": async (open) => {

@@ -1,4 +1,5 @@
 /** `jobs list groups QUEUE`. @module */
+import { formatDuration } from "../../job/duration.ts";
 import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
@@ -25,10 +26,11 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
       return 0;
     }
     printTable(
-      [{ heading: "group", is: "whole" }, "queued", "running", "limit", ""],
+      [{ heading: "group", is: "whole" }, "queued", "latency", "running", "limit", ""],
       page.groups.map((group) => [
         groupName(group.name),
         group.size,
+        group.size === 0 ? "" : formatDuration(group.latencyMs),
         group.running,
         groupLimitText({
           ...group.limit,

@@ -216,6 +216,13 @@ const GROUPS: readonly Column<Of<"group">>[] = [
     cell: ({ group, isOpen }) => [groupName(group.name), isOpen ? "title" : undefined],
   },
   { heading: "queued", width: 9, right: true, dropOrder: 0, cell: ({ group }) => [number(group.size)] },
+  {
+    heading: "latency",
+    width: 8,
+    right: true,
+    dropOrder: 2,
+    cell: ({ group }) => [group.size === 0 ? "" : formatDuration(group.latencyMs)],
+  },
   { heading: "running", width: 7, right: true, dropOrder: 0, cell: ({ group }) => [number(group.running)] },
   { heading: "limit", width: 20, dropOrder: 1, cell: ({ group }) => [limitOf(group), "dim"] },
   { heading: "held", width: 26, dropOrder: 0, cell: ({ group }) => [groupHeldText(group), "warn"] },

@@ -56,7 +56,7 @@ Deno.test("shows next to the scheduled jobs how many steps sleep and wait", () =
 
 Deno.test("shows the groups of an open queue: queued, running, limit, and why they are held", () => {
   const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
-  const group = { weight: 1, isOwn: false, paused: false };
+  const group = { latencyMs: 5_000, weight: 1, isOwn: false, paused: false };
   const groups = [
     { ...group, name: "acme", size: 1_200, running: 2, limit },
     { ...group, name: "bob", size: 3, running: 0, weight: 5, paused: true, pausedForMs: 60_000 },
@@ -68,9 +68,9 @@ Deno.test("shows the groups of an open queue: queued, running, limit, and why th
   const state = { ...FIRST_STATE, list: { place, cursors: [] } };
   const lines = text(someScreen({ snapshot, state, columns: 120, rows: 24 }));
   const screen = lines.join("\n");
-  assertMatch(screen, /^ {2}Groups 62 .*queued +running +limit +held/m);
-  assertMatch(screen, /^ {2}acme +1,200 +2 +2 at once +at its limit: 2 of 2 run/m);
-  assertMatch(screen, /^ {2}bob +3 +0 +weight 5 +paused for 1m$/m);
+  assertMatch(screen, /^ {2}Groups 62 .*queued +latency +running +limit +held/m);
+  assertMatch(screen, /^ {2}acme +1,200 +5s +2 +2 at once +at its limit: 2 of 2 run/m);
+  assertMatch(screen, /^ {2}bob +3 +5s +0 +weight 5 +paused for 1m$/m);
   assertMatch(screen, /^▸ Jobs in queue exports, group bob: 1$/m);
   assertMatch(screen, /^› jid-1/m);
   assertEquals(lines.length, 24);

@@ -54,7 +54,7 @@ Deno.test("Tab goes to the batches only if there are some, and Enter opens one",
 });
 
 Deno.test("Tab lists the jobs of the next group of an open queue, and those without a group after the last", () => {
-  const group = { size: 1, running: 0, weight: 1, isOwn: false, paused: false };
+  const group = { size: 1, latencyMs: 0, running: 0, weight: 1, isOwn: false, paused: false };
   const place = { in: "queue", queue: "default" } as const;
   const groups = [{ ...group, name: "acme" }, { ...group, name: "bob" }];
   const snapshot: Snapshot = { ...SNAPSHOT, list: { place, cursors: [], page: { entries: [] }, groups } };

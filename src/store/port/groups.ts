@@ -39,6 +39,8 @@ export interface GroupInfo {
   readonly name: string;
   /** Jobs in the queue. */
   readonly size: number;
+  /** How long its oldest job has been queued, in milliseconds; 0 without one, or if unknown. */
+  readonly latencyMs: number;
   /** Jobs running now. */
   readonly running: number;
   /** Its weight. */

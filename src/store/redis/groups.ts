@@ -179,6 +179,7 @@ type Row = [
   opensInMs: number,
   taken: number,
   started: number,
+  latencyMs: number,
 ];
 
 function limitIn([running, starts, perMs]: readonly number[]): GroupLimit | undefined {
@@ -188,10 +189,11 @@ function limitIn([running, starts, perMs]: readonly number[]): GroupLimit | unde
 
 function infoOf(name: string, [size, weight, endsInMs, isOwn, paused, ...parts]: Row, running: number): GroupInfo {
   const limit = limitIn(parts);
-  const [, , , opensInMs, taken, started] = parts;
+  const [, , , opensInMs, taken, started, latencyMs] = parts;
   return {
     name,
     size,
+    latencyMs,
     running,
     weight: Number(weight),
     ...(limit && { limit: { ...limit, taken, started, freeInMs: opensInMs < 0 ? undefined : opensInMs } }),

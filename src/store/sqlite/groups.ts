@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getField, readWireTime } from "../../job/raw.ts";
 import { laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
@@ -220,6 +221,8 @@ function infoOf(
   const { weight, isOwn, until, ...limit } = limitOf(context, queue.id, name);
   const id = Number(row?.id ?? -1);
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
+  const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(id);
+  const since = oldest && readWireTime(getField(oldest.payload as string, "enqueued_at"));
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
   const pausedMs = pausedFor(context, queue.id, name);
   const info: LimitInfo | undefined = isLimited
@@ -228,6 +231,7 @@ function infoOf(
   return {
     name,
     size: Number(row?.size ?? 0),
+    latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
     running,
     weight,
     ...(info && { limit: info }),

@@ -186,7 +186,7 @@ export function Groups(
       {each !== "" && <p class="note">Limit of each group: {each}.</p>}
       <div id="groups" data-live>
         <table class="list">
-          <TableHead columns={["Group", num("Jobs"), num("Running"), num("Weight"), "Limit"]} />
+          <TableHead columns={["Group", num("Jobs"), num("Latency"), num("Running"), num("Weight"), "Limit"]} />
           <tbody>
             {page.groups.map((group) => (
               <tr>
@@ -194,6 +194,9 @@ export function Groups(
                   <a class="class" href={link(view, queuePath(queue, group.name))}>{groupName(group.name)}</a>
                 </td>
                 <td class="num" data-label="Jobs">{number(group.size)}</td>
+                <td class="num" data-label="Latency">
+                  {group.size === 0 ? "" : formatDuration(group.latencyMs)}
+                </td>
                 <td class="num" data-label="Running">{number(group.running)}</td>
                 <td class="num" data-label="Weight">{group.weight}</td>
                 <td data-label="Limit">

@@ -4,10 +4,22 @@
 -- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
 -- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
 --          paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
---          job may be taken (-1: when one ends), running, started
+--          job may be taken (-1: when one ends), running, started, ms since its oldest job was enqueued
 -- O(N) for N jobs that count against their limits
 
 local call = redis.call
+
+-- Returns when a job was enqueued, in ms: its last field, unless another program wrote it. A large payload isn't parsed.
+local function enqueuedAt(payload)
+  local at = string.match(string.sub(payload, -64), ',"enqueued_at":([%d.]+)}$')
+  if not at and #payload <= 2048 then
+    local fine, job = pcall(cjson.decode, payload)
+    at = fine and type(job) == 'table' and job.enqueued_at
+  end
+  at = tonumber(at or nil)
+  return at and (at < 1e11 and at * 1000 or at)
+end
+
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local queue = ARGV[2]
@@ -17,10 +29,14 @@ for i = 3, #ARGV do
   local limit = groupLimitOf(queue, ARGV[i], now)
     or { running = 0, starts = 0, per = 0, weight = 1, till = 0, isOwn = false }
   local _, opens, running, started = groupRoomIn(name, limit, now)
-  local size = redis.pcall('LLEN', name == queue .. '|' and 'queue:' .. queue or 'queue:' .. name)
+  local key = name == queue .. '|' and 'queue:' .. queue or 'queue:' .. name
+  local size = redis.pcall('LLEN', key)
+  local oldest = type(size) == 'number' and call('LINDEX', key, -1)
+  local at = oldest and enqueuedAt(oldest) or now
   rows[i - 2] = {
     type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0, limit.isOwn and 1 or 0,
     groupPausedFor(now, queue, ARGV[i]), limit.running, limit.starts, limit.per, opens, running, started,
+    math.max(0, math.floor(now - at)),
   }
 end
 return rows
