@@ -45,6 +45,37 @@ Deno.test("redis wire: times have a fraction, which every version of Sidekiq rea
   assertMatch(await redis.cli("HGET", WORKER, "beat"), /^\d{10}\.\d{3}$/);
 });
 
+for (const skewMs of [3_600_000, -3_600_000, 0]) {
+  Deno.test(`redis wire: with a clock that is ${skewMs / 1_000} s off, jobs have the server's time, and the second push is sent with it`, async () => {
+    await using store = await openEmpty();
+    await redis.cli("CONFIG", "SET", "slowlog-log-slower-than", "0");
+    const realNow = Date.now;
+    try {
+      Date.now = () => realNow() + skewMs;
+      for (const n of [1, 2]) {
+        const before = await serverMs();
+        await store.jobs.enqueue([job(n)]);
+        const stored = await redis.cli("LINDEX", "queue:default", "0");
+        const { enqueued_at: seconds, args } = JSON.parse(stored);
+        assertEquals([args, stored.match(/enqueued_at/g)?.length], [[n], 1]);
+        assert(seconds * 1_000 >= before - 100 && seconds * 1_000 <= await serverMs() + 100);
+      }
+    } finally {
+      Date.now = realNow;
+      await redis.cli("CONFIG", "SET", "slowlog-log-slower-than", "10000");
+    }
+    // Of the command: EVALSHA, the script, 1, its key, then the arguments, of which the fifth is the client's time.
+    const pushes = [...(await redis.cli("SLOWLOG", "GET", "20")).matchAll(/^jobs:pusher:\S+\n0\n7\n2\n\d+\n(\d+)$/gm)];
+    assertEquals(pushes.length, 1);
+    assertAlmostEquals(Number(pushes[0]![1]), await serverMs(), 60_000);
+  });
+}
+
+async function serverMs(): Promise<number> {
+  const [seconds, micros] = await lines("TIME");
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+}
+
 Deno.test("redis wire: times in Sidekiq 8's format are whole milliseconds", async () => {
   await using store = await openEmpty({ sidekiqWire: 8 });
   await store.jobs.enqueue([job(1), job(2, { delayMs: 1 })]);

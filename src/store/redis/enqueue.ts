@@ -10,7 +10,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
-import { around, setFields } from "../../job/raw.ts";
+import { around, setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
 import type { BatchRefusal } from "../port/batches.ts";
@@ -41,6 +41,8 @@ export class Enqueuer {
   #batches = 0;
   #waiting: Push[] = [];
   #running = false;
+  /** Milliseconds to add to this machine's clock for the server's time: 0 until a reply says that a push had a wrong time. */
+  #skewMs = 0;
 
   constructor(context: Context) {
     this.#context = context;
@@ -100,18 +102,19 @@ export class Enqueuer {
 
   async #store(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     const { client, wire } = this.#context;
-    const { args, order } = pack(jobs);
-    const head = [
-      this.#context.offset(),
-      `${wire}`,
-      `${++this.#batches}`,
-      keepReplyMs(this.#context),
-    ];
+    const offset = this.#context.offset();
+    const now = Math.round(systemClock.now() + Number(offset) + this.#skewMs);
+    const { args, order } = pack(jobs, `,"enqueued_at":${wireTime(now, wire)}}`);
+    const head = [offset, `${wire}`, `${++this.#batches}`, keepReplyMs(this.#context), `${now}`];
     const reply = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
     const undecided: number[] = [];
     for (let i = 0; i < reply.length; i += 2) {
       const place = reply[i] as number;
+      if (place === 0) {
+        this.#skewMs += Number(reply[i + 1]) - now;
+        continue;
+      }
       const index = order[Math.abs(place) - 1]!;
       if (reply[i + 1] === UNDECIDED) undecided.push(index);
       else results[index] = resultIn(reply[i + 1] as string, place < 0);
@@ -139,8 +142,12 @@ function resultIn(text: string, isFirst: boolean): EnqueueResult {
   }
 }
 
-/** Returns the script's arguments, and the index in `jobs` of each place in them. */
-function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
+/**
+ * Returns the script's arguments, and the index in `jobs` of each place in them.
+ *
+ * @param ending follows payloads for queues, in place of their closing brace
+ */
+function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order: number[] } {
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
   const debounced: number[] = [];
@@ -151,7 +158,7 @@ function pack(jobs: readonly NewJob[]): { args: string[]; order: number[] } {
     const isLater = at !== undefined || delayMs !== undefined || debounce !== undefined;
     const replaces = unique?.replace === true;
     const open = withoutBrace(payload);
-    payloads.push((isLater || replaces) && open !== undefined ? `${open}}` : open ?? payload);
+    payloads.push(open === undefined ? payload : open + (isLater || replaces ? "}" : ending));
     if (isLater || replaces) {
       (replaces ? replacing : debounce === undefined ? later : debounced).push(i);
       continue;
@@ -222,7 +229,7 @@ function aroundJid(payload: string): readonly [string, string] {
 }
 
 /**
- * Returns the payload without its closing brace, before which the script adds the time. Returns undefined for a payload that
+ * Returns the payload without its closing brace, before which the time is added. Returns undefined for a payload that
  * isn't an object: it is stored unchanged, and the worker that takes it buries it.
  */
 export function withoutBrace(payload: string): string | undefined {

@@ -2,7 +2,8 @@
 -- Stores a batch of jobs, once: in their queues or in `schedule`, with their unique locks.
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
--- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result,
+-- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result, the time in ms that the
+--          payloads of "now" have,
 --          rows as JSON, one text for all, because each argument costs the client more than the rest of its job:
 --            [place of its job in the batch (from 1), then what the push of the job requests:
 --             "lock", key, jid, TTL in ms]                a unique lock
@@ -13,24 +14,33 @@
 --          then groups, the first one first:
 --            "debounced", count, per job: payload up to its jid, payload after its jid
 --            "replacing", count, per job: "now", "at" or "in", ms, queue, payload up to its jid, payload after its jid
---            "now", queue, count, per job: payload without its closing brace
+--            "now", queue, count, per job: payload that ends with the time as enqueued_at
 --            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
 --          with its once key; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
 --          next push, a space, jid of the job whose place that is;
 --          per job that replaced one: place, "=" and the jid that both have; place, "?" for a job to send again, because a further search
---          in a long queue would make this script too long
+--          in a long queue would make this script too long;
+--          0, the time in ms, if the client's time was wrong
 -- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`. To replace a job in a queue: O(its length)
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)) .. '}'
+local function endingAt(ms)
+  return ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', ms) or string.format('%.3f', ms / 1000)) .. '}'
+end
+local enqueuedAt = endingAt(now)
 local refused = {}
 local result = {}
 
-local groups = 6
+-- The client writes the time into payloads, because Redis hashes each byte of each text that Lua makes: to append the time here
+-- would double the time that a large payload takes. A time that is this wrong, in ms, is replaced by the server's.
+local MAX_WRONG = 100
+local wrongEnding = math.abs(now - ARGV[5]) > MAX_WRONG and #endingAt(tonumber(ARGV[5]))
+
+local groups = 7
 
 -- Fail on a key of the wrong type before anything is written.
 do
@@ -68,6 +78,7 @@ local function replyWith(place, text)
   result[#result + 1] = place
   result[#result + 1] = text
 end
+if wrongEnding then replyWith(0, string.format('%d', now)) end
 
 -- requests: place → kind → row. places: those with requests, in order. lines: the values of locks and once keys by Redis key.
 local requests, places, lines = {}, {}, {}
@@ -79,7 +90,7 @@ do
     for i, line in ipairs(call('MGET', unpack(keys))) do lines[keys[i]] = line end
     keys = {}
   end
-  for _, row in ipairs(ARGV[5] == '' and {} or cjson.decode(ARGV[5])) do
+  for _, row in ipairs(ARGV[6] == '' and {} or cjson.decode(ARGV[6])) do
     local place, kind, key = unpack(row)
     if not requests[place] then
       requests[place] = {}
@@ -217,7 +228,7 @@ call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
-    local queue, last, ending = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and enqueuedAt or ''
+    local queue, last, cut = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and wrongEnding
     local count = 0
     i = i + 3
     while i <= last do
@@ -225,7 +236,7 @@ while i <= #ARGV do
       local batch = {}
       for k = i, math.min(i + 999, last) do
         place = place + 1
-        if not refused[place] then batch[#batch + 1] = ARGV[k] .. ending end
+        if not refused[place] then batch[#batch + 1] = cut and string.sub(ARGV[k], 1, -cut - 1) .. enqueuedAt or ARGV[k] end
       end
       if #batch > 0 then call('LPUSH', 'queue:' .. queue, unpack(batch)) end
       count = count + #batch
