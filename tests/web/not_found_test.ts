@@ -38,7 +38,9 @@ onBothStores("a queue and a class that are empty or not used yet have a page", a
   }
   await store.classes.declare([{ name: "Declared", options: "{}" }]);
   await push(store, "q2", { class: "Pushed" });
-  for (const name of ["Declared", "Pushed"]) assertEquals(await status(`/classes/${name}`), 200, name);
+  for (let n = 0; n < 150; n++) await push(store, `r${n}`, { class: "Pushed" });
+  await push(store, "q3", { class: "Behind" });
+  for (const name of ["Declared", "Pushed", "Behind"]) assertEquals(await status(`/classes/${name}`), 200, name);
 });
 
 onBothStores("a batch, and each node of a flow, link to their jobs by state", async ({ store, visitor }) => {

@@ -7,6 +7,7 @@ import type { Stats } from "../../store/admin/admin.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { knownClasses } from "./job.ts";
+import { searchPlaces } from "./search.ts";
 
 /** @throws {HttpError} if no job was pushed to the queue, it has no limit, and no worker fetches from it */
 export async function requireQueue({ store }: Services, { queues }: Stats, queue: string): Promise<void> {
@@ -19,6 +20,9 @@ export async function requireQueue({ store }: Services, { queues }: Stats, queue
 export async function requireClass(services: Services, name: string): Promise<void> {
   if ((await services.measures.read("72h")).some((measured) => measured.class === name)) return;
   if ((await knownClasses(services)).includes(name)) return;
+  // Behind many others, or in more places than can be searched.
+  const { found } = await searchPlaces(services, { class: name });
+  if (found.some(({ rows, more }) => rows.length > 0 || more)) return;
   throw new HttpError(
     404,
     `Class "${name.slice(0, 80)}" not found: no worker has registered it, and no job of it was found`,

@@ -6,7 +6,7 @@
 import type { Place } from "../../store/admin/admin.ts";
 import { type WaitingNode, waitingNodes } from "../../store/ops/waiting_nodes.ts";
 import type { Services } from "../services.ts";
-import { payloadLength, scan } from "./scan.ts";
+import { payloadLength, scan, type ScanRequest } from "./scan.ts";
 import { type JobView, viewEntry } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;
@@ -37,6 +37,27 @@ export interface FoundEverywhere {
  */
 export async function searchEverywhere(services: Services, text: string): Promise<FoundEverywhere> {
   if (text === "") return { found: [], waiting: [], looked: 0 };
+  const until = services.clock.monotonic() + BUDGET_MS;
+  const { found, looked } = await searchPlaces(services, { q: text }, until);
+  const waiting: WaitingNode[] = [];
+  for await (const nodes of waitingNodes(services.store, { text })) {
+    waiting.push(...nodes);
+    if (waiting.length >= ROWS_PER_PLACE || services.clock.monotonic() >= until) break;
+  }
+  return { found, waiting: waiting.slice(0, ROWS_PER_PLACE), looked };
+}
+
+/**
+ * Returns the jobs that match a filter, of running jobs, the sets and the largest queues. The remaining time is shared between the
+ * places.
+ *
+ * @param until milliseconds of the monotonic clock
+ */
+export async function searchPlaces(
+  services: Services,
+  filter: ScanRequest["filter"],
+  until = services.clock.monotonic() + BUDGET_MS,
+): Promise<Pick<FoundEverywhere, "found" | "looked">> {
   const { queues } = await services.store.admin.stats();
   const places: Place[] = [
     { in: "running" },
@@ -46,14 +67,13 @@ export async function searchEverywhere(services: Services, text: string): Promis
       .map(({ name }): Place => ({ in: "queue", queue: name })),
     { in: "dead" },
   ];
-  const until = services.clock.monotonic() + BUDGET_MS;
   const found: Found[] = [];
   let looked = 0;
   for (const [i, place] of places.entries()) {
     const budgetMs = Math.max(0, until - services.clock.monotonic()) / (places.length - i);
     const result = await scan(services, {
       place,
-      filter: { q: text },
+      filter,
       limit: ROWS_PER_PLACE,
       reverse: place.in === "dead",
       budgetMs,
@@ -68,10 +88,5 @@ export async function searchEverywhere(services: Services, text: string): Promis
       more: result.next !== undefined,
     });
   }
-  const waiting: WaitingNode[] = [];
-  for await (const nodes of waitingNodes(services.store, { text })) {
-    waiting.push(...nodes);
-    if (waiting.length >= ROWS_PER_PLACE || services.clock.monotonic() >= until) break;
-  }
-  return { found, waiting: waiting.slice(0, ROWS_PER_PLACE), looked };
+  return { found, looked };
 }
