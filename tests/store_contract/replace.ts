@@ -121,6 +121,18 @@ export const replace: Cases = {
     assertEquals(leases.map(({ group, payload }) => [group, getField(payload, "args")]), [["bob", [3]]]);
   },
 
+  "in one call a job moves to another group, and leaves nothing in the first": async (open) => {
+    await using t = await open();
+    const grouped = (n: number, group: string, change: Partial<NewJob> = {}) =>
+      replacing(n, { group, ...change }, `,"group":"${group}"`);
+    await t.store.jobs.enqueue([grouped(1, "acme"), grouped(2, "bob")]);
+    const { groups } = await t.store.admin.groups("default");
+    assertEquals(groups.map(({ name, size }) => [name, size]), [["bob", 1]]);
+    assertEquals((await t.store.admin.stats()).queues.map(({ size }) => size), [1]);
+    await t.store.jobs.enqueue([grouped(3, "carl"), grouped(4, "carl", { delayMs: HOUR_MS })]);
+    assertEquals((await t.store.admin.groups("default")).groups, []);
+  },
+
   "a rescued job is replaced": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([replacing(1)]);

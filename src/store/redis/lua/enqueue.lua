@@ -161,7 +161,8 @@ local function storeReplacing(place, jid, waiting)
       text = schedule(at, text)
     else
       call('LPUSH', to, text)
-      countPushed(queue, 1)
+      -- Not at the end of this script: a later job of this batch may replace this one, which notes the removal.
+      notePush(queue, 1)
     end
   end
   keepReplaceable(jid, to, text)
