@@ -40,6 +40,26 @@ export const unique: Cases = {
     }]);
   },
 
+  "the first job of a call gets the lock, whichever of them runs later or may replace a job": async (open) => {
+    await using t = await open();
+    const refused = { stored: false, holder: jid(1) } as const;
+    const kinds: Partial<NewJob>[] = [{ delayMs: HOUR_MS }, {}, {
+      unique: { key: KEY, ttlMs: LONG_MS, replace: true },
+    }];
+    for (const first of kinds.slice(0, 2)) {
+      const jobs = [locked(1, first), ...kinds.map((change, i) => locked(2 + i, change))];
+      assertEquals(await t.store.jobs.enqueue(jobs), [{ stored: true }, refused, refused, refused]);
+      assertEquals(await t.store.jobs.cancel(jid(1)), true);
+    }
+  },
+
+  "refuses a second job with the ID of the first, too": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([locked(1)]);
+    assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ stored: false, holder: jid(1) }]);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1]);
+  },
+
   "a scheduled job has the lock, and keeps it when promoted and taken": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

@@ -198,7 +198,8 @@ function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order:
     order.push(...later);
   }
   const rows: Row[] = [];
-  for (const [place, i] of order.entries()) addRequests(rows, place + 1, jobs[i]!);
+  const places = new Map(order.map((i, place) => [i, place + 1]));
+  for (const [i, job] of jobs.entries()) addRequests(rows, places.get(i)!, job);
   return { args: [rows.length === 0 ? "" : JSON.stringify(rows), ...args], order };
 }
 

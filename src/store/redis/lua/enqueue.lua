@@ -4,7 +4,8 @@
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
 -- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result, the time in ms that the
 --          payloads of "now" have,
---          rows as JSON, one text for all, because each argument costs the client more than the rest of its job:
+--          rows as JSON, one text for all, because each argument costs the client more than the rest of its job; in the order of
+--          the pushes, so that the first one of two gets a lock:
 --            [place of its job in the batch (from 1), then what the push of the job requests:
 --             "lock", key, jid, TTL in ms]                a unique lock
 --             "once", key, jid, TTL in ms]                a once key
@@ -80,7 +81,7 @@ local function replyWith(place, text)
 end
 if wrongEnding then replyWith(0, string.format('%d', now)) end
 
--- requests: place → kind → row. places: those with requests, in order. lines: the values of locks and once keys by Redis key.
+-- requests: place → kind → row. places: those with requests, in the order of the pushes. lines: the values of locks and once keys by Redis key.
 local requests, places, lines = {}, {}, {}
 local PREFIX = { lock = 'jobs:unique:', once = 'jobs:once:' }
 do
@@ -101,7 +102,6 @@ do
     if #keys == 1000 then read() end
   end
   read()
-  table.sort(places)
 end
 
 local function lineAt(row) return row and lines[PREFIX[row[2]] .. row[3]] end
@@ -188,7 +188,7 @@ for _, place in ipairs(places) do
     replyWith(place, '!' .. throttled)
   elseif waiting == false then
     replyWith(place, '?')
-  elseif holder and holder ~= request.lock[4] and not waiting then
+  elseif holder and not waiting then
     replyWith(place, holder)
   else
     refused[place] = nil
