@@ -6,6 +6,7 @@
  */
 import { type Context, Hono, type Next } from "hono";
 import { getPathNoStrict } from "hono/utils/url";
+import { InvalidPayload } from "../job/errors.ts";
 import { CursorError } from "../store/port/cursor.ts";
 import { StoreError } from "../store/port/errors.ts";
 import { isSuspended } from "../store/port/paused_queues.ts";
@@ -224,6 +225,7 @@ async function limit(services: Services, c: Context<WebEnv>, next: Next): Promis
 
 function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
   if (error instanceof HttpError) return refuse(services, c, error.status, error.message, error.field);
+  if (error instanceof InvalidPayload) return refuse(services, c, 422, error.message, error.field);
   if (error instanceof CursorError) return refuse(services, c, 400, error.message, "cursor");
   if (error instanceof StoreError) return refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });

@@ -81,5 +81,7 @@ onBothStores("The API lists, clears and wakes steps, and sends signals", async (
   assertEquals(await post("/signals/order:42", { data: { ok: true } }), [200, { reached: "o1" }]);
   assertEquals(await post("/signals/order:42", { keepFor: "1h" }), [202, {}]);
   assertEquals((await post("/signals/order:42", { keepFor: "later" }))[0], 422);
+  const [status, { error }] = await post(`/signals/${"k".repeat(201)}`, {});
+  assertEquals([status, error.field], [422, "key"]);
   assertEquals((await post("/jobs/o1/steps/wake", {}))[0], 404);
 });
