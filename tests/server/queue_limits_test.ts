@@ -109,6 +109,12 @@ Deno.test("jobs limit shows the limits of groups after that of their queue, and 
     ) => [group, eachGroup, running, weight]),
     [[undefined, true, 2, undefined], ["acme", undefined, 10, 3]],
   );
+  const weight = await command("exports", "--group", "acme", "--running", "none");
+  assertEquals(weight, 'Queue "exports", group "acme": weight 3; as each group: 2 at once\n');
+  assertMatch(await command(), /\nexports +acme +weight 3; as each group: 2 at once +0 of 2 running +0\n$/);
+  const none = await command("exports", "--group", "acme", "--off");
+  assertEquals(none, 'Queue "exports", group "acme": as each group: 2 at once\n');
+  await command("exports", "--group", "acme", "--running", "10", "--weight", "3");
   await command("exports", "--each-group", "--off");
   assertEquals(await command("exports"), `Queue "exports": not limited\n${acme}`);
   await command("exports", "--group", "acme", "--off");
@@ -127,7 +133,7 @@ Deno.test("jobs pause and resume a group of a queue, while its other jobs run", 
   assertEquals((await server.status()).code, 0, "a burst doesn't wait for a paused group");
   assertEquals((await bench.store.admin.find([waits, other])).length, 1);
   assertMatch((await command("show", waits)).stdout, /Group "acme" is paused for /);
-  assertMatch((await command("list", "groups", "default")).stdout, /^acme +1 +0 +paused for /m);
+  assertMatch((await command("list", "groups", "default")).stdout, /^acme +1 +\S+ +0 +paused for /m);
   assertEquals((await command("resume", "default", "--group", "acme")).stdout, `Resumed ${named}\n`);
   assertMatch((await command("resume", "default", "--group", "acme")).stderr, /^jobs: group "acme" .* wasn't paused$/m);
   await using last = await bench.server(["--burst"], {}, false);
@@ -166,8 +172,8 @@ Deno.test("a push of high priority goes ahead, and jobs show and list groups nam
   assertMatch(shown, /^position +1 in its priority$/m);
   assertMatch(shown, /^priority +high$/m);
   const listed = (await command("list", "groups", "default")).stdout;
-  assertMatch(listed, /^\(high priority\) +1 +0 +weight 10$/m);
-  assertMatch(listed, /^\(low priority\) +1 +0 +weight 0\.1$/m);
+  assertMatch(listed, /^\(high priority\) +1 +\S+ +0 +weight 10$/m);
+  assertMatch(listed, /^\(low priority\) +1 +\S+ +0 +weight 0\.1$/m);
   assertMatch(listed, /^without a group: 2$/m);
   await using server = await bench.server(["--burst", "-c", "1"], {}, false);
   assertEquals((await server.status()).code, 0);

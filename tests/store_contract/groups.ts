@@ -6,6 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { laneOf, priorityIn } from "../../src/job/priority.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
+import { separateLimit } from "../../src/store/port/groups.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import {
   HOUR_MS,
@@ -198,6 +199,22 @@ export const groups: Cases = {
     assertEquals(await takeUpTo(t.store, worker), [], "one of it still runs, which is as many as it may");
     await t.store.jobs.settle(worker, [{ kind: "ack", token: third!.token }]);
     assertEquals(shares(await takeUpTo(t.store, worker)), { a: 1 });
+  },
+
+  "a group with just a weight keeps the limit of each group": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.admin.limitGroup("default", "vip", { weight: 3 });
+    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("vip", 6, 10)]);
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 2, vip: 2 });
+    const vip = async () => (await t.store.admin.groups("default", { group: "vip" })).groups[0]!;
+    const { isOwn, sharesLimit, weight, limit } = await vip();
+    assertEquals([isOwn, sharesLimit, weight, limit?.running], [true, true, 3, 2]);
+    assertEquals(separateLimit(await vip()), { weight: 3 });
+    await t.store.admin.limitGroup("default", "vip", { running: 4, weight: 3 });
+    assertEquals(shares(await takeUpTo(t.store, worker)), { vip: 2 });
+    assertEquals(separateLimit(await vip()), { running: 4, weight: 3 });
   },
 
   "a group with a limit for a time has room as soon as one of its jobs ends": async (open) => {
@@ -673,8 +690,8 @@ async function takeAtRandom(open: Parameters<Cases[string]>[0], hasLimits: boole
   const queued = new Map<string, number[]>();
   const leased = new Map<string, Lease[]>();
   const roomOf = (group: string) => {
-    // A separate limit replaces that of each group.
-    const limit = !hasLimits || /^(\||$|g1?[1-9]$|g10$)/.test(group) ? Infinity : group === "g0" ? 30 : 2;
+    // A separate limit replaces that of each group, a separate weight doesn't. A priority has no limit.
+    const limit = !hasLimits || /^(\||$)/.test(group) ? Infinity : group === "g0" ? 30 : 2;
     return Math.min(queued.get(group)!.length, limit - (leased.get(group)?.length ?? 0));
   };
   let pushed = 0;

@@ -11,7 +11,7 @@ import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { optionOf, partOf } from "./limit.ts";
-import { groupLine } from "./limit_list.ts";
+import { groupLine, separateText } from "./limit_list.ts";
 
 /** The flags that concern groups. */
 export interface GroupFlags extends ConfigFlags {
@@ -55,8 +55,9 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
       await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
     }
     const limit = await limitOf(store.admin, queue, group);
+    const each = group === undefined ? {} : await limitOf(store.admin, queue, undefined);
     if (flags.json) printJson({ queue, ...(group === undefined ? { eachGroup: true } : { group }), ...limit });
-    else print(groupLine(queue, group, groupLimitText(limit)));
+    else print(groupLine(queue, group, separateText(limit, each)));
     return 0;
   }, { make: changes ? "always" : "never" });
 }

@@ -57,7 +57,7 @@ export function printLimits(listed: readonly ListedLimits[]): void {
     listed.flatMap(({ queue: { name, limit, size }, each, groups }) => [
       ...(limit ? [[name, "", limitText(limit), limitUse(limit), size]] : []),
       ...(each ? [[name, "(each)", groupLimitText(each), "", ""]] : []),
-      ...groups.map((info) => [name, info.name, groupLimitText(separateLimit(info)), useOf(info), info.size]),
+      ...groups.map((info) => [name, info.name, separateText(separateLimit(info), each), useOf(info), info.size]),
     ]),
     "No limits; jobs limit QUEUE --running 5 sets one",
   );
@@ -72,7 +72,9 @@ export function printLimit(queue: string, limits: ListedLimits | undefined): voi
   if (limits.each) print(groupLine(queue, undefined, groupLimitText(limits.each)));
   for (const info of limits.groups) {
     const use = useOf(info);
-    print(groupLine(queue, info.name, groupLimitText(separateLimit(info)) + (use === "" ? "" : ` (${use})`)));
+    print(
+      groupLine(queue, info.name, separateText(separateLimit(info), limits.each) + (use === "" ? "" : ` (${use})`)),
+    );
   }
   if (limits.hasMore) printMore(queue);
 }
@@ -80,6 +82,12 @@ export function printLimit(queue: string, limits: ListedLimits | undefined): voi
 /** Returns `Queue "mail", group "acme": 2 at once`. @param group undefined: each group */
 export function groupLine(queue: string, group: string | undefined, limit: string): string {
   return `Queue "${queue}", ${group === undefined ? "each group" : `group "${group}"`}: ${limit || "not limited"}`;
+}
+
+/** Returns the separate limit of a group, with that of each group if it applies: `weight 3; as each group: 2 at once`. */
+export function separateText(separate: GroupLimit, each: GroupLimit = {}): string {
+  const shared = separate.running === undefined && separate.starts === undefined ? limitText(each) : "";
+  return [groupLimitText(separate), shared && `as each group: ${shared}`].filter(Boolean).join("; ");
 }
 
 function useOf({ limit }: GroupInfo): string {

@@ -47,8 +47,10 @@ export interface GroupInfo {
   readonly weight: number;
   /** Its limit, and how much of it is used; absent if it has none. */
   readonly limit?: LimitInfo;
-  /** Whether it has a separate limit; false: that of each group of the queue applies. */
+  /** Whether it has a separate limit or weight; false: what holds for each group of the queue applies. */
   readonly isOwn: boolean;
+  /** Present if just its weight is separate: `limit` is that of each group. */
+  readonly sharesLimit?: true;
   /** Milliseconds until its separate limit ends; absent if it doesn't. */
   readonly endsInMs?: number;
   /** Whether it is paused. */
@@ -142,9 +144,9 @@ export function parseWeight(text: string): number {
 }
 
 /** Returns the separate limit of a group; without any part if it has none. */
-export function separateLimit({ isOwn, limit, weight, endsInMs }: GroupInfo): GroupLimit {
+export function separateLimit({ isOwn, sharesLimit, limit, weight, endsInMs }: GroupInfo): GroupLimit {
   if (!isOwn) return {};
-  const { running, starts } = limit ?? {};
+  const { running, starts } = (sharesLimit ? undefined : limit) ?? {};
   return {
     ...(running !== undefined && { running }),
     ...(starts !== undefined && { starts }),

@@ -23,6 +23,8 @@ const MAX_HEALED = 5;
 export interface AppliedLimit extends GroupLimit {
   readonly weight: number;
   readonly isOwn: boolean;
+  /** Just the weight is separate. */
+  readonly sharesLimit?: true;
   /** When it ends, by the store's clock. */
   readonly until?: number;
 }
@@ -58,7 +60,15 @@ export function limitOf({ sql, now }: Context, queue: number | undefined, group:
   const [first] = rows;
   if (first === undefined) return { weight: 1, isOwn: false };
   const weight = rows.find((row) => row.weight !== null)?.weight ?? 1;
-  return { ...partsOf(first), weight, isOwn: first.name !== "", ...(first.until !== null && { until: first.until }) };
+  // A group with just a weight keeps the limit of each group.
+  const limiting = rows.find((row) => row.most_running !== null || row.most_starts !== null) ?? first;
+  return {
+    ...partsOf(limiting),
+    weight,
+    isOwn: first.name !== "",
+    ...(limiting !== first && { sharesLimit: true as const }),
+    ...(first.until !== null && { until: first.until }),
+  };
 }
 
 function partsOf(row: LimitRow): GroupLimit {
@@ -218,7 +228,7 @@ function infoOf(
 ): GroupInfo {
   const { sql, now } = context;
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(nameOf(queue.name, name));
-  const { weight, isOwn, until, ...limit } = limitOf(context, queue.id, name);
+  const { weight, isOwn, sharesLimit, until, ...limit } = limitOf(context, queue.id, name);
   const id = Number(row?.id ?? -1);
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
   const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(id);
@@ -236,6 +246,7 @@ function infoOf(
     weight,
     ...(info && { limit: info }),
     isOwn,
+    ...(sharesLimit && { sharesLimit }),
     ...(until !== undefined && { endsInMs: until - now() }),
     paused: pausedMs > 0,
     ...(pausedMs > 0 && pausedMs < Infinity && { pausedForMs: pausedMs }),

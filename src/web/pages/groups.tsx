@@ -130,8 +130,8 @@ function LimitForm({ view, queue, group, refused }: {
   readonly group: GroupInfo;
   readonly refused: Refused | undefined;
 }) {
-  const { isOwn, limit, weight, endsInMs } = group;
-  const own = isOwn ? limit : undefined;
+  const { isOwn, sharesLimit, limit, weight, endsInMs } = group;
+  const own = isOwn && !sharesLimit ? limit : undefined;
   const current = limitOf(group);
   const texts = refused ?? {
     running: own?.running === undefined ? "" : String(own.running),

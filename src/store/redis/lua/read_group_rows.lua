@@ -2,8 +2,8 @@
 -- Reads groups of a queue.
 --
 -- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
--- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit or else 0,
---          paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
+-- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit, 2 if just a
+--          separate weight, else 0, paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
 --          job may be taken (-1: when one ends), running, started, ms since its oldest job was enqueued
 -- O(N) for N jobs that count against their limits
 
@@ -34,7 +34,8 @@ for i = 3, #ARGV do
   local oldest = type(size) == 'number' and call('LINDEX', key, -1)
   local at = oldest and enqueuedAt(oldest) or now
   rows[i - 2] = {
-    type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0, limit.isOwn and 1 or 0,
+    type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0,
+    limit.sharesLimit and 2 or limit.isOwn and 1 or 0,
     groupPausedFor(now, queue, ARGV[i]), limit.running, limit.starts, limit.per, opens, running, started,
     math.max(0, math.floor(now - at)),
   }

@@ -4,7 +4,8 @@
 local HIGH, HEAD_START = '|high', 1
 local PRIORITIES = { [HIGH] = 10, ['|low'] = 0.1 }
 
--- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none.
+-- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none. A group
+-- with just a separate weight shares the limit of each group.
 local function groupLimitOf(queue, group, now)
   if PRIORITIES[group] then
     return { running = 0, starts = 0, per = 0, till = 0, isOwn = false, weight = PRIORITIES[group] }
@@ -14,13 +15,14 @@ local function groupLimitOf(queue, group, now)
   for i, text in ipairs(redis.call('HMGET', 'jobs:groups:limits:' .. queue, group, '')) do
     local running, starts, per, own, till = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
     if running and (till == '0' or tonumber(till) > now) then
-      found = found or {
-        running = tonumber(running),
-        starts = tonumber(starts),
-        per = tonumber(per),
-        till = tonumber(till),
-        isOwn = i == 1 and group ~= '',
-      }
+      if not found then
+        found = { till = tonumber(till), isOwn = i == 1 and group ~= '' }
+      elseif found.isOwn and found.running == 0 and found.starts == 0 then
+        found.sharesLimit = true
+      end
+      if not found.running or found.sharesLimit then
+        found.running, found.starts, found.per = tonumber(running), tonumber(starts), tonumber(per)
+      end
       if weight == 0 then weight = tonumber(own) end
     end
   end
