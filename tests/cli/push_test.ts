@@ -192,6 +192,20 @@ Deno.test("prints the jid that holds the lock of a duplicate, with exit 0", asyn
   assertStringIncludes(bulk.stderr, "jobs: skipped 2 lines as duplicates");
 });
 
+Deno.test("a throttled push prints the accepted job and when the next is accepted; with --wait it fails", async () => {
+  await using bench = await Bench.open();
+  const push = (...more: string[]) => on(bench, ["push", "Hook", "7", "--throttle", "1/1h", ...more]);
+  const jid = (await push()).stdout.trim();
+  const second = await push();
+  assertEquals([second.code, second.stdout], [0, `${jid}\n`]);
+  const { retryInMs, ...rest } = JSON.parse((await push("--json")).stdout);
+  assertEquals(rest, { jid, throttledBy: jid });
+  assertEquals(retryInMs > 3_000_000 && retryInMs <= 3_600_000, true, `${retryInMs}`);
+  const waited = await push("--wait");
+  assertEquals([waited.code, waited.stdout], [1, ""], "a jid isn't a result");
+  assertStringIncludes(waited.stderr, "accepted again in");
+});
+
 Deno.test("--on-duplicate replace gives the waiting job new arguments, also in bulk", async () => {
   await using bench = await Bench.open();
   const flags = ["--unique-for", "1h", "--unique-key", "args[0]", "--on-duplicate", "replace"];

@@ -23,7 +23,7 @@ Enqueues a job and prints its jid. Options that aren't given come from the
 class: workers register their handlers' options in the store. Each ARG that is
 valid JSON is parsed, any other is a string. Put arguments that begin with a
 dash after --. If the job is a duplicate (--unique-for), prints the jid of the
-job that holds the lock.
+job that holds the lock. If it is throttled, prints the jid of an accepted job.
 
 ${optionFlagsHelp(PUSH_FLAGS)}
       --args JSON        the arguments as a JSON array, instead of ARG …
@@ -94,23 +94,24 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const timeoutMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
     const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
-    const { jid, duplicateOf, throttledBy, refused, replaced } = await pushOne(client, job as unknown as JobRequest);
+    const pushed = await pushOne(client, job as unknown as JobRequest);
+    const { jid, duplicateOf, throttledBy, retryInMs, refused, replaced } = pushed;
     const isStored = refused === undefined;
     if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
     else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
     else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
     else if (at !== undefined) printTime(request.at);
     try {
-      // A throttled push has no result. A duplicate has that of the job that holds the lock.
+      // A throttled push has no result: with --wait it fails. A duplicate has that of the job that holds the lock.
       const isAwaited = waited !== undefined && throttledBy === undefined;
       if (!isAwaited) {
-        if (flags.json) printJson({ jid, duplicateOf, throttledBy, replaced });
-        else print(jid);
+        if (flags.json) printJson({ jid, duplicateOf, throttledBy, retryInMs, replaced });
+        else if (!flags.wait) print(jid);
       }
       const begin = () => afterPush(async () => warnIfBlocked(store, [{ class: name, queue: await queueOf() }]));
       if (isAwaited) return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
       if (isStored) await begin();
-      return 0;
+      return flags.wait ? 1 : 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
       printError(`jobs: ${error.message}; the job is enqueued: ${jid}`);
@@ -126,10 +127,10 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
  * @throws {UsageError} if the job is invalid
  */
 async function pushOne(client: Client, job: JobRequest) {
-  const { jid, replaced, refused, duplicateOf, throttledBy } = await client.tryPush(job);
+  const { jid, replaced, refused, duplicateOf, throttledBy, retryInMs } = await client.tryPush(job);
   const known = jid ?? duplicateOf ?? throttledBy;
   if (known === undefined) throw new UsageError(refused!);
-  return { jid: known, replaced, refused, duplicateOf, throttledBy };
+  return { jid: known, replaced, refused, duplicateOf, throttledBy, retryInMs };
 }
 
 /** A unit in a separate argument after its number: `5 minutes`. */

@@ -59,6 +59,7 @@ export const JOB_SHAPES: readonly Shape[] = [
       "jid": ["text", "the job's ID; of a duplicate, the ID of the job that holds the lock"],
       "duplicateOf?": ["text", "the same ID, if the job is a duplicate"],
       "throttledBy?": ["text", "the same ID, if the push is throttled: that of the job whose place is free next"],
+      "retryInMs?": ["number", "milliseconds until a throttled push is accepted"],
       "replaced?": ["true", "the job replaced one that waited for the same key, and has its ID"],
     },
   },
