@@ -59,6 +59,11 @@ export function waitingJson({ flow, node }: WaitingNode): Record<string, unknown
   };
 }
 
+/** Returns that dead nodes stop those after them, in a sentence each. */
+export function whyStopped(dead: readonly FlowNode[]): string[] {
+  return dead.slice(0, MAX_NAMED).map(({ name, jid }) => `Node "${name}" is dead: jobs retry ${jid} runs it again.`);
+}
+
 /** Returns why a waiting node doesn't run, in a sentence. */
 export function whyWaiting(node: FlowNode): string {
   return `It waits for ${waitText(node)}: ${node.after.slice(0, MAX_NAMED).join(", ")}${

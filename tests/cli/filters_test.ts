@@ -108,12 +108,22 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     await bury(bench, "Import", "No such account: 1", 1);
     await bench.push("Import", ["x"], { in: "1h", tags: ["day"] });
     const body = { jid: "e1", class: "Import", queue: "q", state: "failed", endedAt: Date.now() };
+    const [dead] = (await bench.store.admin.page({ in: "dead" }, { limit: 1 })).entries;
+    const { jid } = JSON.parse(dead!.payload);
+    await bench.store.results.keep({
+      jid,
+      ttlMs: 60_000,
+      body: JSON.stringify({ ...body, jid, state: "dead" }),
+    });
     await bench.store.results.keep({ jid: "e1", ttlMs: 60_000, body: JSON.stringify(body) });
     const find = async (...args: string[]) => JSON.parse((await on(bench, "find", ...args, "--json")).stdout);
     assertEquals([(await find("--class", "Import")).jobs.length, (await find("--class", "Import")).finished.length], [
       2,
       1,
     ]);
+    const both = await find("--class", "Import");
+    assertEquals([both.jobs.length, both.finished.length], [2, 1], "a dead job is listed once");
+    assertEquals((await find(jid)).finished.length, 0);
     assertEquals((await find("--class", "Impo")).error.code, "not_found");
     assertEquals((await find("account", "--tag", "night")).jobs.length, 1);
     assertEquals((await find("--tag", "day")).jobs[0].state, "scheduled");

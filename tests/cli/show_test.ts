@@ -176,6 +176,20 @@ Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow
   const waits = { after: ["extract"], waitsFor: 1 };
   assertEquals(rest, { ...load, ...waits, why: ["It waits for all of 1 before it: extract."] });
   assertEquals(payload.class, "Load");
+  const [entry] = await bench.store.admin.find([jids["extract"]!]);
+  await bench.store.admin.edit([entry!.ref], "kill");
+  const why = `Node "extract" is dead: jobs retry ${jids["extract"]} runs it again.`;
+  assertMatch((await jobs(["show", jids["load"]!], { env })).stdout, new RegExp(`\nwhy +${why}\n`));
+  assertEquals(JSON.parse((await jobs(["show", jids["load"]!, "--json"], { env })).stdout).why[1], why);
+});
+
+Deno.test("rejects a signal whose data begins as JSON but isn't, before it reaches the job", async () => {
+  await using bench = await Bench.open();
+  const env = { JOBS_STORE: bench.url };
+  const { code, stdout, stderr } = await jobs(["signal", "order:42", "{approved: true}"], { env });
+  assertEquals([code, stdout], [2, ""]);
+  assertMatch(stderr, /^jobs: Invalid DATA "\{approved: true\}": expected JSON after \{ \(.+\)\n$/);
+  assertEquals((await jobs(["signal", "order:42", "yes"], { env })).code, 0);
 });
 
 Deno.test("nodes that wait in flows are listed by class, and found by text", async () => {

@@ -63,7 +63,10 @@ export async function run(argv: readonly string[]): Promise<number> {
       waiting.push(...some);
       if (waiting.length > limit) break;
     }
-    return { ...jobs, waiting: waiting.slice(0, limit), more: jobs.more || waiting.length > limit };
+    // A dead job also has a record of its last attempt.
+    const stored = new Set(jobs.entries.map((entry) => glance(entry).jid));
+    const finished = jobs.finished.filter(({ jid }) => !stored.has(jid));
+    return { ...jobs, finished, waiting: waiting.slice(0, limit), more: jobs.more || waiting.length > limit };
   });
   const shown = [text === "" ? "" : `with "${text}"`, describeFilterFlags(flags)].filter(Boolean).join(" ");
   const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;

@@ -14,8 +14,8 @@ import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
 import { finishedJson, finishedState, jobJson, payloadTime, readablePayload, shownClass } from "../../text/job_json.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
-import { type WaitingNode, waitingNode } from "../../store/ops/waiting_nodes.ts";
-import { waitingJson, waitText, whyWaiting } from "../../text/flows.ts";
+import { stoppingNodes, type WaitingNode, waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { waitingJson, waitText, whyStopped, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";
 import { errorText } from "../shared/job_text.ts";
@@ -63,7 +63,9 @@ async function jobJsonOf(store: Store, jid: string): Promise<{ json: unknown } |
     const record = await store.results.get(jid);
     if (record !== undefined) return { json: finishedJson(readEnded(record)) };
     const waiting = await waitingNode(store, jid);
-    return waiting && { json: { ...waitingJson(waiting), why: [whyWaiting(waiting.node)] } };
+    if (waiting === undefined) return undefined;
+    const why = [whyWaiting(waiting.node), ...whyStopped(await stoppingNodes(store, waiting))];
+    return { json: { ...waitingJson(waiting), why } };
   }
   const reported = await reportOf(store, jid, entries);
   const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
@@ -87,7 +89,7 @@ export async function jobLines(store: Store, jid: string): Promise<string[] | un
     const record = await store.results.get(jid);
     if (record !== undefined) return describeEnded(readEnded(record));
     const waiting = await waitingNode(store, jid);
-    return waiting && format(waitingRows(waiting));
+    return waiting && format(waitingRows(waiting, whyStopped(await stoppingNodes(store, waiting))));
   }
   const reported = await reportOf(store, jid, entries);
   const why = await reasonsOf(store, entries);
@@ -117,11 +119,12 @@ async function reportOf(store: Store, jid: string, entries: readonly Entry[]): P
 }
 
 /** Returns the rows that describe a waiting node. */
-function waitingRows({ flow, node }: WaitingNode): (readonly [string, string])[] {
+function waitingRows({ flow, node }: WaitingNode, why: readonly string[]): [string, unknown][] {
   return [
     ["jid", node.jid],
     ["class", node.class],
     ["state", `waiting for ${waitText(node)}`],
+    ...lineRows("why", why),
     ["flow", `${flow}, node ${node.name}`],
     ["after", node.after.join(", ")],
     ["queue", node.queue],

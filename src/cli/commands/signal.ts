@@ -4,6 +4,7 @@ import { parseLossless } from "../../job/json.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
 
 /** The text of `--help`. */
@@ -11,8 +12,8 @@ export const help = `
 Usage: jobs signal KEY [DATA] [--keep-for 7d]
 
 Ends the wait of the job that has waited longest for KEY (ctx.waitFor). DATA is
-JSON, or else a text; default true. If no job waits, the signal is kept for the
-first one that does.
+JSON, or else a text; default true. What begins with { or [ must be JSON. If no
+job waits, the signal is kept for the first one that does.
 
       --keep-for TIME    keep an unused signal this long (7d)
 
@@ -27,8 +28,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     "keep-for": { takes: "text" },
   }, "KEY [DATA]");
   const keepFor = flags["keep-for"];
+  const value = data === undefined ? true : valueOf(data);
   return await withStore(flags, async (store) => {
-    const value = data === undefined ? true : valueOf(data);
     const { reached } = await sendSignal(store.steps, key, value, keepFor === undefined ? {} : { keepFor });
     await recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" });
     if (flags.json) printJson({ key, reached });
@@ -40,7 +41,13 @@ export async function run(argv: readonly string[]): Promise<number> {
 function valueOf(text: string): unknown {
   try {
     return parseLossless(text);
-  } catch {
+  } catch (error) {
+    // A job decides by the signal: a mistyped object must not reach it as a text, and so as one without the field.
+    if (/^\s*[{[]/.test(text)) {
+      throw new UsageError(
+        `Invalid DATA "${text}": expected JSON after ${text.trim()[0]} (${(error as Error).message})`,
+      );
+    }
     return text;
   }
 }

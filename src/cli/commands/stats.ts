@@ -44,7 +44,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     printJson({ ...counts, queues, ...(history && { history }) });
     return 0;
   }
-  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(13)} ${number(count)}`);
+  for (const [name, count] of Object.entries(counts)) {
+    // sleepingSteps → sleeping steps
+    print(`${name.replace("Steps", " steps").padEnd(14)} ${number(count)}`);
+  }
   if (queues.length > 0) {
     print("");
     printTable(QUEUE_COLUMNS, queueRows(queues), "");

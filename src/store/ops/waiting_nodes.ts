@@ -24,6 +24,7 @@ export interface WaitingNode {
 }
 
 const FLOWS_PER_READ = 100;
+const MAX_READ_BEFORE = 100;
 const NODES_PER_READ = 500;
 
 /** Returns the waiting node with this jid; undefined if there is none. */
@@ -34,6 +35,15 @@ export async function waitingNode(store: Pick<WaitingStore, "flows">, jid: strin
   const request = { limit: 1, ...(position > 0 && { cursor: `${position - 1}` }) };
   const [node] = (await store.flows.nodes(id, request)).nodes;
   return node?.jid === jid && node.state === "waiting" ? { flow: id, node } : undefined;
+}
+
+/** Returns the dead nodes before a waiting one that stop it: a retry by hand lets it continue. Reads the first of many. */
+export async function stoppingNodes(
+  { flows }: { readonly flows: Pick<FlowStore, "node"> },
+  { flow, node }: WaitingNode,
+): Promise<FlowNode[]> {
+  const before = await Promise.all(node.after.slice(0, MAX_READ_BEFORE).map((name) => flows.node(flow, name)));
+  return before.filter((one) => one?.state === "dead" && one.onDead === "stop") as FlowNode[];
 }
 
 /** Yields the waiting nodes that match a filter, of the latest flow first, in parts of bounded size. Parts may be empty. */

@@ -29,6 +29,9 @@ export async function findBatch({ store }: Services, kind: BatchKind, id: string
   const batch = await store.batches.get(id);
   if (batch !== undefined && (batch.flow ?? false) === (kind === "flow")) return batch;
   const name = kind === "flow" ? "Flow" : "Batch";
+  if (batch !== undefined) {
+    throw new HttpError(404, `${name} "${id}" not found: it is a ${kind === "flow" ? "batch" : "flow"}`);
+  }
   throw new HttpError(404, `${name} "${id.slice(0, 80)}" not found: it doesn't exist, or its retention has expired`);
 }
 
