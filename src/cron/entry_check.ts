@@ -5,6 +5,7 @@
  * @module
  */
 import { InvalidPayload } from "../job/errors.ts";
+import { groupOf } from "../job/group.ts";
 import { argsText, prepare } from "../job/payload.ts";
 import type { CronEntry } from "./entry.ts";
 import {
@@ -161,8 +162,11 @@ function checkJob(
   const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
   let queue: string;
   try {
-    queue = prepare({ ...options, class: className as string }).queue;
+    const prepared = prepare({ ...options, class: className as string });
+    queue = prepared.queue;
     argsText(args);
+    // The arguments of all runs are these.
+    if (prepared.group !== undefined) groupOf(prepared.group, args);
   } catch (error) {
     if (!(error instanceof InvalidPayload)) throw error;
     return fields.report(`"${error.field}" is ${error.value}; expected ${error.expected}`, error.field);

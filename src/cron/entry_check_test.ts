@@ -282,6 +282,7 @@ const UNPUSHABLE: [fields: Record<string, unknown>, found: string][] = [
   [{ retry: -1 }, `"retry" is -1; expected `],
   [{ timeout: "soon" }, `"timeout" is "soon"; expected `],
   [{ tags: "x" }, `"tags" is "x"; expected `],
+  [{ group: "args[9].shop" }, `"group (args[9].shop)" is undefined; expected `],
   [{ options: { born: new Map() } }, `"born" is `],
 ];
 
@@ -292,6 +293,11 @@ for (const [fields, found] of UNPUSHABLE) {
     assertStringIncludes(messages[0]!, `Cron entry "nightly": ${found}`);
   });
 }
+
+Deno.test("checkEntries shortens a name that is far too long in each message", () => {
+  const [message] = problems([{ ...GOOD, name: "n".repeat(100_000) }]);
+  assertEquals(message!.length < 400, true, message!.slice(0, 400));
+});
 
 Deno.test("checkEntries rejects an unknown field and lists the known ones", () => {
   const [message] = problems([{ ...GOOD, rules: "* * * * *" }]);

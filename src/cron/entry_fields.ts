@@ -70,7 +70,7 @@ export class EntryFields {
     this.#input = isObject(input) ? input : {};
     const { name } = this.#input;
     this.#entry = isText(name) ? name : String(position ?? "");
-    const label = isText(name) ? JSON.stringify(name) : position && `${position} of the list`;
+    const label = isText(name) ? show(name) : position && `${position} of the list`;
     this.#label = label === undefined ? "Cron entry" : `Cron entry ${label}`;
     if (!isObject(input)) this.report(`it is ${show(input)}; expected an object with name, class, and rule or every`);
     for (const field of Object.keys(this.#input)) if (!FIELDS.includes(field)) this.#reportUnknown(field);
