@@ -62,6 +62,18 @@ const FULL = "full";
 const FULL_SPEED = 10_000;
 const DAY_MS = 86_400_000;
 
+/** Pushes jobs that the measured ones are next to, without a list of them in memory. */
+async function fill(
+  client: Client,
+  count: number,
+  options: { readonly in?: number; readonly group?: string },
+): Promise<void> {
+  const each = function* () {
+    for (let i = 0; i < count; i++) yield { class: "Noop", args: ["bob", i], ...options };
+  };
+  for await (const { refused } of client.pushMany(each())) if (refused !== undefined) throw new Error(refused);
+}
+
 /** Pushes the jobs. Returns the milliseconds that took. */
 async function push(store: Store, load: Load): Promise<number> {
   const { jobs, bytes, queues = 1, queued = 0, scheduled = 0, feature, groups = 100, full = 0 } = load;
@@ -69,11 +81,11 @@ async function push(store: Store, load: Load): Promise<number> {
   const text = "x".repeat(bytes ?? 0);
   const args = (count: number) => Array.from({ length: count }, (_, i) => bytes === undefined ? ["bob", i] : [text]);
   if (feature === "limit") await store.admin.limit("default", { running: FULL_SPEED });
-  if (queued > 0) await client.pushBulk({ class: "Noop", args: args(queued) });
-  if (scheduled > 0) await client.pushBulk({ class: "Noop", args: args(scheduled), in: DAY_MS / 1_000 });
+  await fill(client, queued, {});
+  await fill(client, scheduled, { in: DAY_MS / 1_000 });
   if (full > 0) {
     await store.admin.limitGroup("default", FULL, { running: 1 });
-    await client.pushBulk({ class: "Noop", args: args(full), group: FULL });
+    await fill(client, full, { group: FULL });
   }
   const start = performance.now();
   if (feature === "batch") {

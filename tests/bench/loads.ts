@@ -120,7 +120,7 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
     depth: {
       title: "Depth: as many jobs are queued and scheduled already",
       head: "depth",
-      rows: rowsOf([0, 10_000, 100_000, 1_000_000], (depth) => ({
+      rows: rowsOf([0, 10_000, 1_000_000, 5_000_000], (depth) => ({
         jobs: jobs(50_000),
         queued: Math.round(depth * Math.min(1, scale)),
         scheduled: Math.round(depth * Math.min(1, scale)),
