@@ -52,6 +52,11 @@ export interface LoadResult {
   readonly drainPerSecond: number;
   /** Processor time of this process per performed job, in microseconds, without that of Redis. */
   readonly drainCpuMicros: number;
+  /**
+   * With `waitMs`: the share of their time that the processors spent in handlers, which is the share of what their number and the
+   * handlers' latency allow. The handlers measure their latency: a timer of 5 ms takes up to 6.
+   */
+  readonly busyShare?: number;
   /** Jobs that were performed but not counted, or are still running. 0 unless something is wrong. */
   readonly wrong: number;
 }
@@ -114,18 +119,31 @@ async function push(store: Store, load: Load): Promise<number> {
   return performance.now() - start;
 }
 
-/** Performs the jobs. Returns the milliseconds that took, and the processor time. */
-async function drain(url: string, load: Load): Promise<{ ms: number; cpuMs: number }> {
+/** The milliseconds that a drain took, its processor time, and the time that handlers waited. */
+interface Drained {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly waitedMs?: number;
+}
+
+/** Performs the jobs. */
+async function drain(url: string, load: Load): Promise<Drained> {
   const { concurrency = 10, waitMs = 0, queues = 1, feature } = load;
   const done = Promise.withResolvers<void>();
   let left = load.jobs;
   let start: number | undefined;
+  let waitedMs = 0;
   const count = () => {
     start ??= performance.now() - waitMs;
     if (--left === 0) done.resolve();
   };
   const handler = waitMs > 0
-    ? () => new Promise<void>((resolve) => setTimeout(resolve, waitMs)).then(count)
+    ? async () => {
+      const begun = performance.now();
+      await new Promise<void>((resolve) => setTimeout(resolve, waitMs));
+      waitedMs += performance.now() - begun;
+      count();
+    }
     : feature === "steps"
     ? (context: JobContext) => context.step("only", () => 1).then(count)
     : feature === "result"
@@ -144,11 +162,11 @@ async function drain(url: string, load: Load): Promise<{ ms: number; cpuMs: numb
   await server.stop();
   const ms = performance.now() - start!;
   const { user, system } = process.cpuUsage(cpu);
-  return { ms, cpuMs: (user + system) / 1_000 };
+  return { ms, cpuMs: (user + system) / 1_000, waitedMs };
 }
 
 /** Takes and settles the jobs, with two takes of 100 in flight. Returns the same. */
-async function drainBare(store: Store): Promise<{ ms: number; cpuMs: number }> {
+async function drainBare(store: Store): Promise<Drained> {
   const worker = "bench:1:000000000000";
   const loop = async () => {
     for (;;) {
@@ -169,17 +187,18 @@ const queueName = (i: number) => `q${i}`;
 
 /** Pushes and performs the jobs of a load. */
 export async function runLoad(url: string, load: Load): Promise<LoadResult> {
-  const { jobs, logLevel = "warn", logFile } = load;
+  const { jobs, logLevel = "warn", logFile, concurrency = 10 } = load;
   using _log = openLog({ level: logLevel, file: logFile });
   await using store = await openStore(url);
   const before = (await store.admin.stats()).processed;
   const pushMs = await push(store, load);
-  const { ms, cpuMs } = load.bare ? await drainBare(store) : await drain(url, load);
+  const { ms, cpuMs, waitedMs = 0 }: Drained = load.bare ? await drainBare(store) : await drain(url, load);
   const { processed, running } = await store.admin.stats();
   return {
     pushPerSecond: Math.round(jobs / pushMs * 1_000),
     drainPerSecond: Math.round(jobs / ms * 1_000),
     drainCpuMicros: Math.round(cpuMs * 10_000 / jobs) / 10,
+    ...(waitedMs > 0 && { busyShare: waitedMs / ms / concurrency }),
     wrong: Math.max(0, jobs - (processed - before)) + running,
   };
 }
