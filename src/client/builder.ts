@@ -53,13 +53,12 @@ export class JobBuilder {
   }
 
   /**
-   * Builds one job. Returns a promise only if the key of a lock must be computed, so that many jobs are built without
-   * waiting.
+   * Builds one job.
    *
    * @param delayMs added to the time at which the job is to run
    * @throws {InvalidPayload} if the arguments are invalid, or the payload is too large
    */
-  build(prepared: Prepared, args: unknown, delayMs = 0): NewJob | Promise<NewJob> {
+  build(prepared: Prepared, args: unknown, delayMs = 0): NewJob {
     const { maxPayloadBytes, clock, wire } = this.#options;
     const now = clock.now();
     const text = argsText(args);
@@ -142,29 +141,29 @@ interface KeyRequest {
 }
 
 /** Adds the unique lock, which holds until the job is due and then for the requested time, the debounce and the throttle. */
-async function withKeys(
+function withKeys(
   job: NewJob,
   className: string,
   { keys: { unique, debounce, throttle }, texts, now, delayMs }: KeyRequest,
-): Promise<NewJob> {
+): NewJob {
   const digest = (text: string) => uniqueKey(className, job.queue, text);
   let { payload } = job;
   const changes: { -readonly [Name in "unique" | "debounce" | "throttle"]?: NonNullable<NewJob[Name]> } = {};
   if (unique) {
-    const key = isLockKey(unique.key) ? unique.key : await digest(texts.unique!);
+    const key = isLockKey(unique.key) ? unique.key : digest(texts.unique!);
     const waitMs = job.delayMs ?? Math.max(0, (job.at ?? now) - now);
     payload = `${payload.slice(0, -1)},"unique_key":"${key}"}`;
     changes.unique = { key, ttlMs: unique.ttlMs + waitMs, ...(unique.replace && { replace: true }) };
   }
   if (debounce) {
     const { key: _, waitMs, ...max } = debounce;
-    const key = await digest(texts.debounce!);
+    const key = digest(texts.debounce!);
     payload = `${payload.slice(0, -1)},"debounce_key":"${key}"}`;
     changes.debounce = { key, waitMs: waitMs + delayMs, ...max };
   }
   if (throttle) {
     const { key: _, ...rate } = throttle;
-    changes.throttle = { key: await digest(texts.throttle!), ...rate };
+    changes.throttle = { key: digest(texts.throttle!), ...rate };
   }
   if (debounce === undefined) return { ...job, payload, ...changes };
   const { delayMs: _, ...untimed } = job;

@@ -333,7 +333,6 @@ Deno.test("Through middleware, a duplicate returns the jid that holds the lock",
 
 Deno.test("Through middleware, jobs with and without a unique lock are stored in order", async () => {
   const { store, client } = recorded({ middleware: [(_context, next) => next()] });
-  // The digest of longer arguments takes longer.
   const jobs = Array.from({ length: 30 }, (_, i): JobRequest => ({
     class: "A",
     args: [i, "x".repeat((30 - i) * 10_000)],

@@ -1,6 +1,5 @@
 /**
- * Gathers jobs that are pushed one by one in the same turn of the event loop into one call to the store. The jobs keep
- * their order, even if the key of a unique lock is still being computed.
+ * Gathers jobs that are pushed one by one in the same turn of the event loop into one call to the store, in their order.
  *
  * @module
  */
@@ -8,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 
 interface Pending {
-  readonly job: NewJob | Promise<NewJob>;
+  readonly job: NewJob;
   readonly result: PromiseWithResolvers<EnqueueResult>;
 }
 
@@ -31,7 +30,7 @@ export class Gather {
   }
 
   /** Stores a job, together with the jobs of the same turn and after the jobs of earlier turns. */
-  add(job: NewJob | Promise<NewJob>): Promise<EnqueueResult> {
+  add(job: NewJob): Promise<EnqueueResult> {
     const result = Promise.withResolvers<EnqueueResult>();
     this.#pending.push({ job, result });
     if (!this.#isFlushing) void this.#flush();
@@ -51,7 +50,7 @@ export class Gather {
 
   async #send(batch: readonly Pending[]): Promise<void> {
     try {
-      const results = await this.#store.jobs.enqueue(await Promise.all(batch.map(({ job }) => job)));
+      const results = await this.#store.jobs.enqueue(batch.map(({ job }) => job));
       batch.forEach(({ result }, i) => result.resolve(results[i]!));
     } catch (error) {
       this.#failure ??= { error };

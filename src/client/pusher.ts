@@ -21,9 +21,6 @@ import { Gather } from "./gather.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
 import type { ClientStore, Items } from "./options.ts";
 
-/** A built job; a promise while the key of its unique lock is computed. */
-type Building = NewJob | Promise<NewJob>;
-
 /** Options of a {@linkcode Pusher}. */
 export interface PusherOptions {
   readonly store: ClientStore;
@@ -54,7 +51,7 @@ export class Pusher {
 
   /** Pushes one job. */
   async push(request: JobRequest): Promise<PushResult> {
-    return await this.#push(request, async (job) => (await this.#store.jobs.enqueue([await job]))[0]!);
+    return await this.#push(request, async (job) => (await this.#store.jobs.enqueue([job]))[0]!);
   }
 
   /**
@@ -64,9 +61,9 @@ export class Pusher {
    */
   async build(request: JobRequest): Promise<NewJob | undefined> {
     let built: NewJob | undefined;
-    await this.#push(request, async (job) => {
-      built = await job;
-      return { stored: true };
+    await this.#push(request, (job) => {
+      built = job;
+      return Promise.resolve({ stored: true });
     });
     return built;
   }
@@ -117,17 +114,16 @@ export class Pusher {
   /** Passes a job through middleware, if there is any, and then to `enqueue`. */
   async #push(
     request: JobRequest,
-    enqueue: (job: Building) => Promise<EnqueueResult>,
+    enqueue: (job: NewJob) => Promise<EnqueueResult>,
     delayMs = 0,
   ): Promise<PushResult> {
     const learning = this.#classes.learn(request?.class);
     if (learning !== undefined) await learning;
     const store = async (prepared: Prepared, args: unknown): Promise<PushResult> => {
-      // Not awaited here: among many jobs, those without a lock would overtake those with one.
       const job = this.#builder.build(prepared, args, delayMs);
       const result = await enqueue(job);
       if (!result.stored && result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
-      return resultOf(result, await job);
+      return resultOf(result, job);
     };
     if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
     // The completed request has the class's options. An option that middleware removes must not come back.
