@@ -38,7 +38,7 @@ export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }
 }
 
 /** Tables that have rows only while a job is running, or a worker. */
-const NOT_AT_REST = ["lease", "process", "unique_lock", "command"];
+const NOT_AT_REST = ["lease", "worker", "unique_lock", "command"];
 
 function leftovers(file: string): string[] {
   checkPlaces(file);
