@@ -137,13 +137,14 @@ end
 local function takeTurns(queue, max, noteQueue)
   local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
   local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
+  -- The virtual time of the queue, and the tag of its jobs without a group, which `own` counts.
   local known = call('HMGET', state, 'v', 'u')
-  local v, u = tonumber(known[1] or 0), tonumber(known[2] or 0)
+  local vtime, ownTag = tonumber(known[1] or 0), tonumber(known[2] or 0)
   for _, group in ipairs(call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
     local tag = call('ZSCORE', held, group)
     call('ZREM', due, group)
     call('ZREM', held, group)
-    if tag then call('ZADD', ready, math.max(v, tonumber(tag)), group) end
+    if tag then call('ZADD', ready, math.max(vtime, tonumber(tag)), group) end
   end
   local hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
   local hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1
@@ -225,7 +226,7 @@ local function takeTurns(queue, max, noteQueue)
     for _, group in ipairs(call('ZRANDMEMBER', held, 5)) do
       local limit = groupLimitOf(queue, group, now)
       if not call('ZSCORE', due, group) and groupPausedFor(now, queue, group) == 0 and (not limit or groupRoomIn(queue .. '|' .. group, limit, now, true) > 0) then
-        call('ZADD', ready, math.max(v, tonumber(call('ZSCORE', held, group))), group)
+        call('ZADD', ready, math.max(vtime, tonumber(call('ZSCORE', held, group))), group)
         call('ZREM', held, group)
         found = true
       end
@@ -268,7 +269,7 @@ local function takeTurns(queue, max, noteQueue)
     end
     if #jobs == 0 then return end
     total, fromGroups = total + #jobs, fromGroups + #jobs
-    tag = math.max(v, tag) + #jobs
+    tag = math.max(vtime, tag) + #jobs
     if not tags[group] then unsure[#unsure + 1] = group end
     tags[group] = tag
     add(group, tag)
@@ -307,7 +308,7 @@ local function takeTurns(queue, max, noteQueue)
       return hold(group, tag, 1000)
     end
     total, fromGroups = total + #jobs, fromGroups + #jobs
-    tag = math.max(v, tag) + #jobs / weight
+    tag = math.max(vtime, tag) + #jobs / weight
     if call('EXISTS', 'queue:' .. name) == 1 then
       tags[group] = tag
       add(group, tag)
@@ -325,16 +326,16 @@ local function takeTurns(queue, max, noteQueue)
     while total < max and bytes > 0 and looked < max + 100 do
       looked = looked + 1
       local group, tag, turn = peek()
-      u = math.max(u, v)
+      ownTag = math.max(ownTag, vtime)
       local quantum = math.min(100, math.max(minTurn, math.floor(max / math.max(1, turns))))
-      if own > 0 and (not group or u <= turn) then
-        v = u
+      if own > 0 and (not group or ownTag <= turn) then
+        vtime = ownTag
         local jobs, moved = takeFrom(queue, false, math.min(max - total, quantum), keepNow)
         if jobs.err then
           own, failure = 0, jobs
         else
           own = call('LLEN', 'queue:' .. queue)
-          u = u + #jobs
+          ownTag = ownTag + #jobs
           total = total + #jobs
           if #jobs > 0 then
             jobs[#jobs + 1] = queue
@@ -354,7 +355,7 @@ local function takeTurns(queue, max, noteQueue)
         peek, remove, add = readyGroups(queue)
         looked = looked + 50
       else
-        v = math.max(v, turn)
+        vtime = math.max(vtime, turn)
         remove(group)
         if isSimple and quantum <= 8 and not PRIORITIES[group] then takeFew(group, tag, quantum) else takeTurn(group, tag, quantum) end
       end
@@ -367,8 +368,8 @@ local function takeTurns(queue, max, noteQueue)
   if not fine then error(problem) end
   if fromGroups > 0 then call('HINCRBY', state, 'size', -fromGroups) end
   if not endTurns(queue) then
-    call('HSET', state, 'v', string.format('%.17g', v), 'u', string.format('%.17g', u))
-    call('ZREMRANGEBYSCORE', idle, '-inf', string.format('%.17g', v))
+    call('HSET', state, 'v', string.format('%.17g', vtime), 'u', string.format('%.17g', ownTag))
+    call('ZREMRANGEBYSCORE', idle, '-inf', string.format('%.17g', vtime))
   end
   return total, failure
 end
