@@ -3,22 +3,19 @@
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, max members of `dead`, their max age in ms,
---          number of locks to release, number of records to keep, maximum number of records, number of steps, number of runs
---          of members,
---          per lock: token of its job, key ("" for none: the job is the live job of a cron entry), jid;
---          per record: token of its job, jid, TTL in ms ("" without a limit), body;
---          per job with steps: token, jid, "", "ended" or "asleep", "";
---          per job that a step of another job waits for: token, jid of the other job, the step, "succeeded" or "failed",
---            JSON members;
---          per node of a flow: token, ID of its batch, state in which the batch counted it until now, "node",
---            its new state, a space, its name, and perhaps a space and its result as JSON;
---          per run of other members of a batch, which are consecutive outcomes: place of the first outcome (from 1), number,
---            ID of the batch, state in which the batch counted them until now, their new state;
---          then groups, in the order of the outcomes:
---            "ack", "discard" or "release", count, per job: token
---            "held ack" or "held discard", count, per job: token that the worker holds, unless a rescue took it away
---            "retry" or "schedule", count, per job: token, delay in ms, payload
---            "dead", count, per job: token, payload ("": unchanged)
+--          number of locks, number of records, max number of records that are kept, number of steps, number of runs; then these:
+--          a lock to release: token of its job, key ("": the job is the live job of a cron entry), jid
+--          a record to keep: token of its job, jid, TTL in ms ("": without a limit), body
+--          a step, five texts in one of three forms:
+--            token, jid, "", "ended" or "asleep", ""                         the job has steps
+--            token, parent's jid, step, "succeeded" or "failed", members     a step of another job waits for it; members of JSON
+--            token, batch, old state, "node", "STATE NAME RESULT"            it is a node of a flow; a result is optional, as JSON
+--          a run of consecutive outcomes that a batch counts alike: place of the first (from 1), number, batch, old and new state
+--          then groups in the order of the outcomes: kind, count, and per job
+--            "ack", "discard", "release": token
+--            "held ack", "held discard": token that the worker holds, unless a rescue took it away
+--            "retry", "schedule": token, delay in ms, payload
+--            "dead": token, payload ("": unchanged)
 -- Result   how many members of `dead` were dropped, then the tokens without a lease
 -- O(N + B log M) for N outcomes, B of them into a set of M members
 
