@@ -184,6 +184,25 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
+  Deno.test(`migrate ${name}: all throttles arrive, also many, and some with thousands of pushes`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    const pushes = (count: number) => Array.from({ length: count }, (_, i) => ({ jid: jid(i), agoMs: i }));
+    const counts = new Map(Array.from({ length: 300 }, (_, i) => [`key-${i}`, i % 100 === 7 ? 2_500 : 1 + i % 3]));
+    for (const [key, count] of counts) {
+      await from.migration.importThrottles([{ key, perMs: HOUR_MS, pushes: pushes(count) }]);
+    }
+    await migrateStore(from, to);
+    const arrived = new Map<string, number>();
+    for (let cursor: string | undefined;;) {
+      const { throttles, next } = await to.migration.throttles(cursor);
+      for (const { key, pushes } of throttles) arrived.set(key, pushes.length);
+      if ((cursor = next) === undefined) break;
+    }
+    assertEquals(Object.fromEntries([...arrived].toSorted()), Object.fromEntries([...counts].toSorted()));
+    assertEquals((await from.migration.throttles()).throttles, []);
+  });
+
   Deno.test(`migrate ${name}: the next push replaces a migrated job with on_duplicate`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];

@@ -391,7 +391,7 @@ Deno.test("Registered options apply to every kind of push, unless the push overr
   assertEquals(store.reads, ["Told", "Else", "Told"]);
 });
 
-Deno.test("A path that a worker has registered gives each push its group, and a wrong one is told", async () => {
+Deno.test("A path that a worker has registered gives each push its group, and a path to nothing is refused", async () => {
   const store = new WithTold();
   store.options = '{"queue":"exports","group":"args[0].customer"}';
   const client = new Client({ store, clock });

@@ -6,6 +6,7 @@
  */
 import { cancelEntries } from "../../src/store/ops/cancel.ts";
 import type { Entry } from "../../src/store/admin/admin.ts";
+import type { ThrottleState } from "../../src/store/admin/migration.ts";
 import { digestOf, formatRef } from "../../src/store/redis/refs.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
@@ -28,6 +29,8 @@ const DEEP_PLACE = { in: "queue", queue: DEEP } as const;
 let taken: Awaited<ReturnType<typeof take>>;
 let refs: readonly string[] = [];
 let entries: readonly Entry[] = [];
+/** The queue and the lock of two jobs, of which the second replaces the first. */
+let replacing: Pick<NewJob, "queue" | "unique">;
 
 export const JOB_CASES: readonly Case[] = [
   {
@@ -49,6 +52,30 @@ export const JOB_CASES: readonly Case[] = [
     script: "enqueue",
     what: "4 MB of large jobs",
     run: ({ store }) => store.jobs.enqueue(newJobs(4, largeJob)),
+  },
+  {
+    script: "enqueue",
+    what: "a job that replaces the oldest one of the queue",
+    prepare: async ({ server, store }) => {
+      replacing = { queue: DEEP, unique: { key: crypto.randomUUID(), ttlMs: HOUR_MS, replace: true } };
+      const first = replaceable(newJob(0));
+      await store.jobs.enqueue([first]);
+      // From the newest end to the oldest.
+      await server.cli("LMOVE", `queue:${DEEP}`, `queue:${DEEP}`, "LEFT", "RIGHT");
+    },
+    run: ({ store }) => store.jobs.enqueue([replaceable(newJob(1))]),
+  },
+  {
+    script: "readThrottles",
+    what: "a throttle with 10,000 pushes",
+    prepare: ({ store }) => store.migration.importThrottles([throttleOf(10_000)]),
+    run: ({ store }) => readThrottles(store),
+  },
+  {
+    script: "importThrottles",
+    what: "a throttle with 10,000 pushes",
+    prepare: ({ store }) => store.migration.removeThrottles(["large"]),
+    run: ({ store }) => store.migration.importThrottles([throttleOf(10_000)]),
   },
   {
     script: "take",
@@ -259,4 +286,23 @@ async function refsAt({ server }: Redis, position: number, count: number): Promi
 /** A job of a megabyte. */
 function largeJob(): Partial<NewJob> {
   return { queue: "large", payload: `{"class":"A","args":["${"x".repeat(1e6)}"],"queue":"large"}` };
+}
+
+function replaceable(job: NewJob): NewJob {
+  return { ...job, ...replacing, payload: job.payload.replace(/}$/, ',"on_duplicate":"replace"}') };
+}
+
+function throttleOf(count: number): ThrottleState {
+  return {
+    key: "large",
+    perMs: HOUR_MS,
+    pushes: Array.from({ length: count }, (_, i) => ({ jid: `jid-${i}`, agoMs: i })),
+  };
+}
+
+async function readThrottles(store: Redis["store"]): Promise<void> {
+  for (let cursor: string | undefined;;) {
+    const { next } = await store.migration.throttles(cursor);
+    if ((cursor = next) === undefined) return;
+  }
 }

@@ -104,7 +104,7 @@ async function editBatch(store: Store, command: EditCommand, jids: readonly stri
     if (entries.length === 0) return [jid, await notFound(store, jid)];
     if (fitting.length === 0) return [jid, wrongState(jid, stateOf(entries[0]!), command)];
     const count = await store.admin.edit(fitting.map((entry) => entry.ref), edit, command.queue);
-    return [jid, count > 0 || { code: "moved", message: `Job "${jid}" changed its state meanwhile; try again` }];
+    return [jid, count > 0 || moved(jid)];
   }));
 }
 
@@ -116,10 +116,16 @@ async function cancelBatch(store: Store, command: EditCommand, jids: readonly st
       ? await notFound(store, jid)
       : result === "dead"
       ? wrongState(jid, "dead", command)
+      : result === "moved"
+      ? moved(jid)
       : result === "aborted"
       ? result
       : true,
   ]));
+}
+
+function moved(jid: string) {
+  return { code: "moved", message: `Job "${jid}" changed its state meanwhile; try again` } as const;
 }
 
 const CURES: Readonly<Record<State, string>> = {

@@ -42,6 +42,7 @@ const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
   removed: (jid) => `${jid} cancelled`,
   aborted: (jid) => `${jid} is running: cancelling it`,
   dead: (jid) => `${jid} is dead: delete it instead`,
+  moved: (jid) => `${jid} changed its state meanwhile: try again`,
   absent: (jid) => `${jid} not found: it may have finished`,
 };
 

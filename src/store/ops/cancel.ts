@@ -11,8 +11,8 @@ import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
 import type { WorkerStore } from "../port/workers.ts";
 import type { ResultStore } from "../port/results.ts";
 
-/** The result for one job. */
-export type CancelResult = "removed" | "aborted" | "dead" | "absent";
+/** The result for one job. `moved`: it was somewhere else each time, for example because a push replaces it all the time. */
+export type CancelResult = "removed" | "aborted" | "dead" | "absent" | "moved";
 
 /** The verbs of a store that cancelling uses. */
 export type CancelStore = {
@@ -46,7 +46,7 @@ export async function cancelJob(store: CancelStore, jid: string, now: number): P
  * Cancels one job for a worker, unless that worker has leased it.
  *
  * @param now epoch milliseconds
- * @returns false if the worker has leased it
+ * @returns false if the worker has leased it, or if it has moved each time
  */
 export async function cancelElsewhere(
   store: CancelStore,
@@ -56,8 +56,7 @@ export async function cancelElsewhere(
 ): Promise<boolean> {
   const isHere = (entry: Entry) => entry.place.in === "running" && entry.worker === worker;
   if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
-  await cancelJob(store, jid, now);
-  return true;
+  return await cancelJob(store, jid, now) !== "moved";
 }
 
 /**
@@ -78,7 +77,7 @@ export async function cancelJobs(
     const found = Map.groupBy(await store.admin.find(left), ({ payload }) => getField(payload, "jid"));
     await Promise.all(left.map(async (jid) => results.set(jid, await cancelFound(store, found.get(jid), jid, now))));
   }
-  return new Map([...results].map(([jid, one]) => [jid, one ?? "absent"]));
+  return new Map([...results].map(([jid, one]) => [jid, one ?? "moved"]));
 }
 
 /** Cancels the entries of a job. Returns undefined if it has moved from all of them. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { parseLossless } from "../../job/json.ts";
 import type { Entry } from "../admin/admin.ts";
-import { cancelJob, type CancelStore } from "./cancel.ts";
+import { cancelElsewhere, cancelJob, type CancelStore } from "./cancel.ts";
 import type { NewRecord } from "../port/results.ts";
 
 Deno.test("cancelJob deletes a waiting job in the step that keeps its record, and searches again if the job has moved", async () => {
@@ -26,4 +26,18 @@ Deno.test("cancelJob deletes a waiting job in the step that keeps its record, an
   ]);
   const { class: name, queue, state, endedAt } = parseLossless(kept[1]![0].body) as Record<string, unknown>;
   assertEquals({ name, queue, state, endedAt }, { name: "A", queue: "low", state: "cancelled", endedAt: 1_000 });
+});
+
+Deno.test("cancelJob says that a job moved if it was somewhere else each time, and cancelElsewhere that it isn't done", async () => {
+  const payload = '{"class":"A","args":[],"jid":"a","queue":"low"}';
+  const store: CancelStore = {
+    admin: {
+      find: () => Promise.resolve([{ ref: "q", place: { in: "queue", queue: "low" }, payload }]),
+      edit: () => Promise.reject(new Error("not in a separate step")),
+    },
+    workers: { send: () => Promise.reject(new Error("it isn't running")) },
+    results: { keep: () => Promise.resolve(false) },
+  };
+  assertEquals(await cancelJob(store, "a", 1_000), "moved");
+  assertEquals(await cancelElsewhere(store, "a", undefined, 1_000), false);
 });

@@ -250,7 +250,7 @@ export interface JobStore {
    * the job, and the call can be repeated.
    *
    * @param by ID of the calling worker. A job that it has leased itself stays
-   * @returns false if `by` has leased the job
+   * @returns false if `by` has leased the job, or if the job moved each time it was found: then call it again
    */
   cancel(jid: string, by?: string): Promise<boolean>;
 

@@ -14,6 +14,9 @@ import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
+/** Keys of any kind that are looked at for a page of throttles. */
+const KEYS_PER_PAGE = 1_000;
+
 /** Returns the part. */
 export function migrationPart({ client, offset }: Context): MigrationStore {
   return {
@@ -32,18 +35,15 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
       await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, ...pairs]);
     },
     async throttles(cursor = "0") {
-      const [next, ...rest] = await client.run(SCRIPTS.readThrottles, [], [offset(), cursor]) as (string | number)[];
+      const scan = ["SCAN", cursor, "MATCH", throttleKey("*"), "COUNT", `${KEYS_PER_PAGE}`];
+      const [next, keys] = await client.call(scan) as [string, string[]];
       const throttles: ThrottleState[] = [];
-      for (let i = 0; i < rest.length;) {
-        const [key, perMs, count] = rest.slice(i, i += 3) as [string, number, number];
-        const pushes = Array.from({ length: count }, (_, k) => ({
-          agoMs: rest[i + 2 * k] as number,
-          jid: rest[i + 2 * k + 1] as string,
-        }));
-        i += 2 * count;
-        throttles.push({ key, perMs, pushes });
+      while (keys.length > 0) {
+        const [read, ...fields] = await client.run(SCRIPTS.readThrottles, keys, [offset()]) as [number, ...Field[]];
+        keys.splice(0, read);
+        throttles.push(...throttlesIn(fields));
       }
-      return { throttles, ...(next !== "0" && { next: String(next) }) };
+      return { throttles, ...(next !== "0" && { next }) };
     },
     async importThrottles(throttles) {
       const args = throttles.flatMap(({ key, perMs, pushes }) => [
@@ -83,4 +83,19 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
       return await client.run(SCRIPTS.migrateOut, [ANNOUNCED], args) as number;
     },
   };
+}
+
+type Field = string | number;
+
+/** Reads throttles as the script returns them. */
+function* throttlesIn(fields: readonly Field[]): Generator<ThrottleState> {
+  for (let i = 0; i < fields.length;) {
+    const [key, perMs, count] = fields.slice(i, i += 3) as [string, number, number];
+    const pushes = Array.from({ length: count }, (_, k) => ({
+      agoMs: fields[i + 2 * k] as number,
+      jid: fields[i + 2 * k + 1] as string,
+    }));
+    i += 2 * count;
+    yield { key, perMs, pushes };
+  }
 }

@@ -12,6 +12,8 @@ const MAX_SWEPT = 2;
 
 /** Throttles of a page. */
 const PAGE = 50;
+/** A page ends with the throttle that reaches this many pushes. */
+const MAX_PAGE_PUSHES = 1_000;
 
 /** Returns whose place is free next, and in how many milliseconds; undefined if the throttle accepts a push now. */
 export function refusal(
@@ -42,13 +44,18 @@ export function page(
   const now = clock();
   const keys = sql("SELECT DISTINCT key FROM throttled WHERE key > ? AND expires > ? ORDER BY key LIMIT ?")
     .all(cursor, now, PAGE) as { key: string }[];
-  const throttles = keys.map(({ key }) => {
+  const throttles: ThrottleState[] = [];
+  let count = 0;
+  for (const { key } of keys) {
+    if (count >= MAX_PAGE_PUSHES) break;
     const rows = sql("SELECT jid, at, expires FROM throttled WHERE key = ? AND expires > ? ORDER BY at DESC, id DESC")
       .all(key, now) as { jid: string; at: number; expires: number }[];
     const pushes = rows.map(({ jid, at }) => ({ jid, agoMs: Math.max(0, now - at) }));
-    return { key, perMs: rows[0]!.expires - rows[0]!.at, pushes };
-  });
-  return { throttles, ...(keys.length === PAGE && { next: keys.at(-1)!.key }) };
+    throttles.push({ key, perMs: rows[0]!.expires - rows[0]!.at, pushes });
+    count += pushes.length;
+  }
+  const isLast = keys.length < PAGE && throttles.length === keys.length;
+  return { throttles, ...(!isLast && { next: throttles.at(-1)!.key }) };
 }
 
 /** See `MigrationStore.importThrottles`. */

@@ -1,19 +1,24 @@
 #!lua flags=no-writes
 -- Reads some throttles, for a migration. A throttle that isn't changed meanwhile is read at least once.
 --
--- ARGV     offset of the clock in ms, cursor ("0" for the first page)
--- Result   the next cursor ("0" after the last page), then per throttle: key, its time in ms, number of pushes, per push, the
---          latest first: ms since then, jid
--- O(N) for N keys of the page and their pushes
+-- KEYS     throttles, of which this reads as many as have 1,000 pushes together, but at least one
+-- ARGV     offset of the clock in ms
+-- Result   how many keys it has read, then per throttle: key, its time in ms, number of pushes, per push, the latest first: ms
+--          since then, jid
+-- O(N) for N pushes
 
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local PREFIX = 'jobs:throttle:'
+local MAX_PUSHES = 1000
 
-local cursor, keys = unpack(call('SCAN', ARGV[2], 'MATCH', PREFIX .. '*', 'COUNT', 1000))
-local result = { cursor }
-for _, key in ipairs(keys) do
+local result = { 0 }
+local pushes = 0
+for i, key in ipairs(KEYS) do
+  pushes = pushes + call('LLEN', key)
+  if i > 1 and pushes > MAX_PUSHES then break end
+  result[1] = i
   local lines = call('LRANGE', key, 0, -1)
   local left = call('PTTL', key)
   if #lines > 0 and left > 0 then
