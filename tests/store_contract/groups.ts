@@ -707,7 +707,7 @@ async function takeAtRandom(open: Parameters<Cases[string]>[0], hasLimits: boole
     await t.store.jobs.enqueue(batch);
     const most = step % 5 === 4 ? 1_000 : 1 + below(20);
     const room = [...queued.keys()].reduce((sum, group) => sum + roomOf(group), 0);
-    const leases = await t.store.jobs.take({ queues: ["default"], limit: most, worker, minTurn: 1 + below(8) });
+    const leases = await t.store.jobs.take({ queues: ["default"], limit: most, worker, minTurn: 1 + below(16) });
     assertEquals(leases.length, Math.min(most, room), `step ${step}`);
     for (const lease of leases) {
       const group = lease.group ?? "";

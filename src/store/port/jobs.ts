@@ -153,7 +153,7 @@ export interface TakeRequest {
 }
 
 /** The maximum of {@linkcode TakeRequest.minTurn}. */
-export const MAX_MIN_TURN = 8;
+export const MAX_MIN_TURN = 16;
 
 /** The result of a promotion. */
 export interface PromoteResult {

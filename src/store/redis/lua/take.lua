@@ -6,7 +6,7 @@
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, max bytes, min number of
---          jobs of a turn of a group (1 to 8), number of takes whose reply was lost, their names, then the queues in order
+--          jobs of a turn of a group (1 to 16), number of takes whose reply was lost, their names, then the queues in order
 -- Result   the prefix of all tokens of this take,
 --          per lease of a take whose reply was lost: token, payload (flat),
 --          then per queue: its payloads, its name
@@ -167,6 +167,11 @@ local function takeTurns(queue, max, noteQueue)
     call('HSET', KEYS[1], unpack(some))
     noteQueue(some)
   end
+  local function keysOf(map)
+    local keys = {}
+    for key in pairs(map) do keys[#keys + 1] = key end
+    return keys
+  end
   local function zadd(key, scores)
     local arguments = {}
     for group, score in pairs(scores) do
@@ -179,40 +184,39 @@ local function takeTurns(queue, max, noteQueue)
     end
     if #arguments > 0 then call('ZADD', key, unpack(arguments)) end
   end
-  -- Moves the groups without jobs from `unsure` to `emptied`. Asks for many at once first: usually all have jobs.
-  local function sortOut()
-    for from = 1, #unsure, 1000 do
-      local to = math.min(from + 999, #unsure)
+  -- Calls `each` with the groups of a list that have jobs, or with those that have none. Asks for many at once first: usually
+  -- all are alike.
+  local function eachGroup(groups, haveJobs, each)
+    for from = 1, #groups, 1000 do
+      local to = math.min(from + 999, #groups)
       local keys = {}
-      for i = from, to do keys[#keys + 1] = 'queue:' .. queue .. '|' .. unsure[i] end
-      if call('EXISTS', unpack(keys)) < #keys then
+      for i = from, to do keys[#keys + 1] = 'queue:' .. queue .. '|' .. groups[i] end
+      if call('EXISTS', unpack(keys)) ~= (haveJobs and 0 or #keys) then
         for i, key in ipairs(keys) do
-          local group = unsure[from + i - 1]
-          if tags[group] and call('EXISTS', key) == 0 then tags[group], emptied[group] = nil, tags[group] end
+          if (call('EXISTS', key) == 1) == haveJobs then each(groups[from + i - 1]) end
         end
       end
     end
-    unsure = {}
   end
   local function write()
     for from = 1, #leases, 1000 do keepNow({ unpack(leases, from, math.min(from + 999, #leases)) }) end
-    sortOut()
-    for group, tag in pairs(emptied) do
-      -- It may have got jobs since: those of clients that don't know groups.
-      if call('EXISTS', 'queue:' .. queue .. '|' .. group) == 1 then
-        tags[group] = tag
-      else
-        call('ZREM', ready, group)
-        call('ZADD', idle, tag, group)
-      end
-    end
+    eachGroup(unsure, false, function(group)
+      if tags[group] then tags[group], emptied[group] = nil, tags[group] end
+    end)
+    -- They may have got jobs since: those of clients that don't know groups.
+    eachGroup(keysOf(emptied), true, function(group)
+      tags[group], emptied[group] = emptied[group], nil
+    end)
+    local gone = keysOf(emptied)
+    for from = 1, #gone, 1000 do call('ZREM', ready, unpack(gone, from, math.min(from + 999, #gone))) end
+    zadd(idle, emptied)
     zadd(ready, tags)
     for group, hold in pairs(holds) do
       call('ZREM', ready, group)
       call('ZADD', held, hold[1], group)
       if hold[2] >= 0 then call('ZADD', due, now + hold[2], group) end
     end
-    tags, emptied, holds, leases = {}, {}, {}, {}
+    tags, emptied, holds, leases, unsure = {}, {}, {}, {}, {}
   end
   local function hold(group, tag, opens)
     holds[group] = { tag, opens }
@@ -357,7 +361,7 @@ local function takeTurns(queue, max, noteQueue)
       else
         vtime = math.max(vtime, turn)
         remove(group)
-        if isSimple and quantum <= 8 and not PRIORITIES[group] then takeFew(group, tag, quantum) else takeTurn(group, tag, quantum) end
+        if isSimple and quantum <= 16 and not PRIORITIES[group] then takeFew(group, tag, quantum) else takeTurn(group, tag, quantum) end
       end
     end
   end
