@@ -33,6 +33,13 @@ export function groupHeldText(
   return limit === undefined || limit.freeInMs === 0 ? "" : `at its limit: ${limitUse(limit)}`;
 }
 
+/** `25 %`, for a fair share; `<0.1 %`, and empty without one. */
+export function shareText(share: number | undefined): string {
+  if (share === undefined) return "";
+  const percent = share * 100;
+  return percent < 0.1 ? "<0.1 %" : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+}
+
 /** `3 groups held`: at their limit or paused, so that nothing is taken from them. */
 export function heldGroupsText(count: number): string {
   const counted = number(count) + (count >= MAX_HELD ? "+" : "");

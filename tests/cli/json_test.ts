@@ -101,6 +101,9 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await bench.store.admin.limitGroup("low", "acme", { running: 5, weight: 3, forMs: 3_600_000 });
   await bench.store.admin.limitGroup("low", undefined, { running: 2 });
   await check(bench, "jobs limit", ["limit", "low"]);
+  await push("Bulk", "-q", "low", "--group", "acme");
+  await push("Bulk", "-q", "low", "--priority", "high");
+  await check(bench, "jobs list groups QUEUE", ["list", "groups", "low", "--limit", "1"]);
   await check(bench, "jobs queues", ["queues"]);
   await check(bench, "jobs list STATE", ["list", "queued", "-q", "low", "-n", "1"]);
   await check(bench, "jobs list STATE", ["list", "scheduled"]);

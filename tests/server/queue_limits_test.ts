@@ -172,9 +172,9 @@ Deno.test("a push of high priority goes ahead, and jobs show and list groups nam
   assertMatch(shown, /^position +1 in its priority$/m);
   assertMatch(shown, /^priority +high$/m);
   const listed = (await command("list", "groups", "default")).stdout;
-  assertMatch(listed, /^\(high priority\) +1 +\S+ +0 +weight 10$/m);
-  assertMatch(listed, /^\(low priority\) +1 +\S+ +0 +weight 0\.1$/m);
-  assertMatch(listed, /^without a group: 2$/m);
+  assertMatch(listed, /^\(high priority\) +1 +\S+ +0 +90 % +weight 10$/m);
+  assertMatch(listed, /^\(low priority\) +1 +\S+ +0 +0\.9 % +weight 0\.1$/m);
+  assertMatch(listed, /^without a group: 2, fair share 9\.0 %$/m);
   await using server = await bench.server(["--burst", "-c", "1"], {}, false);
   assertEquals((await server.status()).code, 0);
   const notes = await bench.readNotes();

@@ -5,7 +5,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { laneOf, priorityIn } from "../../src/job/priority.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
+import { shareOf } from "../../src/store/port/fair_shares.ts";
 import { separateLimit } from "../../src/store/port/groups.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import {
@@ -41,6 +43,19 @@ function shares(leases: readonly Lease[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { group = "-" } of leases) counts[group] = (counts[group] ?? 0) + 1;
   return counts;
+}
+
+/** Returns the fair share of each group that has one, and of the jobs without a group. Each is read alone. */
+async function fairShares(store: Store): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  let cursor: string | undefined;
+  do {
+    const page = await store.admin.groups("default", { limit: 1, ...(cursor !== undefined && { cursor }) });
+    for (const { name, fairShare } of page.groups) if (fairShare !== undefined) found[name] = fairShare;
+    if (page.ungroupedFairShare !== undefined) found["-"] = page.ungroupedFairShare;
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return found;
 }
 
 /** Returns the numbers of jobs in their order. */
@@ -474,6 +489,67 @@ export const groups: Cases = {
     const rest = await t.store.admin.groups("default", { cursor: first.next! });
     assertEquals([rest.groups.map(({ name }) => name), rest.next], [["vip"], undefined]);
     assertEquals((await t.store.admin.groups("default", { group: "none" })).groups[0]!.size, 0);
+  },
+
+  "a group's fair share is its part of the weights of all groups that have turns": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const shares = () => fairShares(t.store);
+    await t.store.admin.limitGroup("default", "vip", { weight: 3 });
+    await t.store.admin.limitGroup("default", "idle", { weight: 1_000 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 2), ...groupOf("b", 3, 4), ...groupOf("vip", 5, 6)]);
+    assertEquals(await shares(), { a: shareOf(1, 5), b: shareOf(1, 5), vip: shareOf(3, 5) });
+    await t.store.jobs.enqueue(jobs(7, 9));
+    await t.store.jobs.enqueue([...prioritized("high", 10, 11), ...prioritized("low", 12, 12)]);
+    const total = 1 + 1 + 3 + 1 + 10 + 0.1;
+    const all = {
+      a: shareOf(1, total),
+      b: shareOf(1, total),
+      vip: shareOf(3, total),
+      "-": shareOf(1, total),
+    };
+    assertEquals(await shares(), { ...all, "|high": shareOf(10, total), "|low": shareOf(0.1, total) });
+
+    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
+    const { a, vip } = await shares();
+    assertEquals([a, vip], [undefined, shareOf(3, total - 1)], "a paused group has no turns");
+    t.advance(HOUR_MS + 1);
+    assertEquals((await shares()).vip, shareOf(3, total));
+
+    await register(t.store, worker);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    const taken = await takeUpTo(t.store, worker, 100);
+    const jobOf = (group: string) => taken.find((lease) => lease.group === group)!.token;
+    await t.store.jobs.enqueue([grouped(13, "new"), job(14)]);
+    assertEquals(await shares(), {
+      new: shareOf(1, 2),
+      "-": shareOf(1, 2),
+    });
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: jobOf("vip") }]);
+    assertEquals(await shares(), {
+      new: shareOf(1, 5),
+      vip: shareOf(3, 5),
+      "-": shareOf(1, 5),
+    });
+  },
+
+  "the weight of each group counts in fair shares, and one that has ended doesn't": async (open) => {
+    await using t = await open();
+    await t.store.admin.limitGroup("default", undefined, { weight: 2 });
+    await t.store.admin.limitGroup("default", "more", { weight: 8, forMs: HOUR_MS });
+    await t.store.jobs.enqueue([grouped(1, "a"), grouped(2, "b"), grouped(3, "more")]);
+    assertEquals(await fairShares(t.store), { a: shareOf(2, 12), b: shareOf(2, 12), more: shareOf(8, 12) });
+    t.advance(HOUR_MS + 1);
+    assertEquals(await fairShares(t.store), { a: shareOf(1, 3), b: shareOf(1, 3), more: shareOf(1, 3) });
+  },
+
+  "a group that its running jobs fill has no fair share before its next turn holds it": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.jobs.enqueue([...groupOf("a", 1, 2), ...groupOf("b", 3, 4), ...groupOf("c", 5, 6)]);
+    assertEquals(shares(await takeUpTo(t.store, worker, 2)), { a: 1, b: 1 });
+    assertEquals(await fairShares(t.store), { c: 1 });
   },
 
   "a group's latency is the age of its oldest queued job": async (open) => {

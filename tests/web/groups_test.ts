@@ -1,6 +1,7 @@
 /** Groups of a queue: pages and API. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
+import type { GroupInfo } from "../../src/store/port/groups.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { onBothStores } from "./site.ts";
 
@@ -24,6 +25,28 @@ onBothStores("a queue's page lists its groups, and a group's page its jobs", asy
   assertStringIncludes(group, "Limit: 2 at once, as of each group");
   assertEquals((await someone.visit(`/queues/default/groups/${"x".repeat(300)}`)).status, 400);
 });
+
+onBothStores(
+  "the fair shares of groups are on the queue's page, on a group's, and in the API",
+  async ({ store, visitor }) => {
+    await fill(store);
+    await store.admin.limitGroup("default", "a/b", { weight: 2 });
+    await store.admin.pauseGroup("default", "other");
+    const someone = visitor();
+    const page = (await someone.visit("/queues/default")).text;
+    const shares = [...page.matchAll(/data-label="Fair share">([^<]*)</g)].map(([, text]) => text);
+    assertEquals(shares, ["67 %", ""]);
+    assertStringIncludes(page, "Fair share: 33 %.");
+    assertStringIncludes((await someone.visit("/queues/default/groups/a%2Fb")).text, ", fair share 67 %");
+    const { value } = await someone.api("GET", "/queues/default/groups");
+    const { groups, ungroupedFairShare } = value as { groups: GroupInfo[]; ungroupedFairShare: number };
+    assertEquals(groups.map(({ fairShare }) => fairShare), [0.666667, undefined]);
+    assertEquals(ungroupedFairShare, 0.333333);
+    const { value: openApi } = await someone.api("GET", "/openapi.json");
+    const described = JSON.stringify(openApi);
+    for (const field of new Set(groups.flatMap(Object.keys))) assertStringIncludes(described, `"${field}":{"type"`);
+  },
+);
 
 onBothStores("a group is limited by its page's form and over the API", async ({ store, visitor }) => {
   await fill(store);

@@ -1,6 +1,6 @@
 /** `jobs list groups QUEUE`. @module */
 import { formatDuration } from "../../job/duration.ts";
-import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
+import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -14,7 +14,7 @@ export interface GroupListFlags extends ConfigFlags {
   readonly cursor?: string | undefined;
 }
 
-/** Lists the groups of a queue: their queued and running jobs, their limit, and why they are held. */
+/** Lists the groups of a queue: their queued and running jobs, fair share and limit, and why they are held. */
 export async function listGroups(queue: string | undefined, flags: GroupListFlags): Promise<number> {
   if (queue === undefined) throw new UsageError("Missing argument: QUEUE. Usage: jobs list groups QUEUE");
   const limit = Math.min(parseLimit(flags.limit), 10_000);
@@ -26,12 +26,13 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
       return 0;
     }
     printTable(
-      [{ heading: "group", is: "whole" }, "queued", "latency", "running", "limit", ""],
+      [{ heading: "group", is: "whole" }, "queued", "latency", "running", "fair share", "limit", ""],
       page.groups.map((group) => [
         groupName(group.name),
         group.size,
         group.size === 0 ? "" : formatDuration(group.latencyMs),
         group.running,
+        shareText(group.fairShare),
         groupLimitText({
           ...group.limit,
           weight: group.weight,
@@ -41,7 +42,10 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
       ]),
       `No groups in queue "${queue}": jobs push CLASS -q ${queue} --group NAME creates one`,
     );
-    if (page.ungrouped > 0 && page.groups.length > 0) print(faint(`without a group: ${page.ungrouped}`));
+    if (page.ungrouped > 0 && page.groups.length > 0) {
+      const share = page.ungroupedFairShare === undefined ? "" : `, fair share ${shareText(page.ungroupedFairShare)}`;
+      print(faint(`without a group: ${page.ungrouped}${share}`));
+    }
     if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));
     return 0;
   });

@@ -53,3 +53,23 @@ export const QUEUE: Fields = {
   "heldGroups?": ["number", "its groups that are at their limit or paused, counted up to 1000; absent without any"],
   "hasGroupSettings?": ["boolean", "true if limits or pauses of its groups are stored; absent without any"],
 };
+
+/** A group of a queue. */
+export const GROUP: Fields = {
+  "name": ["text", "the group; `|high` and `|low` are the jobs of these priorities"],
+  "size": ["number", "queued jobs"],
+  "latencyMs": ["number", "age of its oldest queued job; 0 without one"],
+  "running": ["number", "running jobs"],
+  "weight": ["number", "its weight, 1 by default"],
+  "fairShare?": [
+    "number",
+    "the part of the queue's next jobs that its weight gives it, 0 to 1; not measured. Absent if it has no turns: no queued jobs, at its limit, or paused",
+  ],
+  "limit?": ["object", "its limit; absent if it has none"],
+  ...optional(under("limit", LIMIT)),
+  "isOwn": ["boolean", "whether it has a separate limit or weight; if not, that of each group applies"],
+  "sharesLimit?": ["boolean", "true if just its weight is separate"],
+  "endsInMs?": ["number", "time until its separate limit ends; absent if it doesn't"],
+  "paused": ["boolean", "whether it is paused"],
+  "pausedForMs?": ["number", "remaining time of the pause; absent if it has no end"],
+};

@@ -4,7 +4,7 @@
  * @module
  */
 import { STEP } from "./json_shapes_steps.ts";
-import { type Fields, QUEUE, type Shape, under } from "./json_shape.ts";
+import { type Fields, GROUP, optional, QUEUE, type Shape, under } from "./json_shape.ts";
 
 const JOB: Fields = {
   "jid?": ["text", "the job's ID; absent if the payload is unreadable"],
@@ -91,6 +91,21 @@ export const JOB_SHAPES: readonly Shape[] = [
     fields: {
       "jobs": ["list", "the jobs, latest first"],
       ...under("jobs[]", FINISHED),
+      "next?": ["text", "the `--cursor` of the next page; absent at the end"],
+    },
+  },
+  {
+    command: "jobs list groups QUEUE",
+    prints: "an object",
+    fields: {
+      "groups": ["list", "the groups with jobs, a separate limit or a pause, by name"],
+      ...optional(under("groups[]", GROUP)),
+      "each?": ["object", "the limit of each group without a separate one; absent without one"],
+      "each.running?": ["number", "maximum of its jobs that run at once"],
+      "each.starts?": ["any", "maximum of its starts within a time"],
+      "each.weight?": ["number", "the weight, if not 1"],
+      "ungrouped": ["number", "queued jobs without a group"],
+      "ungroupedFairShare?": ["number", "their fair share; absent without any"],
       "next?": ["text", "the `--cursor` of the next page; absent at the end"],
     },
   },

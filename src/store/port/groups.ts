@@ -45,6 +45,11 @@ export interface GroupInfo {
   readonly running: number;
   /** Its weight. */
   readonly weight: number;
+  /**
+   * The part of the queue's next jobs that its weight gives it, 0 to 1 (`fair_shares.ts`); not measured. Absent if it has no
+   * turns: no queued jobs, at its limit, or paused.
+   */
+  readonly fairShare?: number;
   /** Its limit, and how much of it is used; absent if it has none. */
   readonly limit?: LimitInfo;
   /** Whether it has a separate limit or weight; false: what holds for each group of the queue applies. */
@@ -69,6 +74,8 @@ export interface GroupPage {
   readonly each?: GroupLimit;
   /** Jobs in the queue that have no group. */
   readonly ungrouped: number;
+  /** Their fair share next to that of the groups, 0 to 1; absent without any. */
+  readonly ungroupedFairShare?: number;
 }
 
 /** The groups of a queue with the most jobs. */

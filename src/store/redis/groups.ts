@@ -14,6 +14,8 @@ import {
   MAX_COUNTED_GROUPS,
   splitName,
 } from "../port/groups.ts";
+import { laneOf } from "../../job/priority.ts";
+import { shareOf, totalWeight, type Turn, withShare } from "../port/fair_shares.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
@@ -28,6 +30,10 @@ const MAX_SCANNED = "1000";
 /** Maximum numbers of leases that one script counts, and of held groups that one wakes: some 2 ms each. */
 const MAX_COUNTED = 1_000;
 const MAX_WOKEN = 500;
+/** Maximum number of groups that one script reads. */
+const MAX_READ = 500;
+/** The groups with the jobs of a priority. */
+const PRIORITIES = (["high", "low"] as const).map(laneOf);
 
 /**
  * See `AdminStore.limitGroup`. Running jobs count at once: all of them are counted before the limit applies. They are counted in
@@ -81,25 +87,71 @@ export async function readGroups(
   queue: string,
   { group, isSet = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
 ): Promise<GroupPage> {
-  const running = await countRunning(client, queue);
+  const [running, limits, paused] = await Promise.all([
+    countRunning(client, queue),
+    readLimits(client, queue),
+    client.call(["HKEYS", groupsKey("paused", queue)]) as Promise<string[]>,
+  ]);
   const names = group !== undefined ? [group] : [
     ...new Set([
       ...(isSet ? [] : [...await queuedGroups(client, queue), ...running.keys()]),
-      ...(await client.call(["HKEYS", groupsKey("limits", queue)]) as string[]).filter((name) => name !== ""),
-      ...await client.call(["HKEYS", groupsKey("paused", queue)]) as string[],
+      ...limits.keys(),
+      ...paused,
     ]),
   ].filter((name) => name > cursor).sort();
   const shown = names.slice(0, limit);
-  const rows = await client.run(SCRIPTS.readGroupRows, [], [offset(), queue, "", ...shown]) as Row[];
-  const [[ungrouped, weight, , , , ...parts], ...infos] = rows as [Row, ...Row[]];
-  const each = limitIn(parts);
-  const eachWeight = Number(weight);
+  const weighted = [...limits].flatMap(([name, text]) => name !== "" && WEIGHTED.test(text) ? [name] : []);
+  const known = new Set([...shown, ...weighted, ...PRIORITIES, ...paused, ...(limits.size > 0 ? running.keys() : [])]);
+  const { each, ungrouped, turns } = await readTurns({ client, offset }, queue, [...known], running);
+  const ready = await client.call(["ZCARD", groupsKey("ready", queue)]) as number;
+  const total = totalWeight({ ready, each: each.weight ?? 1, ungrouped, known: turns });
   return {
-    groups: shown.map((name, i) => infoOf(name, infos[i]!, running.get(name) ?? 0))
+    groups: turns.slice(0, shown.length).map((turn) => withShare(turn, total))
       .filter((info) => info.isOwn || info.paused || !isSet),
     ...(names.length > limit && { next: shown.at(-1)! }),
-    ...((each || eachWeight !== 1) && { each: { ...each, ...(eachWeight !== 1 && { weight: eachWeight }) } }),
+    ...(Object.keys(each).length > 0 && { each }),
     ungrouped,
+    ...(ungrouped > 0 && { ungroupedFairShare: shareOf(1, total) }),
+  };
+}
+
+/** The text of a limit that has a weight. */
+const WEIGHTED = /^\d+ \d+ \d+ [1-9]/;
+
+/** Returns the texts of the limits of a queue's groups; that of each group under "". */
+async function readLimits(client: ReconnectingClient, queue: string): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  let cursor: string | undefined;
+  while (cursor !== "0") {
+    const scan = ["HSCAN", groupsKey("limits", queue), cursor ?? "0", "COUNT", MAX_SCANNED];
+    const [next, fields] = await client.call(scan) as [string, string[]];
+    for (let i = 0; i < fields.length; i += 2) texts.set(fields[i]!, fields[i + 1]!);
+    cursor = next;
+  }
+  return texts;
+}
+
+/** Reads groups of a queue, and what holds for each group. */
+async function readTurns(
+  { client, offset }: Pick<Context, "client" | "offset">,
+  queue: string,
+  names: readonly string[],
+  running: ReadonlyMap<string, number>,
+): Promise<{ readonly each: GroupLimit; readonly ungrouped: number; readonly turns: readonly Turn[] }> {
+  const read = (some: readonly string[]) =>
+    client.run(SCRIPTS.readGroupRows, [], [offset(), queue, ...some]) as Promise<Row[]>;
+  const [[ungrouped, weight, , , , ...parts]] = await read([""]) as [Row];
+  const turns: Turn[] = [];
+  for (let from = 0; from < names.length; from += MAX_READ) {
+    const some = names.slice(from, from + MAX_READ);
+    for (const [i, row] of (await read(some)).entries()) {
+      turns.push({ info: infoOf(some[i]!, row, running.get(some[i]!) ?? 0), isReady: row[12] === 1 });
+    }
+  }
+  return {
+    each: { ...limitIn(parts), ...(Number(weight) !== 1 && { weight: Number(weight) }) },
+    ungrouped,
+    turns,
   };
 }
 
@@ -180,6 +232,7 @@ type Row = [
   taken: number,
   started: number,
   latencyMs: number,
+  isReady: 0 | 1,
 ];
 
 function limitIn([running, starts, perMs]: readonly number[]): GroupLimit | undefined {

@@ -4,16 +4,13 @@
  *
  * @module
  */
-import { getField, readWireTime } from "../../job/raw.ts";
 import { laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
-import { type GroupInfo, type GroupLimit, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
-import type { LimitInfo } from "../port/limits.ts";
+import { type GroupLimit, nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import { pausedFor, setPause } from "./group_pauses.ts";
 import { limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 
-const DEFAULT_LIMIT = 25;
 /** Maximum number of idle groups that one take deletes: more than it can leave behind. */
 const MAX_DELETED_GROUPS = 200;
 /** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
@@ -193,68 +190,8 @@ function wake(context: Context, queue: number, group: string): void {
   ).run(queue, group, nameOf(nameOfQueue(context, queue), group));
 }
 
-/** See `AdminStore.groups`. */
-export function readGroups(context: Context, queue: string, request: GroupRequest): GroupPage {
-  const { sql } = context;
-  const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
-  if (row === undefined) return { groups: [], ungrouped: 0 };
-  const id = Number(row.id);
-  const { group, isSet = false, cursor, limit = DEFAULT_LIMIT } = request;
-  const names = group !== undefined ? [group] : sql(
-    `SELECT name FROM (
-       SELECT substr(name, ?2) AS name FROM queue
-         WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
-       UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> ''
-       UNION SELECT name FROM group_pause WHERE queue = ?1 AND (until IS NULL OR until > ?6))
-     WHERE name > ?3 ORDER BY name LIMIT ?4`,
-  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isSet ? 1 : 0, context.now()).map(({ name }) => String(name));
-  const each = limitOf(context, id, "");
-  const { isOwn: _each, weight, ...parts } = each;
-  const shown = names.slice(0, limit);
-  return {
-    groups: shown.map((name) => infoOf(context, { id, name: queue }, name))
-      .filter((info) => info.isOwn || info.paused || !isSet),
-    ...(names.length > limit && { next: shown.at(-1)! }),
-    ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
-      { each: { ...parts, ...(weight !== 1 && { weight }) } }),
-    ungrouped: Number(row.size),
-  };
-}
-
-function infoOf(
-  context: Context,
-  queue: { readonly id: number; readonly name: string },
-  name: string,
-): GroupInfo {
-  const { sql, now } = context;
-  const row = sql("SELECT id, size FROM queue WHERE name = ?").get(nameOf(queue.name, name));
-  const { weight, isOwn, sharesLimit, until, ...limit } = limitOf(context, queue.id, name);
-  const id = Number(row?.id ?? -1);
-  const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
-  const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(id);
-  const since = oldest && readWireTime(getField(oldest.payload as string, "enqueued_at"));
-  const isLimited = limit.running !== undefined || limit.starts !== undefined;
-  const pausedMs = pausedFor(context, queue.id, name);
-  const info: LimitInfo | undefined = isLimited
-    ? limits.info(context, { queue: id, isGroup: true, ...limit })
-    : undefined;
-  return {
-    name,
-    size: Number(row?.size ?? 0),
-    latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
-    running,
-    weight,
-    ...(info && { limit: info }),
-    isOwn,
-    ...(sharesLimit && { sharesLimit }),
-    ...(until !== undefined && { endsInMs: until - now() }),
-    paused: pausedMs > 0,
-    ...(pausedMs > 0 && pausedMs < Infinity && { pausedForMs: pausedMs }),
-  };
-}
-
 /** Returns the group in `QUEUE|GROUP`. */
-function groupIn(name: string): string {
+export function groupIn(name: string): string {
   return name.slice(name.indexOf("|") + 1);
 }
 

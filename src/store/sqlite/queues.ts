@@ -9,7 +9,8 @@ import type { QueueLimit } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
-import { advance, pauseGroup as setGroupPause, readGroups, readyIn, setLimit } from "./groups.ts";
+import { readGroups } from "./group_pages.ts";
+import { advance, pauseGroup as setGroupPause, readyIn, setLimit } from "./groups.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 

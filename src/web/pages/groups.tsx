@@ -9,7 +9,7 @@ import { priorityIn } from "../../job/priority.ts";
 import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
-import { groupHeldText, groupLimitText, groupName } from "../../text/groups.ts";
+import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/groups.ts";
 import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
@@ -96,6 +96,7 @@ function GroupPageView({ view, queue, group, list, refused }: {
         {held !== "" && <span class="badge warn">{held}</span>}
         <span class="note">
           {jobs(group.size)}, {number(group.running)} running
+          {group.fairShare !== undefined && `, fair share ${shareText(group.fairShare)}`}
         </span>
         <span class="grow"></span>
         {view.canAct && (
@@ -184,9 +185,14 @@ export function Groups(
     <section class="groups">
       <h2>Groups</h2>
       {each !== "" && <p class="note">Limit of each group: {each}.</p>}
+      <p class="note">
+        Fair share: the part of the queue's next jobs that a group's weight gives it. It isn't a measurement.
+      </p>
       <div id="groups" data-live>
         <table class="list">
-          <TableHead columns={["Group", num("Jobs"), num("Latency"), num("Running"), num("Weight"), "Limit"]} />
+          <TableHead
+            columns={["Group", num("Jobs"), num("Latency"), num("Running"), num("Weight"), num("Fair share"), "Limit"]}
+          />
           <tbody>
             {page.groups.map((group) => (
               <tr>
@@ -199,6 +205,7 @@ export function Groups(
                 </td>
                 <td class="num" data-label="Running">{number(group.running)}</td>
                 <td class="num" data-label="Weight">{group.weight}</td>
+                <td class="num" data-label="Fair share">{shareText(group.fairShare)}</td>
                 <td data-label="Limit">
                   {groupHeldText(group) === ""
                     ? limitOf({ ...group, weight: 1 })
@@ -215,6 +222,9 @@ export function Groups(
         </p>
       )}
       <h2>Jobs without a group</h2>
+      <p class="note" id="ungrouped" data-live>
+        {page.ungroupedFairShare !== undefined && `Fair share: ${shareText(page.ungroupedFairShare)}.`}
+      </p>
     </section>
   );
 }

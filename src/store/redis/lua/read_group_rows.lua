@@ -4,7 +4,7 @@
 -- ARGV     offset of the clock in ms, queue, groups ("" for the limit of each group)
 -- Result   per group: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit, 2 if just a
 --          separate weight, else 0, paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
---          job may be taken (-1: when one ends), running, started, ms since its oldest job was enqueued
+--          job may be taken (-1: when one ends), running, started, ms since its oldest job was enqueued, 1 if it is ready
 -- O(N) for N jobs that count against their limits
 
 local call = redis.call
@@ -23,6 +23,7 @@ end
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local queue = ARGV[2]
+local ready = 'jobs:groups:ready:' .. queue
 local rows = {}
 for i = 3, #ARGV do
   local name = queue .. '|' .. ARGV[i]
@@ -37,7 +38,7 @@ for i = 3, #ARGV do
     type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0,
     limit.sharesLimit and 2 or limit.isOwn and 1 or 0,
     groupPausedFor(now, queue, ARGV[i]), limit.running, limit.starts, limit.per, opens, running, started,
-    math.max(0, math.floor(now - at)),
+    math.max(0, math.floor(now - at)), call('ZSCORE', ready, ARGV[i]) and 1 or 0,
   }
 end
 return rows

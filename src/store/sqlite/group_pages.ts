@@ -1,0 +1,98 @@
+/**
+ * The groups of queues for operators.
+ *
+ * @module
+ */
+import { laneOf } from "../../job/priority.ts";
+import { getField, readWireTime } from "../../job/raw.ts";
+import { shareOf, totalWeight, type Turn, withShare } from "../port/fair_shares.ts";
+import { type GroupInfo, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
+import type { LimitInfo } from "../port/limits.ts";
+import type { Context } from "./context.ts";
+import { pausedFor } from "./group_pauses.ts";
+import { groupIn, hasLimits, limitOf } from "./groups.ts";
+import * as limits from "./limits.ts";
+
+const DEFAULT_LIMIT = 25;
+
+/** See `AdminStore.groups`. */
+export function readGroups(context: Context, queue: string, request: GroupRequest): GroupPage {
+  const { sql } = context;
+  const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
+  if (row === undefined) return { groups: [], ungrouped: 0 };
+  const id = Number(row.id);
+  const { group, isSet = false, cursor, limit = DEFAULT_LIMIT } = request;
+  const names = group !== undefined ? [group] : sql(
+    `SELECT name FROM (
+       SELECT substr(name, ?2) AS name FROM queue
+         WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
+       UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> ''
+       UNION SELECT name FROM group_pause WHERE queue = ?1 AND (until IS NULL OR until > ?6))
+     WHERE name > ?3 ORDER BY name LIMIT ?4`,
+  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isSet ? 1 : 0, context.now()).map(({ name }) => String(name));
+  const each = limitOf(context, id, "");
+  const { isOwn: _each, weight, ...parts } = each;
+  const shown = names.slice(0, limit);
+  const ungrouped = Number(row.size);
+  const known = [...new Set([...shown, ...unequalGroups(context, id)])].map((name) =>
+    turnOf(context, { id, name: queue }, name)
+  );
+  const ready = Number(sql("SELECT count(*) AS n FROM queue WHERE parent = ? AND state = 1").get(id)!.n);
+  const total = totalWeight({ ready, each: weight, ungrouped, known });
+  return {
+    groups: known.slice(0, shown.length).map((turn) => withShare(turn, total))
+      .filter((info) => info.isOwn || info.paused || !isSet),
+    ...(names.length > limit && { next: shown.at(-1)! }),
+    ...((parts.running !== undefined || parts.starts !== undefined || weight !== 1) &&
+      { each: { ...parts, ...(weight !== 1 && { weight }) } }),
+    ungrouped,
+    ...(ungrouped > 0 && { ungroupedFairShare: shareOf(1, total) }),
+  };
+}
+
+/** Returns the groups of a queue that may not have the weight of each group, or no turns. */
+function unequalGroups(context: Context, queue: number): string[] {
+  const { sql } = context;
+  const rows = sql(
+    `SELECT name FROM group_limit WHERE queue = ?1 AND name <> '' AND weight IS NOT NULL
+     UNION SELECT name FROM group_pause WHERE queue = ?1`,
+  ).all(queue);
+  // Without limits, no running job changes the share of its group.
+  const running = !hasLimits(context, queue) ? [] : sql(
+    "SELECT DISTINCT name FROM lease CROSS JOIN queue ON queue.id = lease.queue WHERE lease.grouped = 1 AND parent = ?",
+  ).all(queue).map(({ name }) => groupIn(String(name)));
+  return [...(["high", "low"] as const).map(laneOf), ...rows.map(({ name }) => String(name)), ...running];
+}
+
+function turnOf(
+  context: Context,
+  queue: { readonly id: number; readonly name: string },
+  name: string,
+): Turn {
+  const { sql, now } = context;
+  const row = sql("SELECT id, size, state FROM queue WHERE name = ?").get(nameOf(queue.name, name));
+  const { weight, isOwn, sharesLimit, until, ...limit } = limitOf(context, queue.id, name);
+  const id = Number(row?.id ?? -1);
+  const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
+  const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(id);
+  const since = oldest && readWireTime(getField(oldest.payload as string, "enqueued_at"));
+  const isLimited = limit.running !== undefined || limit.starts !== undefined;
+  const pausedMs = pausedFor(context, queue.id, name);
+  const use: LimitInfo | undefined = isLimited
+    ? limits.info(context, { queue: id, isGroup: true, ...limit })
+    : undefined;
+  const group: GroupInfo = {
+    name,
+    size: Number(row?.size ?? 0),
+    latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
+    running,
+    weight,
+    ...(use && { limit: use }),
+    isOwn,
+    ...(sharesLimit && { sharesLimit }),
+    ...(until !== undefined && { endsInMs: until - now() }),
+    paused: pausedMs > 0,
+    ...(pausedMs > 0 && pausedMs < Infinity && { pausedForMs: pausedMs }),
+  };
+  return { info: group, isReady: row?.state === 1 };
+}
