@@ -28,7 +28,7 @@ export interface AddToBatch {
     options?: JobOptions,
   ): Promise<void>;
   /** Adds a job of a class by its name. */
-  (className: string, args: readonly unknown[], options?: JobOptions): Promise<void>;
+  (className: string, args?: readonly unknown[], options?: JobOptions): Promise<void>;
   /** Adds a job. */
   (job: JobInput): Promise<void>;
 }
@@ -97,7 +97,11 @@ export class Batch {
   ): Promise<void> => {
     if (this.#closed) throw new BatchError(`Cannot add to batch "${this.id}": it is closed; open another one`);
     this.#throwFailure();
-    const input = typeof job === "object" ? job : { ...options, class: job, args: args as readonly unknown[] };
+    const input = typeof job === "object" ? job : {
+      ...options,
+      class: job,
+      ...(args !== undefined && { args }),
+    };
     this.#buffered.push({ ...input, batch: this.id });
     this.#flushing ??= this.#flush();
     while (this.#buffered.length >= MAX_BUFFERED && this.#failure === undefined) await this.#flushing;

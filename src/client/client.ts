@@ -88,7 +88,7 @@ export class Client {
       operated: store.admin === undefined ? undefined : store,
       clock,
       pushMany: (jobs) => this.pushMany(jobs),
-      build: (job) => this.build(this.#named(job)),
+      build: (job) => this.build(this.#requestOf(job)),
     };
     this.batches = new Batches(services);
     this.flows = new Flows(services, store.flows, this.batches);
@@ -217,7 +217,7 @@ export class Client {
   /** Pushes one job of a class by its name. */
   push<const Args extends readonly unknown[]>(
     className: string,
-    args: Args & JsonArgs<Args, bigint>,
+    args?: Args & JsonArgs<Args, bigint>,
     options?: JobOptions,
   ): Promise<string | undefined>;
   async push(
@@ -226,10 +226,10 @@ export class Client {
     args?: readonly unknown[],
     options?: JobOptions,
   ): Promise<string | undefined> {
-    const request = typeof job === "object" || job === undefined
-      ? this.#named(job)
-      : { ...options, class: this.#nameOf(job), args: args as readonly unknown[] };
-    return (await this.#pusher.push(request)).jid;
+    const input = typeof job === "object" || job === undefined
+      ? job
+      : { ...options, class: job, ...(args !== undefined && { args }) };
+    return (await this.#pusher.push(this.#requestOf(input))).jid;
   }
 
   /**
@@ -240,7 +240,7 @@ export class Client {
    * @throws {StoreError} if the store is unavailable
    */
   async tryPush(job: JobInput): Promise<PushResult> {
-    return await this.#pusher.push(this.#named(job));
+    return await this.#pusher.push(this.#requestOf(job));
   }
 
   /**
@@ -286,7 +286,7 @@ export class Client {
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");
     }
-    const shared = this.#named(rest as unknown as JobInput);
+    const shared = this.#requestOf(rest as unknown as JobInput);
     const batches = await this.#pusher.pushSame(shared, args, spread);
     const results: PushResult[] = [];
     try {
@@ -333,7 +333,7 @@ export class Client {
     const name = typeof first === "function" ? this.#nameOf(first) : undefined;
     const jobs = (typeof first === "function" ? rest.shift() : first) as Items<JobInput>;
     const { spread = 0 } = (rest[0] ?? {}) as BulkOptions;
-    const request = (job: JobInput) => this.#named(name === undefined ? job : { ...job, class: name });
+    const request = (job: JobInput) => this.#requestOf(name === undefined ? job : { ...job, class: name });
     const batches = this.#pusher.pushEach(jobs, request, spread);
     for await (const results of batches) yield* results;
   }
@@ -356,9 +356,14 @@ export class Client {
     return job.class;
   }
 
-  /** Returns the request with its class by name. Anything that isn't a request stays unchanged and is rejected later. */
-  #named(job: JobInput): JobRequest {
-    return typeof job?.class === "function" ? { ...job, class: this.#nameOf(job.class) } : job as JobRequest;
+  /** Returns the request with its class by name, and its arguments. Anything that isn't a request is rejected later. */
+  #requestOf(job: JobInput): JobRequest {
+    if (typeof job !== "object" || job === null) return job as JobRequest;
+    const { class: given, args = [] } = job;
+    // Most requests need no copy.
+    return typeof given === "string" && args === job.args
+      ? job as JobRequest
+      : { ...job, class: this.#nameOf(given), args };
   }
 }
 

@@ -92,7 +92,7 @@ Deno.test("A rejected push stores nothing", async () => {
   const { store, client } = recorded({ maxPayloadBytes: 200 });
   const refused: [unknown, string][] = [
     [{ args: [] }, "class is undefined"],
-    [{ class: "A" }, "args is undefined; expected an array"],
+    [{ class: "A", args: null }, "args is null; expected an array"],
     [{ class: "A", args: [{ at: new Date(0) }] }, "args[0].at is a Date"],
     [{ class: "A", args: [], queue: "a b" }, "queue is"],
     [null, "job is null"],
@@ -102,6 +102,22 @@ Deno.test("A rejected push stores nothing", async () => {
     await assertRejects(() => client.push(job as JobRequest), InvalidPayload, message);
   }
   assertEquals(store.calls.length, 0);
+});
+
+Deno.test("Jobs without args have no arguments, however they are pushed; what isn't an array is rejected", async () => {
+  const { store, client } = recorded();
+  await client.push("A");
+  await client.push({ class: "A" });
+  await client.tryPush({ class: "A", in: "5m" });
+  for await (const { refused } of client.pushMany([{ class: "A" }, { class: "A", args: undefined as never }])) {
+    assertEquals(refused, undefined);
+  }
+  assertEquals(store.payloads.map(({ args }) => args), [[], [], [], [], []]);
+  const results = await client.pushBulk("A", [[], undefined as never]);
+  assertEquals(results[1], { refused: "args is undefined; expected an array of the handler's arguments" });
+  for (const args of [null, "x", {}]) {
+    await assertRejects(() => client.push({ class: "A", args: args as never }), InvalidPayload, "expected an array");
+  }
 });
 
 Deno.test("The limit of a payload counts bytes exactly", async () => {

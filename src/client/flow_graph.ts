@@ -11,10 +11,10 @@ import type { JobInput } from "./options.ts";
 
 /** A node of a flow: a job, and the nodes that run before it. */
 export interface FlowNodeInput {
-  /** The job: class and arguments, and perhaps options; or an object, as `client.push` accepts it. */
+  /** The job: class, and perhaps arguments and options; or an object, as `client.push` accepts it. */
   readonly job:
     // deno-lint-ignore no-explicit-any -- a class with any arguments
-    | readonly [definition: JobClass<any> | string, args: readonly unknown[], options?: JobOptions]
+    | readonly [definition: JobClass<any> | string, args?: readonly unknown[], options?: JobOptions]
     | JobInput;
   /** The names of the nodes that run before it. Default: none. */
   readonly after?: string | readonly string[];

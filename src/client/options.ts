@@ -77,8 +77,8 @@ export interface JobInput extends JobOptions {
   /** The class: its name, or what `defineJob` returned. */
   // deno-lint-ignore no-explicit-any -- a class with any arguments
   readonly class: string | JobClass<any>;
-  /** The handler's arguments: JSON values only. */
-  readonly args: readonly unknown[];
+  /** The handler's arguments: JSON values only. Default: none. */
+  readonly args?: readonly unknown[];
 }
 
 /** Jobs of one class: a list of arguments for each, and options for all. */

@@ -260,6 +260,19 @@ Deno.test("stores numbers digit by digit as typed, one by one and in bulk", asyn
   assertEquals(await stored((await on(bench, ["push", "A", "--bulk", "-"], lines)).stdout), ["[2.0]", "[3.0]", "[4]"]);
 });
 
+Deno.test("pushes jobs without args, one by one and in bulk; args that aren't an array are rejected", async () => {
+  await using bench = await Bench.open();
+  const lines = '{"class":"A"}\n{"class":"A","args":null}\n{"class":"A","queue":"default","args":[1]}\n';
+  for (const onError of ["skip", "stop"]) {
+    const { code, stderr } = await on(bench, ["push", "--bulk", "-", "--on-error", onError], lines);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "jobs: line 2 is invalid: args is null; expected an array");
+  }
+  await on(bench, ["push", "A"]);
+  const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
+  assertEquals(entries.map(({ payload }) => JSON.parse(payload).args), [[], [1], [], []]);
+});
+
 Deno.test("stops at the first invalid line of a file with --on-error stop", async () => {
   await using bench = await Bench.open();
   const lines = [...Array.from({ length: 30 }, (_, i) => `[${i}]`), '{"class":"A","args":5}', "[31]"].join("\n");

@@ -194,7 +194,8 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
     const bad = [
       { succes: { class: "A", args: [] } },
       { success: { class: "", args: [] } },
-      { success: { class: "A" } },
+      { success: { class: "A", args: null } },
+      { success: { class: "A", args: "x" } },
       { success: { class: "A", args: [], in: "5m" } },
       { complete: { class: "A", args: [], batch: "b" } },
       { name: 7 },

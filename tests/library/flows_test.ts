@@ -29,7 +29,7 @@ Deno.test("an invalid flow is refused by one clear line, and nothing of it is st
     [{ a: { job, afer: "b" } }, 'nodes.a.afer is "b"; expected one of job, after, onDead, in, at'],
     [{ a: { job: ["Extract", [], { unique_for: "1h" }] } }, /^nodes\.a\.job\.unique_for is "1h"; expected no such/],
     [{ a: { job: ["", []] } }, /^nodes\.a\.class is ""/],
-    [{ a: { job }, b: { job: ["Load"] } }, /^nodes\.b\.args is undefined; expected an array/],
+    [{ a: { job }, b: { job: ["Load", "x"] } }, /^nodes\.b\.args is "x"; expected an array/],
     [{ a: { job, in: "soon" } }, /^nodes\.a\.in is "soon"/],
   ];
   for (const [nodes, expected] of cases) {
@@ -59,6 +59,34 @@ Deno.test("an invalid flow is refused by one clear line, and nothing of it is st
   assertEquals((await store.batches.page({ flows: true })).batches, []);
   assertEquals((await store.admin.stats()).enqueued, 0);
 });
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`callbacks and nodes without args have no arguments, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const client = new Client({ store: bench.store, onUnregistered: () => {} });
+    const { name, nodes, options } = parseFlow(
+      '{"name": "n", "nodes": {"a": {"class": "A"}, "b": {"class": "B", "after": "a"}}, "death": {"class": "Alert"}}',
+    );
+    const { id } = await client.flow(name, { ...nodes, c: { job: ["C"] }, d: { job: { class: "D" } } }, options);
+    const batch = await client.batch({ complete: { class: "Report" } }, (add) => add("Row"));
+    const { nodes: [, waiting] } = await client.flows.nodes(id);
+    const [dead] = await bench.store.admin.find([`${id}-1`]);
+    await bench.store.admin.edit([dead!.ref], "kill");
+    const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
+    const member = entries.find(({ payload }) => payload.includes(batch.id))!;
+    await bench.store.admin.edit([member.ref], "delete");
+    const payloads = [waiting!.payload!, dead!.payload];
+    for (const { payload } of (await bench.store.admin.page({ in: "queue", queue: "default" })).entries) {
+      payloads.push(payload);
+    }
+    const found = payloads.map((payload) => JSON.parse(payload) as { class: string; args: unknown[] });
+    assertEquals(
+      Object.fromEntries(found.map(({ class: name, args }) => [name, args])),
+      { A: [], Alert: [], B: [], C: [], D: [], Report: [] },
+    );
+  });
+}
 
 Deno.test("a flow's text is checked: JSON, an object, no name twice", () => {
   const flow = parseFlow(

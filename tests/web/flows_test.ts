@@ -70,10 +70,12 @@ onBothStores("The API pushes, lists, shows, retries and cancels flows, and refus
   const someone = site.visitor();
   await someone.visit("/");
   const api = (method: "GET" | "POST", path: string, body?: unknown) => someone.api(method, path, body);
-  const nodes = { a: { class: "A", args: [] }, b: { class: "B", args: [], after: ["a"] } };
+  const nodes = { a: { class: "A" }, b: { class: "B", args: [], after: ["a"] } };
   const invalid = await api("POST", "/flows", { name: "x", nodes: { a: { class: "A", args: [], after: ["b"] } } });
   assertEquals(invalid.status, 422);
   assertStringIncludes(JSON.stringify(invalid.value), "nodes.a.after");
+  const noArray = await api("POST", "/flows", { name: "x", nodes: { a: { class: "A", args: null } } });
+  assertEquals([noArray.status, noArray.value["error"]["field"]], [422, "nodes.a.args"]);
   const twice = await someone.send("/api/v1/flows", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -103,7 +105,9 @@ onBothStores("The API opens a batch, adds to it and closes it, and refuses what 
   const invalid = await api("/batches", { sucess: {} });
   assertEquals([invalid.status, (invalid.value["error"] as { field: string }).field], [422, "sucess"]);
   assertEquals((await api("/batches", { parent: "x" })).status, 409);
-  const opened = await api("/batches", { name: "import", success: { class: "Notify", args: [] } });
+  const noArray = await api("/batches", { success: { class: "Notify", args: "x" } });
+  assertEquals([noArray.status, noArray.value["error"]["field"]], [422, "success.args"]);
+  const opened = await api("/batches", { name: "import", success: { class: "Notify" } });
   assertEquals(opened.status, 201);
   const id = String(opened.value["id"]);
   assertEquals((await api("/jobs", { class: "ImportRow", args: [7], batch: id })).status, 201);

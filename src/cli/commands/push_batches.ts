@@ -127,7 +127,7 @@ function parseInto(batch: BatchBuilder, text: string, line: number, report: Bulk
 /** Rejects now what the push would reject later, when following lines of the batch are already stored. */
 function check(request: JobRequest): void {
   prepare(request);
-  argsText(request.args);
+  if (request.args !== undefined) argsText(request.args);
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -238,7 +238,8 @@ export async function pushAgain(
   const before = parsePayload(original.payload)?.payload;
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
-  const request = { ...rest, ...changed, args } as JobRequest;
+  // Without arguments, the client would push none. Those of an unreadable original are unknown.
+  const request = { ...rest, ...changed, args: args ?? null } as JobRequest;
   const { jid } = await pushJob(services, visitor, request, "push again");
   if (original.place.in !== "running") await services.store.admin.edit([original.ref], "delete");
   return jid;
