@@ -10,15 +10,11 @@ import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
 import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
 import type { BatchOpsStore } from "../store/ops/batches.ts";
-import type { FlowStore } from "../store/port/flows.ts";
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
 import { checkListRequest, type ListRequest } from "./list_request.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
-
-/** The verbs of a store that cancel and retry batches. */
-type OperatedStore = BatchOpsStore & { readonly flows: Pick<FlowStore, "spread"> };
 
 /** A batch with its counters. */
 export type BatchStatus = StoredBatch;
@@ -133,8 +129,8 @@ export class Batches {
     const store = this.#operated(kind);
     await this.#require(id, kind, "cancel");
     // Most programs cancel no batch.
-    const { cancelFlow } = await import("../store/ops/flows.ts");
-    const closed = await cancelFlow(store, id, this.#services.clock.now());
+    const { cancelBatch } = await import("../store/ops/batches.ts");
+    const closed = await cancelBatch(store, id, this.#services.clock.now());
     if (closed === undefined) throw notFound(kind, id, "cancel");
     if (closed.closedAs === "cancelled") return closed.members;
     throw new BatchError(
@@ -155,9 +151,9 @@ export class Batches {
     if (batch === undefined || (kind === "flow" && !batch.flow)) throw notFound(kind, id, verb);
   }
 
-  #operated(kind: "batch" | "flow"): OperatedStore {
+  #operated(kind: "batch" | "flow"): BatchOpsStore {
     const { operated } = this.#services;
-    if (operated !== undefined) return operated as OperatedStore;
+    if (operated !== undefined) return operated as BatchOpsStore;
     throw new BatchError(`Cannot cancel or retry a ${kind} here: the client's store has no part for operators`);
   }
 

@@ -121,7 +121,7 @@ export class Flows {
   /**
    * Cancels a flow: the nodes that wait, and the jobs of the others. Looks through all jobs of the store.
    *
-   * @returns how many jobs are cancelled
+   * @returns how many nodes are cancelled
    * @throws {BatchError} if it doesn't exist, or has ended
    */
   async cancel(id: string): Promise<number> {

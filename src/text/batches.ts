@@ -5,6 +5,7 @@
  */
 import type { Batch } from "../store/port/batches.ts";
 import { formatDuration } from "../job/duration.ts";
+import { number } from "./format.ts";
 import { localTime } from "./times.ts";
 
 const STATES: Readonly<Record<Batch["state"], string>> = {
@@ -20,6 +21,12 @@ const STATES: Readonly<Record<Batch["state"], string>> = {
 /** Returns what a state means. */
 export function batchStateText({ state }: Batch): string {
   return STATES[state];
+}
+
+/** Returns a number of members: `1 job`, `3 nodes`. */
+export function membersText(count: number, { flow }: Pick<Batch, "flow">): string {
+  const noun = flow ? "node" : "job";
+  return count === 1 ? `1 ${noun}` : `${number(count)} ${noun}s`;
 }
 
 /** Returns how far a batch is: `40 of 100`. */

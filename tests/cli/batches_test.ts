@@ -106,3 +106,47 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
   const shown = (await on(bench, ["flow", "show", stdout.trim()])).stdout;
   assertStringIncludes(shown, "cancelled: what waited is cancelled, running jobs are aborted\n");
 });
+
+Deno.test("counts the jobs and nodes that a cancel cancelled, and says if there was one before", async () => {
+  await using bench = await Bench.open();
+  const [batch, closed] = [
+    (await on(bench, ["batch", "open"])).stdout.trim(),
+    (await on(bench, ["batch", "open"])).stdout.trim(),
+  ];
+  for (const row of ["1", "2"]) await on(bench, ["push", "Row", row, "--batch", batch]);
+  const nodes = { a: { class: "A" }, b: { class: "B", after: "a" }, c: { class: "C", after: "b" } };
+  const push = async () => (await on(bench, ["flow", "push", "-"], JSON.stringify({ name: "n", nodes }))).stdout.trim();
+  const [flow, other, stuck] = [await push(), await push(), await push()];
+  await on(bench, ["kill", `${stuck}-1`]);
+  for (
+    const [kind, id, said, again] of [
+      ["batch", batch, `Cancelled batch ${batch} and 2 jobs`, `Batch ${batch} is already cancelled`],
+      ["batch", closed, `Cancelled batch ${closed} and 0 jobs`, `Batch ${closed} is already cancelled`],
+      ["batch", flow, `Cancelled flow ${flow} and 3 nodes`, `Flow ${flow} is already cancelled`],
+      ["flow", other, `Cancelled flow ${other} and 3 nodes`, `Flow ${other} is already cancelled`],
+      // Its first node is dead, and stays.
+      ["flow", stuck, `Cancelled flow ${stuck} and 2 nodes`, `Flow ${stuck} is already cancelled`],
+    ] as const
+  ) {
+    const cancel = async () => {
+      const { code, stdout, stderr } = await on(bench, [kind, "cancel", id]);
+      return [code, stdout, stderr];
+    };
+    assertEquals([await cancel(), await cancel()], [[0, `${said}\n`, ""], [0, `${again}\n`, ""]]);
+    const { stdout } = await on(bench, [kind, "cancel", id, "--json"]);
+    const field = kind === "flow" ? "nodes" : "members";
+    assertEquals(JSON.parse(stdout), { cancelled: id, [field]: 0, alreadyCancelled: true });
+  }
+});
+
+Deno.test("continues a cancel that was interrupted, and says how many jobs it had left", async () => {
+  await using bench = await Bench.open();
+  const id = (await on(bench, ["batch", "open"])).stdout.trim();
+  await on(bench, ["push", "Row", "1", "--batch", id]);
+  await bench.store.batches.close(id, "cancelled");
+  const { code, stdout } = await on(bench, ["batch", "cancel", id]);
+  assertEquals([code, stdout], [
+    0,
+    `Batch ${id} is already cancelled; 1 job that still ran or waited: cancelled, too\n`,
+  ]);
+});

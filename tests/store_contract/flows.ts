@@ -174,8 +174,9 @@ export const flows: Cases = {
     await using t = await open();
     const worker = await start(t.store, DIAMOND);
     const { a } = await take(t.store, worker);
-    assertEquals(await t.store.batches.close(ID, "cancelled"), { done: true, closedAs: "cancelled" });
+    assertEquals(await t.store.batches.close(ID, "cancelled"), { done: true, closedAs: "cancelled", waiting: 3 });
     assertEquals(await states(t.store), { a: "pending", b: "cancelled", c: "cancelled", d: "cancelled" });
+    assertEquals(await t.store.batches.close(ID, "cancelled"), { done: false, closedAs: "cancelled" });
     await t.store.jobs.settle(worker, [ending(a!)]);
     assertEquals([await queued(t.store), await flow(t.store)], [[], {
       ...{ state: "cancelled", total: 4, succeeded: 1, cancelled: 3 },

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { type FlowNodes, MAX_NODES } from "../../src/client/flow_graph.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import { cancelFlow } from "../../src/store/ops/flows.ts";
+import { cancelBatch } from "../../src/store/ops/batches.ts";
 import { SPREAD_LIMIT } from "../../src/store/port/flows.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import { ending, nameOf } from "./flow_nodes.ts";
@@ -73,9 +73,10 @@ export const largeFlows: Cases = {
     assertEquals((await perform(t.store, worker, ended)).length, ended);
     const running = await takeUpTo(t.store, worker, 10);
     assert((await holding(t, MARK)).length > 1);
-    const cancelled = await cancelFlow(t.store, id, t.now());
-    // All that was queued, and a command for each that runs.
-    assertEquals(cancelled, { done: true, closedAs: "cancelled", members: WIDTH });
+    const cancelled = await cancelBatch(t.store, id, t.now());
+    // All that waited and all that was queued, and a command for each that runs.
+    const members = MAX_NODES - ended;
+    assertEquals(cancelled, { done: true, closedAs: "cancelled", waiting: members - WIDTH, members });
     assertEquals((await t.store.workers.receive(worker, new AbortController().signal)).length, running.length);
     await t.store.jobs.settle(worker, running.map((lease) => ending(lease, "ack", { acknowledged: "cancelled" })));
     const counts = (await t.store.batches.get(id))!;

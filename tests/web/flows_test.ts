@@ -41,9 +41,14 @@ onBothStores("Buttons of a flow's page retry its dead nodes, and cancel it", asy
   await someone.visit(`/flows/${id}`);
   await someone.submit(`/flows/${id}/retry`, {}, `/flows/${id}`);
   assertEquals((await store.batches.get(id))?.state, "running");
-  await someone.submit(`/flows/${id}/cancel`, {}, `/flows/${id}`);
+  const notice = async () => {
+    const { text } = await someone.submit(`/flows/${id}/cancel`, {}, `/flows/${id}`);
+    return /(Already c|C)ancelled[.;][^<]*/.exec(text)?.[0];
+  };
+  assertEquals(await notice(), "Cancelled; 3 nodes waited, or were queued or running.");
   const { state, cancelled } = (await store.batches.get(id))!;
   assertEquals([state, cancelled], ["cancelled", 3]);
+  assertEquals(await notice(), "Already cancelled.");
 });
 
 onBothStores("A batch's page shows its members by state and its callbacks", async ({ store, visitor }) => {
@@ -90,10 +95,10 @@ onBothStores("The API pushes, lists, shows, retries and cancels flows, and refus
   assertEquals(shown.map(({ name, state }) => [name, state]), [["a", "queued"], ["b", "waiting"]]);
   assertEquals((await api("GET", `/batches/${id}`)).status, 404);
   assertEquals((await api("POST", `/flows/${id}/retry`, {})).value, { changed: 0 });
-  assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 1 });
+  assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 2 });
   assertEquals((await api("GET", `/flows/${id}`)).value["state"], "cancelled");
-  // The next cancel continues one that was interrupted.
-  assertEquals((await api("POST", `/flows/${id}/cancel`, {})).value, { changed: 0 });
+  const again = await api("POST", `/flows/${id}/cancel`, {});
+  assertEquals(again, { status: 200, value: { changed: 0, alreadyCancelled: true } });
 });
 
 onBothStores("The API opens a batch, adds to it and closes it, and refuses what is invalid", async (site) => {

@@ -2,11 +2,12 @@
 import { parseBatchOptions } from "../../client/batch_options.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { cancelBatch, checkBatch, retryBatch } from "../../store/ops/batches.ts";
-import { batchJson, batchLines } from "../../text/batches.ts";
+import { checkBatch, retryBatch } from "../../store/ops/batches.ts";
+import { batchJson, batchLines, membersText } from "../../text/batches.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { cancelAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
@@ -121,23 +122,15 @@ async function show(store: Store, id: string, json: boolean): Promise<void> {
 }
 
 async function cancel(store: Store, id: string, json: boolean): Promise<void> {
-  const result = found(await cancelBatch(store, id, systemClock.now()), id);
-  if (result.closedAs !== "cancelled") {
-    throw new UsageError(
-      `Can't cancel batch "${id}": it ${result.closedAs === "closed" ? "has ended" : "was abandoned"}`,
-    );
-  }
-  await recordAudit(store, { action: "batch cancel", target: `batch:${id}`, count: result.members });
-  if (json) printJson({ cancelled: id, members: result.members });
-  else print(`Cancelled batch ${id} and ${jobs(result.members)}`);
+  await cancelAndPrint(store, found(await store.batches.get(id), id), { json, field: "members" });
 }
 
 async function retry(store: Store, id: string, json: boolean): Promise<void> {
-  found(await store.batches.get(id), id);
+  const batch = found(await store.batches.get(id), id);
   const members = await retryBatch(store, id);
   await recordAudit(store, { action: "batch retry", target: `batch:${id}`, count: members });
   if (json) printJson({ retried: members });
-  else print(`Enqueued ${jobs(members)} again`);
+  else print(`Enqueued ${membersText(members, batch)} again`);
 }
 
 async function check(store: Store, id: string, json: boolean): Promise<void> {
@@ -161,8 +154,4 @@ function found<T>(value: T | undefined, id: string): T {
     );
   }
   return value;
-}
-
-function jobs(count: number): string {
-  return count === 1 ? "1 job" : `${count} jobs`;
 }

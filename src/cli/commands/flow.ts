@@ -3,16 +3,17 @@ import { parseFlow } from "../../client/flow_text.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { retryBatch } from "../../store/ops/batches.ts";
-import { cancelFlow, nodeStates } from "../../store/ops/flows.ts";
+import { nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchLines } from "../../text/batches.ts";
+import { batchLines, membersText } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { cancelAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
 import { withStore } from "../shared/store.ts";
@@ -186,25 +187,15 @@ async function reasonsOf(store: Store, nodes: readonly FlowNode[], now: number):
 }
 
 async function cancel(store: Store, id: string, { json }: Flags): Promise<void> {
-  await find(store, id);
-  const result = await cancelFlow(store, id, systemClock.now());
-  if (result?.closedAs !== "cancelled") {
-    throw new UsageError(
-      `Can't cancel flow "${id}": it ${result?.closedAs === "closed" ? "has ended" : "never started"}`,
-    );
-  }
-  const { cancelled } = await find(store, id);
-  await recordAudit(store, { action: "flow cancel", target: `flow:${id}`, count: result.members });
-  if (json) printJson({ cancelled: id, nodes: cancelled });
-  else print(`Cancelled flow ${id}: ${nodes(cancelled)} cancelled`);
+  await cancelAndPrint(store, await find(store, id), { json, field: "nodes" });
 }
 
 async function retry(store: Store, id: string, { json }: Flags): Promise<void> {
-  await find(store, id);
+  const flow = await find(store, id);
   const count = await retryBatch(store, id);
   await recordAudit(store, { action: "flow retry", target: `flow:${id}`, count });
   if (json) printJson({ retried: count });
-  else print(`Enqueued ${nodes(count)} again`);
+  else print(`Enqueued ${membersText(count, flow)} again`);
 }
 
 async function find(store: Store, id: string): Promise<Batch> {
@@ -214,8 +205,4 @@ async function find(store: Store, id: string): Promise<Batch> {
   throw new NotFoundError(
     `Flow "${id}" not found: its record has expired, or it is in another store (jobs flow list)`,
   );
-}
-
-function nodes(count: number): string {
-  return count === 1 ? "1 node" : `${count} nodes`;
 }

@@ -44,7 +44,11 @@ export const BATCH_SHAPES: readonly Shape[] = [
   {
     command: "jobs batch cancel ID",
     prints: "an object",
-    fields: { "cancelled": ["text", "the batch"], "members": ["number", "how many members were cancelled"] },
+    fields: {
+      "cancelled": ["text", "the batch"],
+      "members": ["number", "how many members this call cancelled"],
+      "alreadyCancelled?": ["boolean", "true: an earlier call has cancelled it"],
+    },
   },
   {
     command: "jobs batch retry ID",

@@ -53,7 +53,11 @@ export const FLOW_SHAPES: readonly Shape[] = [
   {
     command: "jobs flow cancel ID",
     prints: "an object",
-    fields: { "cancelled": ["text", "the flow"], "nodes": ["number", "how many of its nodes are cancelled"] },
+    fields: {
+      "cancelled": ["text", "the flow"],
+      "nodes": ["number", "how many nodes this call cancelled"],
+      "alreadyCancelled?": ["boolean", "true: an earlier call has cancelled it"],
+    },
   },
   {
     command: "jobs flow retry ID",

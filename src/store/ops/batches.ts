@@ -1,5 +1,5 @@
 /**
- * The operations of an operator on a batch: cancel it, retry its dead members, check its counters. A batch keeps no list of its
+ * The operations of an operator on a batch or a flow: cancel it, retry its dead members, check its counters. A batch keeps no list of its
  * members, so these operations read the jobs of the store, in windows of bounded size.
  *
  * @module
@@ -8,6 +8,7 @@ import { countedIn, membershipOf } from "../../job/batch.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore, Entry, Place } from "../admin/admin.ts";
 import type { Batch, BatchStore, CloseResult } from "../port/batches.ts";
+import { type FlowStore, SPREAD_LIMIT } from "../port/flows.ts";
 import { cancelEntries, type CancelStore } from "./cancel.ts";
 import { matchingWindows } from "./matching.ts";
 
@@ -15,6 +16,7 @@ import { matchingWindows } from "./matching.ts";
 export type BatchOpsStore = CancelStore & {
   readonly admin: Pick<AdminStore, "page" | "stats" | "groups" | "edit">;
   readonly batches: Pick<BatchStore, "get" | "close" | "correct">;
+  readonly flows: Pick<FlowStore, "spread">;
 };
 
 /** Maximum number of attempts to correct a batch: its members may end between the read and the correction. */
@@ -33,21 +35,21 @@ export interface BatchCheck {
   readonly result: "right" | "corrected" | "busy";
 }
 
+/** How a batch is closed after a cancel, and how many members that cancelled. */
+export type CancelledBatch = NonNullable<CloseResult> & { readonly members: number };
+
 /**
- * Closes a batch as cancelled, then cancels its members: waiting ones are removed, workers abort running ones.
+ * Closes a batch or a flow as cancelled, then cancels its members: queued ones are removed, workers abort running ones, and
+ * nodes that wait never start.
  *
  * @param now epoch milliseconds
- * @returns how it is closed, and how many members are cancelled; undefined for an unknown batch
+ * @returns undefined for an unknown batch
  */
-export async function cancelBatch(
-  store: BatchOpsStore,
-  id: string,
-  now: number,
-): Promise<NonNullable<CloseResult> & { readonly members: number } | undefined> {
+export async function cancelBatch(store: BatchOpsStore, id: string, now: number): Promise<CancelledBatch | undefined> {
   const closed = await store.batches.close(id, "cancelled");
   if (closed === undefined) return undefined;
   // The next call continues one that was interrupted.
-  const members = closed.closedAs === "cancelled" ? await sum(cancelMembers(store, id, () => now)) : 0;
+  const members = closed.closedAs === "cancelled" ? await sum(cancelMembers(store, id, closed, () => now)) : 0;
   return { ...closed, members };
 }
 
@@ -55,12 +57,21 @@ export async function cancelBatch(
  * Cancels the members of a batch that is closed as cancelled, in steps of bounded size. Yields how many each step cancelled;
  * 0 for a part of the store that has none.
  *
+ * @param closed the result of the close, which has cancelled the nodes that waited
  * @param now returns epoch milliseconds
  */
-export async function* cancelMembers(store: BatchOpsStore, id: string, now: () => number): AsyncGenerator<number> {
+export async function* cancelMembers(
+  store: BatchOpsStore,
+  id: string,
+  { waiting = 0 }: NonNullable<CloseResult>,
+  now: () => number,
+): AsyncGenerator<number> {
+  if (waiting > 0) yield waiting;
   for await (const entries of membersOf(store, id)) {
     yield await cancelEntries(store, entries.filter(({ place }) => place.in !== "dead"), now());
   }
+  // The close has marked the nodes of a large flow; these steps write their states.
+  while (await store.flows.spread(SPREAD_LIMIT)) yield 0;
 }
 
 /** Requeues the dead members of a batch. Returns how many. */

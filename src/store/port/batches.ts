@@ -149,8 +149,15 @@ export interface BatchPageRequest {
   readonly flows?: boolean;
 }
 
-/** The result of closing: whether this call closed the batch, and how it is closed now. Undefined: unknown batch. */
-export type CloseResult = { readonly done: boolean; readonly closedAs: ClosedAs } | undefined;
+/** The result of closing; undefined for an unknown batch. */
+export type CloseResult = {
+  /** Whether this call closed the batch. */
+  readonly done: boolean;
+  /** How it is closed now. */
+  readonly closedAs: ClosedAs;
+  /** The nodes of a flow that this call cancelled, because they waited. Absent if there are none. */
+  readonly waiting?: number;
+} | undefined;
 
 /** How a batch was closed. */
 export type ClosedAs = "closed" | "cancelled" | "abandoned";

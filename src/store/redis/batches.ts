@@ -40,8 +40,9 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async close(id, as) {
-      const [done, closedAs] = await client.run(SCRIPTS.batchClose, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?];
-      return closedAs === undefined ? undefined : { done: done === 1, closedAs };
+      const reply = await client.run(SCRIPTS.batchClose, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?, number?];
+      const [done, closedAs, waiting = 0] = reply;
+      return closedAs === undefined ? undefined : { done: done === 1, closedAs, ...(waiting > 0 && { waiting }) };
     },
 
     async admit({ worker, token }, id) {

@@ -177,5 +177,6 @@ function closeBatch(context: Context, id: string, as: ClosedAs, now: number): Cl
     else flowRows.cancel(context, id);
     changes.spread(SPREAD_LIMIT, now);
   }
-  return { done: true, closedAs: as };
+  const waiting = as === "closed" ? 0 : row.waiting ?? 0;
+  return { done: true, closedAs: as, ...(waiting > 0 && { waiting }) };
 }

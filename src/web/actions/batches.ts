@@ -9,13 +9,18 @@ import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { cancelMembers, retryMembers } from "../../store/ops/batches.ts";
-import { cancelNodes } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { recordAudit } from "./audit.ts";
 import { type ActionResult, WAIT_MS } from "./jobs.ts";
+
+/** The result of a cancel. */
+export interface CancelResult extends ActionResult {
+  /** An earlier cancel has closed the batch. */
+  readonly alreadyCancelled?: true;
+}
 
 /** `batch`, or `flow`. */
 export type BatchKind = "batch" | "flow";
@@ -36,7 +41,8 @@ export async function findBatch({ store }: Services, kind: BatchKind, id: string
 }
 
 /**
- * Cancels a batch or a flow, and its jobs. With many jobs, it continues in the background.
+ * Cancels a batch or a flow, and its jobs. With many jobs, it continues in the background. Another cancel continues one that was
+ * interrupted.
  *
  * @throws {HttpError} if it has ended
  */
@@ -45,14 +51,15 @@ export async function cancel(
   visitor: Visitor,
   kind: BatchKind,
   id: string,
-): Promise<ActionResult> {
-  const { pending, waiting = 0 } = await findBatch(services, kind, id);
+): Promise<CancelResult> {
+  const { pending: total } = await findBatch(services, kind, id);
   const { store, clock } = services;
   const closed = await store.batches.close(id, "cancelled");
   if (closed?.closedAs !== "cancelled") throw new HttpError(409, `Can't cancel ${kind} "${id}": it has ended`);
-  const steps = kind === "flow" ? cancelNodes : cancelMembers;
-  const task = { action: `${kind} cancel`, target: `${kind}:${id}`, total: pending - waiting };
-  return await changeMembers(services, visitor, { ...task, steps: steps(store, id, () => clock.now()) });
+  const task = { action: `${kind} cancel`, target: `${kind}:${id}`, total };
+  const steps = cancelMembers(store, id, closed, () => clock.now());
+  const result = await changeMembers(services, visitor, { ...task, steps });
+  return closed.done ? result : { ...result, alreadyCancelled: true };
 }
 
 /** Requeues the dead jobs of a batch or a flow. With many jobs, it continues in the background. */

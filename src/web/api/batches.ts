@@ -25,6 +25,17 @@ function answerOf(result: ActionResult): ApiAnswer {
   return { value: result, status: result.changed === undefined ? 202 : 200 };
 }
 
+const CANCELLED = {
+  type: "object",
+  properties: {
+    ...CHANGED.properties,
+    alreadyCancelled: {
+      type: "boolean",
+      description: "an earlier call has cancelled it; changed is what that one left",
+    },
+  },
+};
+
 /** Fields of a batch, and of a flow. */
 const CALLBACKS = {
   tags: { type: "array", items: { type: "string" } },
@@ -142,7 +153,7 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
       method: "POST",
       path: `${id}/cancel`,
       about: `Cancels a ${kind} and its jobs`,
-      answer: CHANGED,
+      answer: CANCELLED,
       run: async (c, services) => {
         return answerOf(await cancel(services, c.get("visitor"), kind, c.req.param("id") ?? ""));
       },

@@ -8,10 +8,10 @@ import { MEMBER_STATES } from "../../job/batch.ts";
 import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchProgress, batchStateText, batchThroughput } from "../../text/batches.ts";
+import { batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
 import { waitText } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
-import { type BatchKind, cancel, findBatch, retry } from "../actions/batches.ts";
+import { type BatchKind, cancel, type CancelResult, findBatch, retry } from "../actions/batches.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { FlowGraph } from "./flow_graph.tsx";
 import { Layout } from "./layout.tsx";
@@ -58,11 +58,8 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
     });
     app.post(`${path}/:id/cancel`, async (c) => {
       requireOperator(c);
-      const { changed } = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
-      const text = changed === undefined
-        ? "Cancelled. Its jobs are being cancelled in the background…"
-        : `Cancelled; ${number(changed)} jobs were queued or running.`;
-      return await back(services, c, { kind: "ok", text });
+      const result = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
+      return await back(services, c, { kind: "ok", text: cancelText(result, kind) });
     });
     app.post(`${path}/:id/retry`, async (c) => {
       requireOperator(c);
@@ -73,6 +70,15 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
       return await back(services, c, { kind: "ok", text });
     });
   }
+}
+
+function cancelText({ changed, alreadyCancelled }: CancelResult, kind: BatchKind): string {
+  const cancelled = alreadyCancelled ? "Already cancelled" : "Cancelled";
+  if (changed === undefined) return `${cancelled}. Its jobs are being cancelled in the background…`;
+  if (alreadyCancelled && changed === 0) return "Already cancelled.";
+  return kind === "flow"
+    ? `${cancelled}; ${membersText(changed, { flow: true })} waited, or were queued or running.`
+    : `${cancelled}; ${membersText(changed, {})} were queued or running.`;
 }
 
 function ListPage({ view, kind, batches, next }: {

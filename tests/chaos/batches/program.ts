@@ -14,7 +14,6 @@ import type { Entry, Place } from "../../../src/store/admin/admin.ts";
 import type { Store } from "../../../src/store/admin/store.ts";
 import { cancelBatch, retryBatch } from "../../../src/store/ops/batches.ts";
 import { cancelJob } from "../../../src/store/ops/cancel.ts";
-import { cancelFlow } from "../../../src/store/ops/flows.ts";
 import { Random } from "../../soak/random.ts";
 import { entries, jid as jidOf, workerRecord } from "../../store_contract/jobs.ts";
 import { until } from "../../support/eventually.ts";
@@ -226,8 +225,7 @@ export class Program {
   async #cancel(): Promise<void> {
     const batch = this.batches[this.#random.between(0, this.batches.length - 1)];
     if (batch === undefined || batch.closedAs === "cancelled" || batch.closedAs === "abandoned") return;
-    const cancel = batch.nodes === undefined ? cancelBatch : cancelFlow;
-    const result = await cancel(this.#store, batch.id, Date.now());
+    const result = await cancelBatch(this.#store, batch.id, Date.now());
     if (result?.closedAs !== "cancelled") return;
     batch.closedAs = "cancelled";
     for (const member of batch.members.values()) {

@@ -1,9 +1,9 @@
--- Included: closes a batch. Returns 1 if this call closed it, else 0; then how the batch is closed now. Returns nothing if the
--- batch doesn't exist.
+-- Included: closes a batch. Returns 1 if this call closed it, else 0; then how the batch is closed now; then how many waiting
+-- nodes of a flow this call cancelled. Returns nothing if the batch doesn't exist.
 local function closeBatch(now, id, as)
   local call = redis.call
   local key = 'jobs:batch:' .. id
-  local there, closedAs, due = unpack(call('HMGET', key, 'id', 'closed_as', 'due'))
+  local there, closedAs, due, waiting = unpack(call('HMGET', key, 'id', 'closed_as', 'due', 'waiting'))
   if not there then return end
   -- A closed batch that has not ended can still be cancelled.
   if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
@@ -14,5 +14,5 @@ local function closeBatch(now, id, as)
   advanceBatch(now, id)
   countMembers(now)
   endFlow(now, id, as)
-  return 1, as
+  return 1, as, as == 'closed' and 0 or tonumber(waiting or 0)
 end
