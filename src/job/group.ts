@@ -13,13 +13,15 @@ const MAX_GROUP_BYTES = 256;
 
 /** The names of groups; completes "expected …". */
 export const GROUP_NAME_EXPECTED = `a text of 1 to ${MAX_GROUP_BYTES} bytes that doesn't begin with |`;
+const PATH_EXPECTED = "a path into the arguments such as args[0] or args[0].customer";
 /** The accepted values; completes "expected …". */
-export const GROUP_EXPECTED =
-  `${GROUP_NAME_EXPECTED}, a number, or a path into the arguments such as args[0] or args[0].customer`;
+export const GROUP_EXPECTED = `${GROUP_NAME_EXPECTED}, a number, or ${PATH_EXPECTED}`;
 
 /** A path into the arguments: `args[0]`, `args[1].customer.id`. */
-const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$]*)+$/;
-const STEP = /\[(\d+)\]|\.([\w$]+)/g;
+const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$-]*)+$/;
+const STEP = /\[(\d+)\]|\.([\w$-]+)/g;
+/** The beginning of a path. As a name, a mistyped path would put the jobs of all customers into one group. */
+const MEANT_AS_PATH = /^args?\[|^args(\.|$)/;
 
 /** Returns whether a value is a valid name of a group. */
 export function isGroup(value: unknown): value is string {
@@ -29,7 +31,16 @@ export function isGroup(value: unknown): value is string {
 
 /** Returns whether the option accepts a value. `false` means no group, even if the class sets one. */
 export function isGroupOption(value: unknown): value is string | number | false {
-  return value === false || isGroup(value) || Number.isSafeInteger(value);
+  return value === false || isGroup(value) && !isMistypedPath(value) || Number.isSafeInteger(value);
+}
+
+/** Returns what the option expected instead of a value that it doesn't accept; completes "expected …". */
+export function groupExpected(value: unknown): string {
+  return isMistypedPath(value) ? PATH_EXPECTED : GROUP_EXPECTED;
+}
+
+function isMistypedPath(value: unknown): boolean {
+  return typeof value === "string" && MEANT_AS_PATH.test(value) && !PATH.test(value);
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import { type Backoff, readBackoff } from "./backoff.ts";
 import { InvalidPayload } from "./errors.ts";
-import { GROUP_EXPECTED, isGroupOption } from "./group.ts";
+import { GROUP_EXPECTED, groupExpected, isGroupOption } from "./group.ts";
 import { JID } from "./jid.ts";
 import { stringifyLossless } from "./json.ts";
 import { isPriority, type Priority, PRIORITY_EXPECTED } from "./priority.ts";
@@ -91,7 +91,7 @@ export const pushKey: OptionKind<string | number> = {
   expected: GROUP_EXPECTED,
   placeholder: "NAME|PATH",
   write: (field, value) => {
-    if (value === false || !isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
+    if (value === false || !isGroupOption(value)) throw new InvalidPayload(field, value, groupExpected(value));
     return undefined;
   },
 };
@@ -112,7 +112,7 @@ export const groupName: OptionKind<string | number | false> = {
   expected: GROUP_EXPECTED,
   placeholder: "NAME|PATH",
   write: (field, value) => {
-    if (!isGroupOption(value)) throw new InvalidPayload(field, value, GROUP_EXPECTED);
+    if (!isGroupOption(value)) throw new InvalidPayload(field, value, groupExpected(value));
     return undefined;
   },
   fromText: falseOrText,
