@@ -11,7 +11,7 @@ function on(bench: Bench, args: readonly string[], stdin?: string) {
   return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
 }
 
-/** Returns the queued jobs of the queue `default` by group; "-" is no group. */
+/** Returns the queued jobs of the queue `default` by group; "-": those without one. */
 async function sizes(bench: Bench): Promise<Record<string, number>> {
   const { groups, ungrouped } = await bench.store.admin.groups("default");
   return Object.fromEntries([...groups.map(({ name, size }) => [name, size]), ["-", ungrouped]]);

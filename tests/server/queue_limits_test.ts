@@ -69,6 +69,11 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
       [["mail", "post", "--running", "1"], /Unexpected argument "post"/],
       [["--running", "1"], /Missing argument: QUEUE/],
       [["no queue", "--running", "1"], /Invalid queue "no queue"/],
+      [
+        ["mail", "--group", "a", "--running", "1", "--for", "0s"],
+        /Invalid --for "0s": expected a time above 0 such as 2h/,
+      ],
+      [["mail", "--group", "a", "--for", "2h"], /--for needs a limit that ends: add --running, --starts or --weight/],
     ] as const
   ) {
     const { code, stderr } = await command(...args);

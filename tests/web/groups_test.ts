@@ -64,7 +64,14 @@ onBothStores("a group is limited by its page's form and over the API", async ({ 
   const answer = await someone.api("POST", limit, { running: 2, starts: "10/1m" });
   assertEquals(answer.value, { queue: "default", running: 2, starts: { count: 10, perMs: 60_000 } });
   for (
-    const wrong of [{ weight: 2 }, { group: "" }, { group: "a", weight: 0 }, { group: "a", for: "soon" }, { x: 1 }]
+    const wrong of [{ weight: 2 }, { group: "" }, { group: "a", weight: 0 }, { group: "a", for: "soon" }, {
+      group: "a",
+      for: "2h",
+    }, {
+      group: "a",
+      running: 2,
+      for: "0s",
+    }, { x: 1 }]
   ) {
     const { status } = await someone.api("POST", limit, wrong);
     assertEquals(status >= 400 && status < 500, true, JSON.stringify(wrong));

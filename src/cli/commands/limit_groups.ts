@@ -1,7 +1,6 @@
 /** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
-import { parseDuration } from "../../job/duration.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
-import { type GroupLimit, parseWeight, separateLimit } from "../../store/port/groups.ts";
+import { type GroupLimit, parseEnd, parseWeight, separateLimit } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts } from "../../store/port/limits.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
@@ -38,7 +37,7 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
   const running = optionOf("running", flags.running, parseRunning);
   const starts = optionOf("starts", flags.starts, parseStarts);
   const weight = optionOf("weight", flags.weight, parseWeight);
-  const forMs = optionOf("for", flags.for, parseDuration);
+  const forMs = optionOf("for", flags.for, parseEnd);
   const parts = [flags.running, flags.starts, flags.weight, flags.for];
   const changes = flags.off || parts.some((part) => part !== undefined);
   return await withStore(flags, async (store) => {
@@ -50,6 +49,11 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
         ...partOf("weight", weight, before.weight),
         ...partOf("forMs", forMs, before.forMs),
       };
+      if (
+        typeof forMs === "number" && [limit.running, limit.starts, limit.weight].every((part) => part === undefined)
+      ) {
+        throw new UsageError("--for needs a limit that ends: add --running, --starts or --weight");
+      }
       await store.admin.limitGroup(queue, group, limit);
       const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
       await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });

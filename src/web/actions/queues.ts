@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { formatDuration, parseDuration } from "../../job/duration.ts";
+import { formatDuration } from "../../job/duration.ts";
 import { priorityIn } from "../../job/priority.ts";
-import { type GroupLimit, parseWeight } from "../../store/port/groups.ts";
+import { type GroupLimit, parseEnd, parseWeight } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { groupLimitText } from "../../text/groups.ts";
@@ -102,7 +102,7 @@ export async function setGroupLimit(
   const running = parseField("running", texts.running, parseRunning);
   const starts = parseField("starts", texts.starts, parseStarts);
   const weight = parseField("weight", texts.weight, parseWeight);
-  const forMs = parseField("for", texts.for, parseDuration);
+  const forMs = parseField("for", texts.for, parseEnd);
   if (group === undefined && (weight ?? forMs) !== undefined) {
     throw new HttpError(422, "A weight or an end belongs to one group", weight === undefined ? "for" : "weight");
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { setGroupLimit, setGroupPaused } from "../actions/queues.ts";
+import { HttpError } from "../http/body.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { pageOf } from "../read/paging.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
@@ -88,6 +89,14 @@ export const groupRoutes: readonly ApiRoute[] = [
         weight: numberIn("weight"),
         for: textIn(body, "for") ?? "",
       };
+      // A form without limits removes them, whatever its other field says. A program has forgotten the limit.
+      if (texts.for !== "" && texts.running + texts.starts + texts.weight === "") {
+        throw new HttpError(
+          422,
+          '"for" needs a limit that ends: expected "running", "starts" or "weight" with it',
+          "for",
+        );
+      }
       return { value: { queue, group, ...await setGroupLimit(services, c.get("visitor"), { queue, group }, texts) } };
     },
   },
