@@ -13,6 +13,9 @@ import type { Clock } from "../clock.ts";
 import { Asleep, Released, StepError } from "./errors.ts";
 import type { StepJob } from "./services.ts";
 
+/** The step that the running code belongs to. One for all jobs: one for each would be made and dropped with each job. */
+const running = new AsyncLocalStorage<{ readonly name: string; readonly of: ActiveSteps }>();
+
 /** A use of a step that has paused: it ends the attempt, unless other steps are active. */
 export class Pause {
   /** When the pause ends, in milliseconds of the monotonic clock. */
@@ -30,8 +33,6 @@ export class Pause {
 export class ActiveSteps {
   readonly #job: StepJob;
   readonly #clock: Clock;
-  /** The name of the step that the running code belongs to. */
-  readonly #current = new AsyncLocalStorage<string>();
   readonly #used = new Set<string>();
   /** The number of active steps. */
   #active = 0;
@@ -51,7 +52,7 @@ export class ActiveSteps {
 
   /** Runs code as the code of a step, in which no other step may begin. */
   inside<Result>(name: string, run: () => Result): Result {
-    return this.#current.run(name, run);
+    return running.run({ name, of: this }, run);
   }
 
   /** Returns a pause of this many milliseconds. */
@@ -63,9 +64,9 @@ export class ActiveSteps {
   async use<Result>(name: string, run: () => Promise<Result | Pause>): Promise<Result> {
     if (this.#ending !== undefined) throw this.#ending;
     if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
-    const outer = this.#current.getStore();
-    if (outer !== undefined) {
-      throw new StepError(`Step "${name}" begins inside of step "${outer}"; a step cannot contain another`);
+    const outer = running.getStore();
+    if (outer?.of === this) {
+      throw new StepError(`Step "${name}" begins inside of step "${outer.name}"; a step cannot contain another`);
     }
     if (this.#used.has(name)) {
       throw new StepError(

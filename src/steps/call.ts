@@ -17,6 +17,23 @@ export interface StepCall {
   readonly timeoutMs: number | undefined;
 }
 
+/** One run without a timeout: the signal is that of the job, which makes it when it is first used. */
+class Run implements StepRun {
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  readonly #job: StepJob;
+
+  constructor(job: StepJob, idempotencyKey: string, attempt: number) {
+    this.#job = job;
+    this.idempotencyKey = idempotencyKey;
+    this.attempt = attempt;
+  }
+
+  get signal(): AbortSignal {
+    return this.#job.signal;
+  }
+}
+
 /**
  * Calls a step's function. Rejects after the timeout even if the function ignores its signal.
  *
@@ -29,17 +46,7 @@ export async function callStep(
   run: (step: StepRun) => unknown,
 ): Promise<unknown> {
   const idempotencyKey = `${job.jid}:${name}`;
-  if (timeoutMs === undefined) {
-    const step = {
-      idempotencyKey,
-      attempt,
-      // A getter: the job makes its signal when it is first used.
-      get signal() {
-        return job.signal;
-      },
-    };
-    return await run(step);
-  }
+  if (timeoutMs === undefined) return await run(new Run(job, idempotencyKey, attempt));
   const timedOut = new AbortController();
   const ended = new AbortController();
   const error = new Timeout(timeoutMs);

@@ -6,8 +6,9 @@
 import type { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerStore } from "../store/port/store.ts";
+import type { NewWait, StepLease, StepStore, StoredStep, Wait } from "../store/port/steps.ts";
 import { StepRunner } from "./runner.ts";
-import type { AroundStep, StepJob } from "./services.ts";
+import type { AroundStep, LeaseSteps, StepJob } from "./services.ts";
 
 /** The services that the steps of a worker's jobs share. */
 export interface StepOptions {
@@ -27,16 +28,34 @@ export function stepRunners(options: StepOptions): (job: StepJob, token: string)
   const build = client.build.bind(client);
   return (job, token) => {
     const { jid } = job;
-    const lease = { worker, token, jid };
     return new StepRunner(job, {
       clock,
       build,
       ...(around !== undefined && { around }),
-      steps: {
-        read: () => store.steps.read(jid),
-        remember: (step) => store.steps.remember(lease, step),
-        wait: (wait) => store.steps.wait(lease, wait),
-      },
+      steps: new StepsOfLease(store.steps, { worker, token, jid }),
     });
   };
+}
+
+/** The steps of one job, written under its lease. */
+class StepsOfLease implements LeaseSteps {
+  readonly #steps: StepStore;
+  readonly #lease: StepLease;
+
+  constructor(steps: StepStore, lease: StepLease) {
+    this.#steps = steps;
+    this.#lease = lease;
+  }
+
+  read(): Promise<StoredStep[]> {
+    return this.#steps.read(this.#lease.jid);
+  }
+
+  remember(step: StoredStep): Promise<string | undefined> {
+    return this.#steps.remember(this.#lease, step);
+  }
+
+  wait(wait: NewWait): Promise<Wait | undefined> {
+    return this.#steps.wait(this.#lease, wait);
+  }
 }

@@ -34,7 +34,7 @@ export function withSteps<Any extends Outcome>(outcome: Any, { job, steps }: Att
   if (hasSteps) {
     more = { steps: true, jid: job.jid };
     if ("payload" in outcome) {
-      // The first step marked the payload in the store after this payload was read.
+      // So that the next attempt reads the steps.
       more = { ...more, payload: setFields(outcome.payload, { [STEPS_FIELD]: "true" }) } as Partial<Outcome>;
     }
   }

@@ -12,7 +12,7 @@
  * @module
  */
 import { LeaseLost } from "../job/errors.ts";
-import { stringifyLossless } from "../job/json.ts";
+import { parseLossless, stringifyLossless } from "../job/json.ts";
 import {
   MAX_STEP_CHARACTERS,
   MAX_STEPS,
@@ -40,15 +40,22 @@ export interface RecordFields {
   readonly [field: string]: unknown;
 }
 
+/** A step that is known, and the length of its record. */
+interface KnownStep {
+  readonly step: Step;
+  readonly characters: number;
+}
+
 /** The step records of one job. */
 export class StepRecords {
   readonly #job: StepJob;
   readonly #services: Pick<StepServices, "steps" | "clock">;
-  #loading: Promise<Map<string, Step>> | undefined;
+  /** The steps by name; undefined before they are read. */
+  #steps: Map<string, KnownStep> | undefined;
+  #loading: Promise<void> | undefined;
   #count = 0;
   /** The characters of all records, which {@linkcode MAX_STEPS_CHARACTERS} limits. */
   #characters = 0;
-  readonly #charactersOf = new Map<string, number>();
   #hasWritten = false;
   /** The records of ended steps that are not stored yet, by name. */
   readonly #unstored = new Map<string, string>();
@@ -85,9 +92,18 @@ export class StepRecords {
     return Math.round(this.#services.clock.now());
   }
 
-  /** Returns a stored step. */
-  async get(name: string): Promise<Step | undefined> {
-    return (await this.#load()).get(name);
+  /** Reads the stored steps, once. Returns undefined if they are known: nothing needs to wait then. */
+  load(): Promise<void> | undefined {
+    if (this.#steps !== undefined) return undefined;
+    const { jid, job } = this.#job;
+    if (jid === "" || mayHaveSteps(job.payload)) return this.#loading ??= this.#read();
+    this.#steps = new Map();
+    return undefined;
+  }
+
+  /** Returns a step. Call {@linkcode load} before. */
+  get(name: string): Step | undefined {
+    return this.#steps!.get(name)?.step;
   }
 
   /** Throws if a new step would exceed {@linkcode MAX_STEPS}. */
@@ -111,8 +127,7 @@ export class StepRecords {
     fields: RecordFields,
     value = "",
   ): Promise<void> {
-    const { step, record } = await this.#add(name, kind, state, fields, value);
-    await this.#remember(step.name, record);
+    await this.#remember(name, this.#add(name, kind, state, fields, value).record);
   }
 
   /**
@@ -127,12 +142,17 @@ export class StepRecords {
     { kind, tookMs, ...fields }: RecordFields & { readonly kind: StepKind; readonly tookMs: number },
     value = "",
   ): Promise<Step> {
-    const { step, record } = await this.#add(name, kind, "succeeded", fields, value);
+    const { step, record } = this.#add(name, kind, "succeeded", fields, value);
     this.#unstored.set(name, record);
     if (value !== "" || tookMs > QUICK_MS) await this.store();
     // A failure is that of the next call.
     else void this.#services.clock.turn().then(() => this.store()).catch(() => {});
     return step;
+  }
+
+  /** Whether every ended step is stored. */
+  get areStored(): boolean {
+    return this.#unstored.size === 0;
   }
 
   /**
@@ -141,9 +161,7 @@ export class StepRecords {
    * @throws {LeaseLost} if the worker has lost the lease
    */
   async store(): Promise<void> {
-    while (this.#unstored.size > 0) {
-      await (this.#storing ??= this.#storeAll().finally(() => this.#storing = undefined));
-    }
+    while (!this.areStored) await (this.#storing ??= this.#storeAll());
   }
 
   /** Forgets the ended steps that are not stored: the job has succeeded. */
@@ -165,52 +183,54 @@ export class StepRecords {
     return { step: readStep(wait.name, record), leftMs };
   }
 
-  #load(): Promise<Map<string, Step>> {
-    return this.#loading ??= this.#read();
-  }
-
-  async #read(): Promise<Map<string, Step>> {
+  async #read(): Promise<void> {
     if (this.#job.jid === "") throw new StepError("This job has no jid, and its steps could not be found again");
-    if (!mayHaveSteps(this.#job.job.payload)) return new Map();
     const stored = await this.#untilReply(() => this.#services.steps.read());
     this.#count = stored.length;
-    for (const { name, record } of stored) this.#setCharacters(name, record.length);
-    return new Map(stored.map(({ name, record }) => [name, readStep(name, record)]));
+    this.#steps = new Map();
+    for (const { name, record } of stored) this.#know(readStep(name, record), record.length);
   }
 
-  #setCharacters(name: string, characters: number): void {
-    this.#characters += characters - (this.#charactersOf.get(name) ?? 0);
-    this.#charactersOf.set(name, characters);
+  /** Adds a step to the known ones, in place of an older record of it. */
+  #know(step: Step, characters: number): void {
+    this.#characters += characters - (this.#steps!.get(step.name)?.characters ?? 0);
+    this.#steps!.set(step.name, { step, characters });
   }
 
   /** Adds a record to those of this attempt. */
-  async #add(
+  #add(
     name: string,
     kind: StepKind,
     state: "succeeded" | "failed" | "running",
     { since, ...fields }: RecordFields,
     value: string,
-  ): Promise<{ readonly step: Step; readonly record: string }> {
-    const members = JSON.stringify({ state, since, ended: this.now(), kind, ...fields });
+  ): { readonly step: Step; readonly record: string } {
+    const about = { state, since, ended: this.now(), kind, ...fields };
+    const members = JSON.stringify(about);
+    const label = kind === "each" ? "cursor" : "value";
     // Spliced in unparsed, so that large numbers keep their digits.
-    const record = value === ""
-      ? members
-      : `${members.slice(0, -1)},"${kind === "each" ? "cursor" : "value"}":${value}}`;
-    const steps = await this.#load();
-    this.#setCharacters(name, record.length);
-    if (this.#characters > MAX_STEPS_CHARACTERS) {
+    const record = value === "" ? members : `${members.slice(0, -1)},"${label}":${value}}`;
+    const known = this.#steps!.get(name);
+    if (this.#characters + record.length - (known?.characters ?? 0) > MAX_STEPS_CHARACTERS) {
       throw new StepError(
         `The steps of this job have more than ${MAX_STEPS_CHARACTERS} characters with step "${name}"; keep large values elsewhere, and return where`,
       );
     }
-    if (!steps.has(name)) this.#count++;
-    const step = readStep(name, record);
-    steps.set(name, step);
+    if (known === undefined) this.#count++;
+    // The value as later attempts read it.
+    const step: Step = { name, ...about, ...(value !== "" && { [label]: parseLossless(value) }) };
+    this.#know(step, record.length);
     return { step, record };
   }
 
   async #storeAll(): Promise<void> {
-    await Promise.all(Array.from(this.#unstored, ([name, record]) => this.#remember(name, record)));
+    try {
+      const unstored = [...this.#unstored];
+      if (unstored.length === 1) await this.#remember(...unstored[0]!);
+      else await Promise.all(unstored.map((each) => this.#remember(...each)));
+    } finally {
+      this.#storing = undefined;
+    }
   }
 
   async #remember(name: string, record: string): Promise<void> {

@@ -98,7 +98,8 @@ export class StepRunner {
       if (present?.state === "succeeded") return present.value as Awaited<Value>;
       const failures = present?.attempts ?? 0;
       if (present?.final) throw new StepFailed(full, present.error!, failures);
-      await this.#beforeRun(full, present);
+      this.#checkRun(full, present);
+      if (!this.#records.areStored) await this.#records.store();
       const since = this.#records.now();
       const begun = this.#services.clock.monotonic();
       const attempt = failures + 1;
@@ -193,7 +194,8 @@ export class StepRunner {
     const full = stepName(name);
     return await this.#use(full, "each", async (present) => {
       if (present?.state === "succeeded") return present.count ?? 0;
-      await this.#beforeRun(full, present);
+      this.#checkRun(full, present);
+      await this.#records.store();
       const since = present?.since ?? this.#records.now();
       let { count = 0, cursor } = present ?? {};
       let storedCount = count;
@@ -234,15 +236,18 @@ export class StepRunner {
    */
   async cursor(name: string): Promise<unknown> {
     const full = stepName(name);
-    const present = await this.#stored(full, "each");
-    await this.#beforeRun(full, present);
+    await this.#records.load();
+    const present = this.#stored(full, "each");
+    this.#checkRun(full, present);
+    await this.#records.store();
     return present?.cursor;
   }
 
   /** Stores the cursor of such an iteration. Releases the job if the worker stops. */
   async storeCursor(name: string, cursor: unknown): Promise<void> {
     const full = stepName(name);
-    const present = await this.#stored(full, "each");
+    await this.#records.load();
+    const present = this.#stored(full, "each");
     this.#records.checkCount(full, present);
     const { since = this.#records.now(), count = 0 } = present ?? {};
     const fields = { since, count: count + 1 };
@@ -256,23 +261,26 @@ export class StepRunner {
     kind: StepKind,
     run: (present: Step | undefined) => Promise<Result | Pause>,
   ): Promise<Result> {
-    return this.#active.use(name, async () => await run(await this.#stored(name, kind)));
+    return this.#active.use(name, () => {
+      const loading = this.#records.load();
+      if (loading === undefined) return run(this.#stored(name, kind));
+      return loading.then(() => run(this.#stored(name, kind)));
+    });
   }
 
   /** Returns the stored record of a step. */
-  async #stored(name: string, kind: StepKind): Promise<Step | undefined> {
-    const present = await this.#records.get(name);
+  #stored(name: string, kind: StepKind): Step | undefined {
+    const present = this.#records.get(name);
     if (present === undefined || present.kind === kind) return present;
     throw new StepError(
       `Step "${name}" was stored as "${present.kind}" and is used as "${kind}" now; give it another name, or clear it: jobs steps clear ${this.#job.jid} "${name}"`,
     );
   }
 
-  /** Stores the steps before this one, so that a crash in this one repeats no other. */
-  async #beforeRun(name: string, present: Step | undefined): Promise<void> {
+  /** Checks that a step may run. Store the steps before it then, so that a crash in it repeats no other. */
+  #checkRun(name: string, present: Step | undefined): void {
     if (this.#job.isStopping) this.#active.release();
     this.#records.checkCount(name, present);
-    await this.#records.store();
   }
 
   /** Begins or continues a wait. Returns the step if the wait has ended. */

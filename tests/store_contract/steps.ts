@@ -82,14 +82,40 @@ export const steps: Cases = {
     assertEquals((await t.store.steps.read(lease.jid)).map(({ name }) => name), names);
   },
 
-  "remember: the first step marks the payload of its job, once": async (open) => {
+  "the payload of a job with steps that loses its lease without an outcome is marked, once": async (open) => {
+    const ways: Record<string, (t: TestStore, lease: StepLease) => Promise<unknown>> = {
+      release: (t, lease) => settle(t.store, lease, { kind: "release" }),
+      "its worker leaves": (t, { worker }) => t.store.workers.deregister(worker),
+      rescue: async (t) => {
+        await lapse(t);
+        await rescueFor(t.store);
+      },
+    };
+    // Other clients write spaces. Arguments may contain anything.
+    const text = `{"class": "Noop", "args": ["has_steps\\":true", {"jid": "${jid(9)}"}], "jid": "${jid(1)}"}`;
+    for (const [way, lose] of Object.entries(ways)) {
+      await using t = await open();
+      const worker = await register(t.store);
+      await t.store.jobs.enqueue([{ ...job(1), payload: text }]);
+      const lease = await leased(t.store, worker);
+      assertEquals(lease.jid, jid(1));
+      for (const name of ["a", "b"]) await t.store.steps.remember(lease, { name, record: done("1") });
+      await lose(t, lease);
+      let again = await leased(t.store, await register(t.store));
+      assertEquals(getField(again.payload, "has_steps"), true, way);
+      assertEquals(getField(again.payload, "args"), getField(text, "args"), way);
+      await settle(t.store, again, { kind: "release" });
+      again = await leased(t.store, again.worker);
+      assertEquals(again.payload.match(/"has_steps":true/g)?.length, 1, way);
+      assertEquals((await t.store.steps.read(lease.jid)).length, 2, way);
+    }
+  },
+
+  "the payload of a job without steps isn't marked when it loses its lease": async (open) => {
     await using t = await open();
     const lease = await running(t);
-    for (const name of ["a", "b"]) await t.store.steps.remember(lease, { name, record: done("1") });
     await settle(t.store, lease, { kind: "release" });
-    const again = await leased(t.store, lease.worker);
-    assertEquals(again.payload.match(/"has_steps":true/g)?.length, 1);
-    assertEquals(getField(again.payload, "args"), [1]);
+    assertEquals((await leased(t.store, lease.worker)).payload, lease.payload);
   },
 
   "remember: a worker that has lost the job writes nothing": async (open) => {

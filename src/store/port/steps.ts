@@ -2,8 +2,9 @@
  * The steps part of the store port: the steps of jobs, and the signals that they wait for. A step is written under the lease of
  * its job: a worker that was frozen and has lost the job writes nothing.
  *
- * The steps of a job are deleted when the job ends, and stay while it is dead. The first step marks the payload of its job
- * ({@linkcode STEPS_FIELD}), so that the end of a job without steps costs nothing.
+ * The steps of a job are deleted when the job ends, and stay while it is dead. The payload of a job with steps that isn't
+ * running has a mark ({@linkcode STEPS_FIELD}), so that the end of a job without steps costs nothing: a worker marks the payload of
+ * a job that runs again, and the store that of a job that loses its lease without an outcome.
  *
  * @module
  */

@@ -13,6 +13,7 @@ import { readGroups } from "./group_pages.ts";
 import { advance, pauseGroup as setGroupPause, readyIn, setLimit } from "./groups.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
+import { markSteps } from "./step_rows.ts";
 
 /** A queue that has jobs and isn't paused. */
 export interface OpenQueue {
@@ -175,6 +176,7 @@ export function append(context: Context, runs: readonly Run[]): void {
 
 /** Returns a job to its place in a queue, which its number decides; inside a transaction. */
 export function returnLease(context: Context, queue: number, job: number): void {
+  markSteps(context, job);
   context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
   grow(context, queue, 1);
 }
@@ -182,6 +184,8 @@ export function returnLease(context: Context, queue: number, job: number): void 
 /** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
 export function returnLeases(context: Context, worker: string): void {
   const { sql } = context;
+  const jobs = sql("SELECT job FROM lease WHERE worker = ?").all(worker);
+  for (const { job } of jobs) markSteps(context, job as number);
   const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE worker = ? GROUP BY queue").all(worker);
   for (const { queue, count } of counts) grow(context, queue as number, count as number);
   sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE worker = ?").run(worker);

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { getField } from "../../job/raw.ts";
-import { endedRecord, waitsUntil } from "../../job/step.ts";
+import { getField, setFields } from "../../job/raw.ts";
+import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
+import * as jobRows from "./job_rows.ts";
 
 /** The name of the row that prevents a running job from sleeping. */
 const WAKE = "";
@@ -14,6 +15,19 @@ const WAKE = "";
 /** Returns the record of a step. */
 export function stepRecord({ sql }: Context, jid: string, name: string): string | undefined {
   return sql("SELECT record FROM step WHERE jid = ? AND name = ?").get(jid, name)?.record as string | undefined;
+}
+
+/**
+ * Marks the payload of a job that has steps, and returns to its queue without an outcome: a worker that retries it, or lets it
+ * sleep, marks the payload that it stores.
+ */
+export function markSteps(context: Context, job: number): void {
+  const row = context.sql(
+    "SELECT payload FROM job WHERE id = ? AND EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)",
+  )
+    .get(job);
+  if (row === undefined) return;
+  jobRows.rewrite(context, job, setFields(row.payload as string, { [STEPS_FIELD]: "true" }));
 }
 
 /** Deletes the steps of jobs. */

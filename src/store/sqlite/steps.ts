@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { setFields } from "../../job/raw.ts";
-import { endedRecord, hasSucceeded, STEPS_FIELD, waitingRecord, waitsUntil } from "../../job/step.ts";
+import { endedRecord, waitingRecord, waitsUntil } from "../../job/step.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -18,7 +17,6 @@ import {
 } from "../port/steps.ts";
 import type { Context } from "./context.ts";
 import { answerStep, endStep, makeDue, stepRecord } from "./step_rows.ts";
-import * as jobRows from "./job_rows.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** Expired signals that each new one deletes at most. More are deleted than arrive. */
@@ -36,13 +34,13 @@ export function stepsPart(context: Context): StepStore {
 
     remember(lease: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
       return context.commit.run(() => {
-        const { jid } = lease;
-        const held = findStep(context, lease, name);
-        if (held === undefined) return undefined;
-        if (held.record !== null && hasSucceeded(held.record)) return held.record;
-        put(context, { jid, name, record });
-        if (!held.hasSteps) mark(context, jobOf(lease));
-        return record;
+        const { worker, token, jid } = lease;
+        const { changes } = context.sql(
+          `INSERT INTO step (jid, name, record) SELECT ?4, ?5, ?6 FROM lease WHERE job = ?1 AND take = ?2 AND worker = ?3
+           ON CONFLICT DO UPDATE SET record = excluded.record WHERE record NOT LIKE '{"state":"succeeded",%'`,
+        ).run(...partsOf(token), worker, jid, name, record);
+        // Without a change, the lease is lost, or the step has succeeded.
+        return Number(changes) > 0 ? record : findStep(context, lease, name)?.record ?? undefined;
       });
     },
 
@@ -53,10 +51,7 @@ export function stepsPart(context: Context): StepStore {
         if (held === undefined) return undefined;
         const now = context.now();
         const { record: present } = held;
-        if (present === null) {
-          if (!held.hasSteps) mark(context, jobOf(lease));
-          return begin(context, lease.jid, wait, now);
-        }
+        if (present === null) return begin(context, lease.jid, wait, now);
         const until = waitsUntil(present);
         if (until === undefined) return { record: present, leftMs: 0 };
         if (until > now) return { record: present, leftMs: until - now };
@@ -132,44 +127,27 @@ function begin(context: Context, jid: string, { name, about, forMs, key, child }
   return { record: waiting, leftMs: forMs };
 }
 
-/** A job whose lease exists. */
-interface HeldJob {
-  /** The record of the step; null if it has none. */
-  readonly record: string | null;
-  /** Whether the job has any steps: then its payload is marked. */
-  readonly hasSteps: boolean;
+/** Reads the record of a step under the lease of its job: null if it has none. Undefined without that lease. */
+function findStep(
+  { sql }: Context,
+  { worker, token, jid }: StepLease,
+  name: string,
+): { readonly record: string | null } | undefined {
+  return sql(
+    `SELECT record FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5
+     WHERE job = ?1 AND take = ?2 AND worker = ?3`,
+  ).get(...partsOf(token), worker, jid, name) as { record: string | null } | undefined;
 }
 
-/** Reads a step of a job under its lease. Undefined without that lease. */
-function findStep({ sql }: Context, lease: StepLease, name: string): HeldJob | undefined {
-  const { worker, token, jid } = lease;
-  const take = token.slice(token.indexOf(".") + 1);
-  const row = sql(
-    `SELECT record, EXISTS (SELECT 1 FROM step AS any WHERE any.jid = ?4) AS has_steps
-     FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5 WHERE job = ?1 AND take = ?2 AND worker = ?3`,
-  ).get(jobOf(lease), take, worker, jid, name);
-  return row && { record: row.record as string | null, hasSteps: row.has_steps === 1 };
-}
-
-/** Returns the number of the leased job. */
-function jobOf({ token }: StepLease): number {
-  return Number(token.slice(0, token.indexOf(".")));
+/** Returns the job and the take in a token. */
+function partsOf(token: string): [job: number, take: string] {
+  const dot = token.indexOf(".");
+  return [Number(token.slice(0, dot)), token.slice(dot + 1)];
 }
 
 function put({ sql }: Context, { jid, name, record }: StoredStep & { readonly jid: string }): void {
   sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET record = excluded.record")
     .run(jid, name, record);
-}
-
-/** Marks the payload of a job that gets its first step. */
-function mark(context: Context, job: number): void {
-  const { changes } = context.sql(
-    `UPDATE job SET payload = substr(payload, 1, length(payload) - 1) || ',"${STEPS_FIELD}":true}'
-     WHERE id = ? AND substr(payload, -1) = '}' AND instr(payload, '"${STEPS_FIELD}"') = 0`,
-  ).run(job);
-  if (Number(changes) > 0) return;
-  const { payload } = jobRows.get(context, job);
-  jobRows.rewrite(context, job, setFields(payload, { [STEPS_FIELD]: "true" }));
 }
 
 /** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */

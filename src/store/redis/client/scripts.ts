@@ -80,13 +80,13 @@ import flow from "../lua/included/flow.lua" with { type: "text" };
 import groupLimits from "../lua/included/group_limits.lua" with { type: "text" };
 import groups from "../lua/included/groups.lua" with { type: "text" };
 import limits from "../lua/included/limits.lua" with { type: "text" };
-import markSteps from "../lua/included/mark_steps.lua" with { type: "text" };
 import noteSleep from "../lua/included/note_sleep.lua" with { type: "text" };
 import offline from "../lua/included/offline.lua" with { type: "text" };
 import pauses from "../lua/included/pauses.lua" with { type: "text" };
 import queueRows from "../lua/included/queue_rows.lua" with { type: "text" };
 import records from "../lua/included/records.lua" with { type: "text" };
 import replace from "../lua/included/replace.lua" with { type: "text" };
+import returnLease from "../lua/included/return_lease.lua" with { type: "text" };
 import steps from "../lua/included/steps.lua" with { type: "text" };
 import takeOut from "../lua/included/take_out.lua" with { type: "text" };
 import throttle from "../lua/included/throttle.lua" with { type: "text" };
@@ -137,7 +137,7 @@ export const SCRIPTS = {
   cronRemove: script(cronRemove),
   cronWrite: script(cronWrite, groups),
   declareClasses: script(declareClasses),
-  deregister: script(deregister, groups),
+  deregister: script(deregister, groups + returnLease),
   enqueue: script(enqueue, addMember + groups + replace + batch + flow + throttle + debounce),
   flowAdd: script(flowAdd, batch + flow),
   flowImport: script(flowImport),
@@ -174,23 +174,24 @@ export const SCRIPTS = {
   readQueueRows: script(readQueueRows, pauses + limits + queueRows),
   readRecords: script(readRecords),
   readThrottles: script(readThrottles),
-  reconcileLeases: script(reconcileLeases, groups),
+  reconcileLeases: script(reconcileLeases, groups + returnLease),
   recordMetrics: script(recordMetrics),
   releaseName: script(releaseName),
   reply: script(reply),
-  rescue: script(rescue, offline + groups + replace),
+  rescue: script(rescue, offline + groups + returnLease + replace),
   sampleQueues: script(sampleQueues),
   send: script(send),
   settle: script(
     settle,
-    groups + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals + endCronJob + records,
+    groups + returnLease + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals +
+      endCronJob + records,
   ),
   signal: script(signal, steps),
   stats: script(stats, pauses + limits + queueRows),
-  stepRemember: script(stepRemember, markSteps),
-  stepWait: script(stepWait, groups + steps + markSteps + addMember),
+  stepRemember: script(stepRemember),
+  stepWait: script(stepWait, groups + steps + addMember),
   stepWake: script(stepWake, steps),
   stillLeased: script(stillLeased),
-  take: script(take, pauses + limits + groups + groupLimits + turns + unlock),
+  take: script(take, pauses + limits + groups + returnLease + groupLimits + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
 };

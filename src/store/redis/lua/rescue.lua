@@ -28,9 +28,8 @@ while i <= #ARGV do
         isRescued = true
         if payload ~= '' then
           call('HDEL', key, token)
-          returnLease(token, payload)
           -- A suspect's payload has changed.
-          noteReplaceable('queue:' .. string.match(token, ':(.*)$'), payload)
+          noteReplaceable('queue:' .. string.match(token, ':(.*)$'), returnLease(token, payload))
           rescued = rescued + 1
         end
       end

@@ -9,8 +9,8 @@
 
 local call = redis.call
 if call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return false end
+if call('HSETNX', KEYS[2], ARGV[2], ARGV[3]) == 1 then return ARGV[3] end
 local present = call('HGET', KEYS[2], ARGV[2])
-if present and string.sub(present, 1, 21) == '{"state":"succeeded",' then return present end
-markSteps(KEYS[1], ARGV[1], KEYS[2])
+if string.sub(present, 1, 21) == '{"state":"succeeded",' then return present end
 call('HSET', KEYS[2], ARGV[2], ARGV[3])
 return ARGV[3]

@@ -30,7 +30,6 @@ if queue then
   call('LLEN', 'queue:' .. queue)
   call('ZCARD', 'schedule')
 end
-markSteps(leases, token, steps)
 local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f,', now + forMs, now) .. about .. '}'
 if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)

@@ -135,15 +135,3 @@ local function wakeGroup(name)
   call('ZREM', 'jobs:groups:due:' .. queue, group)
   makeReady(queue, group, math.max(virtualTime(queue), tonumber(tag)))
 end
-
--- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
--- at the very front: the right end.
-local function returnLease(token, payload)
-  local name = string.match(token, ':(.*)$')
-  redis.call('RPUSH', 'queue:' .. name, payload)
-  notePush(name, 1)
-  if groupIn(name) then
-    redis.call('HDEL', 'jobs:running:' .. name, token)
-    wakeGroup(name)
-  end
-end
