@@ -6,7 +6,7 @@
 import { parsePayload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
 import type { Step } from "../job/step.ts";
-import { type Around, type Blocker, blockersOf } from "../store/ops/blockers.ts";
+import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";
 import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse } from "./limits.ts";
@@ -67,18 +67,49 @@ export function queueReasons(
     // Workers that are busy now may be free when the job is due.
     .filter(({ is }) => isQueued || is !== "busy");
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
-  const held = isQueued && around.group ? groupHeldText(around.group) : "";
-  if (held !== "") reasons.push(`Group "${groupName(around.group!.name)}" is ${held}.`);
+  const held = isQueued ? whyGroupIsHeld(around) : undefined;
+  if (held !== undefined) reasons.push(sentence(held));
   if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it in its turn.");
   return reasons;
+}
+
+/**
+ * Returns why a job of a queue isn't fetched even if it is the first one, in a few words: its group, its queue or all queues are
+ * paused, or its group is at its limit. Returns undefined if it is fetched next, and for a job that isn't queued.
+ */
+export function whyHeld({ place }: Entry, around: Surroundings): string | undefined {
+  if (place.in !== "queue") return undefined;
+  const pause = blockersOf(place, around).find((blocker) => "forMs" in blocker);
+  return whyGroupIsHeld(around) ?? (pause && whyPaused(pause, place.queue, around));
+}
+
+function whyGroupIsHeld(around: Surroundings): string | undefined {
+  const { group } = around;
+  if (group === undefined) return undefined;
+  const name = `group "${groupName(group.name)}"`;
+  if (group.paused) return `${name} is paused${untilWhen(group.pausedForMs, around)}`;
+  const held = groupHeldText(group);
+  return held === "" ? undefined : `${name} is ${held}`;
+}
+
+function whyPaused(
+  blocker: Pause,
+  queue: string,
+  around: Surroundings,
+): string {
+  const what = blocker.is === "all-paused" ? "all queues are" : `queue "${queue}" is`;
+  return `${what} paused${untilWhen(blocker.forMs, around)}`;
+}
+
+function sentence(words: string): string {
+  return `${words[0]!.toUpperCase()}${words.slice(1)}.`;
 }
 
 function reasonOf(blocker: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
   switch (blocker.is) {
     case "all-paused":
-      return `All queues are paused${untilWhen(blocker.forMs, around)}`;
     case "paused":
-      return `Queue "${queue}" is paused${untilWhen(blocker.forMs, around)}`;
+      return sentence(whyPaused(blocker, queue, around));
     case "limited":
       return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.`;
     case "no-worker-online":
@@ -94,8 +125,8 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
   }
 }
 
-/** Returns ` until 2027-01-31 08:00 UTC, in 5m.`, or that the pause has no end. */
+/** Returns ` until 2027-01-31 08:00 UTC, in 5m`, or that the pause has no end. */
 function untilWhen(pausedForMs: number | undefined, { now }: Surroundings): string {
-  if (pausedForMs === undefined) return " until it is resumed.";
-  return ` until ${localMinute(now + pausedForMs, "UTC")} UTC, ${relative(now + pausedForMs, now)}.`;
+  if (pausedForMs === undefined) return " until it is resumed";
+  return ` until ${localMinute(now + pausedForMs, "UTC")} UTC, ${relative(now + pausedForMs, now)}`;
 }

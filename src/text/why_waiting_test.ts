@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { Step } from "../job/step.ts";
 import type { Entry } from "../store/admin/admin.ts";
-import { whyNotRunning } from "./why_waiting.ts";
+import { whyHeld, whyNotRunning } from "./why_waiting.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 8);
 const DAY_MS = 86_400_000;
@@ -41,4 +41,37 @@ Deno.test("a job with steps says which step sleeps, and what each wait is for", 
 
 Deno.test("a job whose steps' time has passed is only due", () => {
   assertEquals(why({ name: "nap", kind: "sleep", state: "waiting", until: NOW }), ["It is due in 1d."]);
+});
+
+Deno.test("a queued job says that its group, its queue or all queues are paused, and until when", () => {
+  const entry: Entry = { ref: "q1", place: { in: "queue", queue: "mail", group: "acme" }, payload: ASLEEP.payload };
+  const paused = (name: string, forMs?: number) => ({
+    name,
+    paused: true,
+    ...(forMs !== undefined && { pausedForMs: forMs }),
+  });
+  const group = (more: object) => ({ ...{ name: "acme", size: 1, running: 0, latencyMs: 0, paused: false }, ...more });
+  const said = (around: object) => {
+    const all = { workers: [], queues: [], now: NOW, ...around } as Parameters<typeof whyHeld>[1];
+    return [whyHeld(entry, all), whyNotRunning(entry, all).filter((reason) => !reason.startsWith("No worker"))];
+  };
+  const end = "until 2026-11-24 08:00 UTC, in 1d";
+  assertEquals(said({}), [undefined, []]);
+  assertEquals(said({ group: group({}) }), [undefined, []]);
+  assertEquals(said({ group: group({ paused: true, pausedForMs: DAY_MS }) }), [
+    `group "acme" is paused ${end}`,
+    [`Group "acme" is paused ${end}.`],
+  ]);
+  assertEquals(said({ queues: [paused("*", DAY_MS)] }), [`all queues are paused ${end}`, [
+    `All queues are paused ${end}.`,
+  ]]);
+  assertEquals(said({ queues: [paused("mail")], group: group({ paused: true }) }), [
+    'group "acme" is paused until it is resumed',
+    ['Queue "mail" is paused until it is resumed.', 'Group "acme" is paused until it is resumed.'],
+  ]);
+  assertEquals(said({ queues: [paused("other")] }), [undefined, []]);
+  assertEquals(
+    whyHeld(ASLEEP, { workers: [], queues: [paused("*")], now: NOW }),
+    undefined,
+  );
 });

@@ -137,7 +137,10 @@ Deno.test("jobs pause and resume a group of a queue, while its other jobs run", 
   await using server = await bench.server(["--burst"], {}, false);
   assertEquals((await server.status()).code, 0, "a burst doesn't wait for a paused group");
   assertEquals((await bench.store.admin.find([waits, other])).length, 1);
-  assertMatch((await command("show", waits)).stdout, /Group "acme" is paused for /);
+  assertMatch(
+    (await command("show", waits)).stdout,
+    /Group "acme" is paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in \d/,
+  );
   assertMatch((await command("list", "groups", "default")).stdout, /^acme +1 +\S+ +0 +paused for /m);
   assertEquals((await command("resume", "default", "--group", "acme")).stdout, `Resumed ${named}\n`);
   assertMatch((await command("resume", "default", "--group", "acme")).stderr, /^jobs: group "acme" .* wasn't paused$/m);

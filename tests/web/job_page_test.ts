@@ -68,6 +68,31 @@ onBothStores("shows Sidekiq's failures of a job as far as Sidekiq stores them", 
   ]);
 });
 
+onBothStores(
+  "the first job of a paused group or queue isn't next in line: its timeline has the pause",
+  async (site) => {
+    const { store, visitor } = site;
+    const large = { class: "HardJob", args: ["x".repeat(3 * 1024 * 1024)] };
+    for (const [jid, rest] of [["g1", {}], ["g2", {}], ["g3", large]] as const) {
+      const job = { jid, class: "HardJob", args: [], ...rest, queue: "exports", group: "acme" };
+      await store.jobs.enqueue([{ jid, queue: "exports", group: "acme", payload: JSON.stringify(job) }]);
+    }
+    await push(store, "q1");
+    const last = async (jid: string) => steps((await visitor().visit(`/jobs/${jid}`)).text).at(-1)!;
+    assertMatch(await last("g1"), / next in line$/);
+    await store.admin.pauseGroup("exports", "acme", 10 * MINUTE_MS);
+    const until = String.raw`group &quot;acme&quot; is paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in (10m|9m\S*)$`;
+    assertMatch(await last("g1"), new RegExp(`^now: Queued in exports (now|\\d+s ago) (\\S+ later )?${until}`));
+    assertMatch(await last("g2"), new RegExp(` 1 before it; ${until}`));
+    assertMatch(await last("g3"), new RegExp(` 2 before it; ${until}`));
+    await store.admin.pauseGroup("exports", "acme");
+    assertMatch(await last("g1"), / group &quot;acme&quot; is paused until it is resumed$/);
+    assertMatch(await last("q1"), / next in line$/);
+    await store.admin.pause("default");
+    assertMatch(await last("q1"), / queue &quot;default&quot; is paused until it is resumed$/);
+  },
+);
+
 onBothStores("a waiting job shows its position and each reason why it waits", async ({ store, visitor }) => {
   for (const jid of ["q1", "q2", "q3"]) await push(store, jid);
   const someone = visitor();

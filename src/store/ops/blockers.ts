@@ -20,9 +20,16 @@ import type { WorkerInfo } from "../port/workers.ts";
  *   classes (Sidekiq's, or one with thousands) may have one.
  */
 export type Blocker =
-  | { readonly is: "all-paused" | "paused"; readonly forMs: number | undefined }
+  | Pause
   | { readonly is: "limited"; readonly limit: LimitInfo }
   | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "busy" | "no-handler" };
+
+/** A pause of all queues, or of the job's. */
+export interface Pause {
+  readonly is: "all-paused" | "paused";
+  /** Milliseconds until its end; undefined if it has none. */
+  readonly forMs: number | undefined;
+}
 
 /** The workers and queues of the store. */
 export interface Around {

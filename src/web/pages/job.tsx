@@ -153,7 +153,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
 }
 
 /** Returns the steps of the job's timeline, the earliest first, up to the current one. */
-function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
+function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
   const { place, at } = entry;
   const failed = job.payload ? attemptsOf(job.payload, job.failures) : [];
   const attempts = [...attemptSteps(failed), ...deathSteps(job.payload?.["rescues"], failed)];
@@ -167,7 +167,7 @@ function stepsOf({ entry, job, before, progress }: JobDetail): Step[] {
     case "dead":
       return [pushed, ...attempts, { ...now, title: "Moved to dead", kind: "bad", note: "no further retries" }];
     case "queue": {
-      const note = before === undefined ? undefined : positionText(before);
+      const note = before === undefined ? held : positionText(before, held);
       return [pushed, ...attempts, {
         isNow: true,
         title: `Queued in ${place.queue}`,
@@ -196,7 +196,9 @@ function nextAttempt(job: JobView): number {
   return Math.max(job.failures, last) + 1;
 }
 
-function positionText(before: number): string {
-  if (before === 0) return "next in line";
-  return before < FAR ? `${number(before)} before it` : `more than ${number(FAR)} before it`;
+/** `held`: why it isn't fetched even as the first one. */
+function positionText(before: number, held: string | undefined): string {
+  if (before === 0) return held ?? "next in line";
+  const count = before < FAR ? number(before) : `more than ${number(FAR)}`;
+  return `${count} before it${held === undefined ? "" : `; ${held}`}`;
 }

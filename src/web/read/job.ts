@@ -6,7 +6,7 @@
 import { getField } from "../../job/raw.ts";
 import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
-import { whyNotRunning } from "../../text/why_waiting.ts";
+import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
 import { backtraceOf, type JobView, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
@@ -23,6 +23,8 @@ export interface JobDetail {
   readonly backtrace: readonly string[];
   /** How many jobs precede it in its queue, counted up to {@linkcode FAR}; undefined if it is not in a queue. */
   readonly before: number | undefined;
+  /** Why it isn't fetched even as the first job of its queue or group; undefined if it is fetched in its turn. */
+  readonly held: string | undefined;
   /** Its last progress text. */
   readonly progress: string | undefined;
   /** The last lines it logged. */
@@ -42,17 +44,19 @@ export async function lookUp(
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
     const ended = entry.place.in === "dead" ? await endedJob(services, job.jid) : undefined;
+    // Parsing a large payload would hold the event loop. The group of a queued job is read without its payload.
+    const isLarge = entry.payload.length > MAX_PARSED_CHARS;
+    const waits = isLarge && entry.place.in !== "queue" ? {} : await readJobWaits(services.store, entry);
+    const around = { ...surroundings, ...waits };
+    const held = whyHeld(entry, around);
     return {
       entry,
       job,
       progress: running?.progress,
       log: running?.log ?? logOf(ended),
       before: await services.store.admin.position(entry.ref, FAR),
-      reasons: entry.payload.length > MAX_PARSED_CHARS
-        ? []
-        : whyNotRunning(entry, { ...surroundings, ...await readJobWaits(services.store, entry) }).map((reason) =>
-          services.mask.text(reason)
-        ),
+      held: held && services.mask.text(held),
+      reasons: isLarge ? [] : whyNotRunning(entry, around).map((reason) => services.mask.text(reason)),
       backtrace: job.payload ? backtraceOf(job.payload, services.mask) : [],
     };
   }));
