@@ -63,6 +63,12 @@ export class KnownClasses {
     return this.#sources.own(name) ?? this.#stored.get(name)?.options;
   }
 
+  /** Returns whether a class is known to be unregistered; {@linkcode learn} first. */
+  isUnregistered(name: string): boolean {
+    const stored = this.#stored.get(name);
+    return stored !== undefined && stored.options === undefined && this.#sources.own(name) === undefined;
+  }
+
   /**
    * Reads a class from the store if this program hasn't registered it, at most every {@linkcode REFRESH_MS}.
    *

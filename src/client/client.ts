@@ -199,6 +199,11 @@ export class Client {
     return this.#classes.get(className) ?? {};
   }
 
+  /** @internal Returns whether a class that this client has pushed is one that neither it nor a worker has registered. */
+  isUnregistered(className: string): boolean {
+    return this.#classes.isUnregistered(className);
+  }
+
   /**
    * Pushes one job.
    *

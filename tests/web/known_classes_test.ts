@@ -38,3 +38,42 @@ onBothStores(
     assertEquals([queue, retry], ["slow", 3]);
   },
 );
+
+onBothStores(
+  "A push of a class that no worker has registered is stored, and its response has a warning",
+  async (site) => {
+    await site.store.classes.declare([{ name: "Known", options: "{}" }]);
+    const someone = site.visitor();
+    await someone.visit("/");
+    const pushed = async (path: string, body: unknown) => {
+      const { status, value } = await someone.api("POST", path, body);
+      return [status, value["warnings"]];
+    };
+    const warning = (name: string) =>
+      `class "${name}" isn't registered: no worker has run it yet, so its jobs wait until one does`;
+    assertEquals(await pushed("/jobs", { class: "Known" }), [201, undefined]);
+    // Each time, and not only in the log, which names a class once.
+    for (let i = 0; i < 2; i++) {
+      assertEquals(await pushed("/jobs", { class: "Typo", jid: `t${i}` }), [201, [
+        warning("Typo"),
+      ]]);
+    }
+    assertEquals(await pushed("/jobs", { class: "Typo", jid: "t0" }), [200, undefined]);
+    const list = [{ class: "B" }, { class: "Known" }, { class: "A" }, { class: "B" }, { class: "Bad", args: 5 }, 7];
+    assertEquals(await pushed("/jobs", list), [201, [warning("B"), warning("A")]]);
+    assertEquals(await pushed("/jobs/t0/push-again", { class: "Typo" }), [201, [warning("Typo")]]);
+    assertEquals(await pushed("/jobs/t1/push-again", { class: "Known" }), [201, undefined]);
+    const known = { class: "Known" };
+    assertEquals(await pushed("/batches", { success: known }), [201, undefined]);
+    assertEquals(await pushed("/batches", { success: known, death: { class: "C" } }), [201, [warning("C")]]);
+    assertEquals(await pushed("/flows", { name: "f", nodes: { a: known, b: known } }), [201, undefined]);
+    const nodes = { a: known, b: { class: "D", after: "a" }, c: { class: "D" } };
+    assertEquals(await pushed("/flows", { name: "f", nodes, complete: { class: "E" } }), [201, [
+      warning("D"),
+      warning("E"),
+    ]]);
+    assertEquals((await pushed("/flows", { name: "f", nodes: { a: { class: "F", after: "b" } } }))[1], undefined);
+    const many = Array.from({ length: 100 }, (_, i) => ({ class: `Many${i}` }));
+    assertEquals(((await pushed("/jobs", many))[1] as string[]).length, 20);
+  },
+);

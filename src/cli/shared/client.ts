@@ -8,6 +8,7 @@ import { Client } from "../../client/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import type { Store } from "../../store/admin/store.ts";
+import { unregisteredText } from "../../text/classes.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { blankControls, printError } from "../terminal/output.ts";
 import type { ClientTracing } from "./tracing.ts";
@@ -30,8 +31,7 @@ export function clientOf(
   { settings: { maxPayloadBytes, sidekiqWire }, tracing, strict = false }: CommandClient,
   effect: string,
 ): Client {
-  const onUnregistered = (name: string) =>
-    printError(`jobs: class "${blankControls(name)}" isn't registered: no worker has run it yet, ${effect}`);
+  const onUnregistered = (name: string) => printError(`jobs: ${unregisteredText(blankControls(name), effect)}`);
   return new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
 }
 

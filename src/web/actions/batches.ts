@@ -4,10 +4,12 @@
  * @module
  */
 import { BatchError } from "../../client/batch_errors.ts";
-import { parseBatchOptions } from "../../client/batch_options.ts";
+import { type BatchOptions, parseBatchOptions } from "../../client/batch_options.ts";
 import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
+import { BATCH_EVENTS } from "../../job/batch.ts";
 import { InvalidPayload } from "../../job/errors.ts";
+import type { JobRequest } from "../../job/payload.ts";
 import { cancelMembers, retryMembers } from "../../store/ops/batches.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -15,6 +17,7 @@ import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { recordAudit } from "./audit.ts";
 import { type ActionResult, WAIT_MS } from "./jobs.ts";
+import { type Warnings, warningsOf } from "./warnings.ts";
 
 /** The result of a cancel. */
 export interface CancelResult extends ActionResult {
@@ -102,11 +105,16 @@ async function changeMembers(
  * @param text its options as JSON
  * @throws {HttpError} if an option is invalid
  */
-export function openBatch(services: Services, visitor: Visitor, text: string): Promise<string> {
+export function openBatch(
+  services: Services,
+  visitor: Visitor,
+  text: string,
+): Promise<{ readonly id: string } & Warnings> {
   return withErrors(async () => {
-    const { id } = await services.client.batches.open(parseBatchOptions(text));
+    const options = parseBatchOptions(text);
+    const { id } = await services.client.batches.open(options);
     await recordAudit(services, visitor, { action: "batch open" }, { target: `batch:${id}` });
-    return id;
+    return { id, ...warningsOf(services, callbackClasses(options)) };
   });
 }
 
@@ -127,13 +135,19 @@ export async function closeBatch(services: Services, visitor: Visitor, id: strin
  * @param text its definition as JSON
  * @throws {HttpError} if it is invalid
  */
-export function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow> {
+export function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow & Warnings> {
   return withErrors(async () => {
     const { name, nodes, options }: FlowDefinition = parseFlow(text);
     const flow = await services.client.flow(name, nodes, options);
     await recordAudit(services, visitor, { action: "flow push" }, { target: `flow:${flow.id}` });
-    return flow;
+    const nodeClasses = Object.values(nodes).map(({ job }) => (job as JobRequest).class);
+    return { ...flow, ...warningsOf(services, [...nodeClasses, ...callbackClasses(options)]) };
   });
+}
+
+/** Returns the classes of callbacks that were stored: as JSON has them, by name. */
+function callbackClasses(options: BatchOptions): string[] {
+  return BATCH_EVENTS.flatMap((event) => options[event] === undefined ? [] : [options[event].class as string]);
 }
 
 async function withErrors<T>(run: () => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import { batchJson } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { type BatchKind, cancel, closeBatch, findBatch, openBatch, pushFlow, retry } from "../actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
-import { objectTextOf } from "./json.ts";
+import { objectTextOf, WARNINGS_SCHEMA } from "./json.ts";
 import type { ActionResult } from "../actions/jobs.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
@@ -85,10 +85,10 @@ export const batchRoutes: readonly ApiRoute[] = [
         },
       },
     },
-    answer: { type: "object", properties: { id: { type: "string" } } },
+    answer: { type: "object", properties: { id: { type: "string" }, warnings: WARNINGS_SCHEMA } },
     run: async (c, services) => {
       const text = await objectTextOf(c, services);
-      return { value: { id: await openBatch(services, c.get("visitor"), text) }, status: 201 };
+      return { value: { ...await openBatch(services, c.get("visitor"), text) }, status: 201 };
     },
   },
   {
@@ -113,7 +113,10 @@ export const batchRoutes: readonly ApiRoute[] = [
         ...CALLBACKS,
       },
     },
-    answer: { type: "object", properties: { id: { type: "string" }, jids: { type: "object" } } },
+    answer: {
+      type: "object",
+      properties: { id: { type: "string" }, jids: { type: "object" }, warnings: WARNINGS_SCHEMA },
+    },
     run: async (c, services) => {
       const text = await objectTextOf(c, services);
       return { value: { ...await pushFlow(services, c.get("visitor"), text) }, status: 201 };

@@ -18,6 +18,12 @@ import { backtraceOf, viewEntry } from "../read/job_view.ts";
 const LIST_BYTES = 8 * 1024 * 1024;
 /** Characters of a list that are parsed before other work runs. A single job may be longer. */
 const SLICE_CHARS = 64 * 1024;
+/** The schema of the warnings after a push. */
+export const WARNINGS_SCHEMA = {
+  type: "array",
+  items: { type: "string" },
+  description: "one for each class that no worker has registered; absent without any",
+};
 /** The schema of the field by which a request identifies an entry. */
 export const REF_SCHEMA = { ref: { type: "string", description: "the ref of the entry, which spares a search" } };
 /** The most jobs in a list. */

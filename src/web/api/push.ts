@@ -10,13 +10,23 @@ import { meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
+import { warningsOf } from "../actions/warnings.ts";
 import type { PushScope } from "../auth/accounts.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import { findEntries } from "../read/job.ts";
 import { text } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { allowFields, jobJson, MAX_JOBS, objectOf, objectOrListOf, REF_SCHEMA, textIn } from "./json.ts";
+import {
+  allowFields,
+  jobJson,
+  MAX_JOBS,
+  objectOf,
+  objectOrListOf,
+  REF_SCHEMA,
+  textIn,
+  WARNINGS_SCHEMA,
+} from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
 
 const PUSH = { $ref: "#/components/schemas/Push" };
@@ -48,6 +58,7 @@ export const pushRoutes: readonly ApiRoute[] = [
             properties: { jid: { type: "string" }, refused: { type: "string" }, retryInMs: { type: "number" } },
           },
         },
+        warnings: WARNINGS_SCHEMA,
       },
     },
     run: push,
@@ -65,7 +76,7 @@ export const pushRoutes: readonly ApiRoute[] = [
         queue: { type: "string" },
       },
     },
-    answer: { type: "object", properties: { jid: { type: "string" } } },
+    answer: { type: "object", properties: { jid: { type: "string" }, warnings: WARNINGS_SCHEMA } },
     run: again,
   },
 ];
@@ -79,11 +90,18 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
     const keyed = id === undefined ? request : { id, ...request };
     const { jid, existed, replaced } = await pushJob(services, visitor, keyed);
     return {
-      value: { jid, ...(existed && { existed }), ...(replaced && { replaced }) },
+      value: {
+        jid,
+        ...(existed && { existed }),
+        ...(replaced && { replaced }),
+        ...warningsOf(services, existed ? [] : [request.class]),
+      },
       status: existed ? 200 : 201,
     };
   }
-  return { value: { results: await pushList(services, visitor, body, id) }, status: 201 };
+  const results = await pushList(services, visitor, body, id);
+  const stored = body.filter((_, i) => results[i]!.jid !== undefined && !results[i]!.existed) as JobRequest[];
+  return { value: { results, ...warningsOf(services, stored.map((job) => job.class)) }, status: 201 };
 }
 
 /** Pushes a list. A rejected job doesn't affect the others: its result has the reason. */
@@ -179,5 +197,6 @@ async function again(c: Context<WebEnv>, services: Services): Promise<ApiAnswer>
     args: body.args,
     queue: textIn(body, "queue") ?? (text(before.queue) || "default"),
   };
-  return { value: { jid: await pushAgain(services, c.get("visitor"), entry, changed) }, status: 201 };
+  const pushed = await pushAgain(services, c.get("visitor"), entry, changed);
+  return { value: { jid: pushed, ...warningsOf(services, [changed.class]) }, status: 201 };
 }
