@@ -1,12 +1,14 @@
 /** The commands of the documentation, run as they are written. */
 import { assert } from "@std/assert";
 import { runPage } from "../support/page_runner.ts";
+import { startRedis } from "../support/redis.ts";
 
 const PAGES = [
   "start/quickstart.md",
   "guides/retries.md",
   "guides/scheduling.md",
   "guides/cron.md",
+  "guides/unique.md",
   "guides/limits.md",
   "guides/programs.md",
   "guides/testing.md",
@@ -16,8 +18,17 @@ const PAGES = [
   "migrate/rq.md",
 ];
 
+const pathOf = (page: string) => new URL(`../../docs/${page}`, import.meta.url).pathname;
+
 for (const page of PAGES) {
   Deno.test(`the commands of docs/${page} print what it shows`, async () => {
-    assert(await runPage(new URL(`../../docs/${page}`, import.meta.url).pathname) > 0);
+    assert(await runPage(pathOf(page)) > 0);
+  });
+}
+
+for (const page of ["guides/unique.md", "guides/limits.md"]) {
+  Deno.test(`the commands of docs/${page} print what it shows, on Redis`, async () => {
+    await using redis = await startRedis();
+    assert(await runPage(pathOf(page), { env: { JOBS_STORE: redis.url } }) > 0);
   });
 }
