@@ -57,6 +57,46 @@ export const replace: Cases = {
     assertEquals((await contents(t, QUEUE)).toSorted(), [[1, 3], [9, 9]]);
   },
 
+  "the jobs of one call are stored in its order, those that may replace another among the others": async (open) => {
+    await using t = await open();
+    const other = (n: number, key: string, change: Partial<NewJob> = {}) =>
+      replacing(n, { unique: { key, ttlMs: HOUR_MS, replace: true }, ...change });
+    const once = { key: "id:a", ttlMs: HOUR_MS };
+    const unique = { key: "plain", ttlMs: HOUR_MS };
+    const results = await t.store.jobs.enqueue([
+      job(1),
+      other(2, "a"),
+      job(3, { once, unique }),
+      job(4, { queue: "low" }),
+      job(5, { once }),
+      job(6, { unique }),
+      other(7, "b"),
+      job(8, { delayMs: HOUR_MS }),
+      job(9, { group: "acme" }),
+      other(10, "a"),
+      job(11),
+      other(12, "c", { queue: "low" }),
+      job(13, { queue: "low" }),
+    ]);
+    assertEquals(results.filter((result) => result.stored).length, 11);
+    assertEquals([results[4], results[5], results[9]], [
+      { stored: false, first: jid(3) },
+      { stored: false, holder: jid(3) },
+      { stored: true, replaced: jid(2) },
+    ]);
+    assertEquals(await contents(t, QUEUE), [[1, 1], [2, 10], [3, 3], [7, 7], [11, 11]]);
+    assertEquals(await contents(t, { in: "queue", queue: "low" }), [[4, 4], [12, 12], [13, 13]]);
+    assertEquals(await contents(t, { in: "scheduled" }), [[8, 8]]);
+    for (const { payload } of await entries(t.store, QUEUE)) {
+      assertEquals(typeof getField(payload, "enqueued_at"), "number");
+    }
+    const [grouped, second] = [{ group: "acme" }, { group: "bob" }];
+    await t.store.jobs.enqueue([job(20, grouped), other(21, "d", grouped), job(22, second), job(23, grouped)]);
+    const { groups } = await t.store.admin.groups("default");
+    assertEquals(groups.map(({ name, size }) => [name, size]).toSorted(), [["acme", 4], ["bob", 1]]);
+    assertEquals(await contents(t, { ...QUEUE, group: "acme" } as Place), [[9, 9], [20, 20], [21, 21], [23, 23]]);
+  },
+
   "a running job stays, and the push is a duplicate; while it waits again, it is replaced": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([replacing(1)]);

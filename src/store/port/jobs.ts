@@ -202,8 +202,8 @@ export interface RescueResult {
 /** Stores jobs, and leases them to workers. */
 export interface JobStore {
   /**
-   * Stores jobs: in their queues, or in `scheduled` if they run later, each with its unique lock, all in one step. When it
-   * resolves, the jobs are as durable as the store is configured to be.
+   * Stores jobs: in their queues, or in `scheduled` if they run later, each with its unique lock, all in one step. Jobs without a
+   * time are in their queue in the order of the call. When it resolves, the jobs are as durable as the store is configured to be.
    */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]>;
 

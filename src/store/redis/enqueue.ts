@@ -151,7 +151,7 @@ function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order:
   const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
   const later: number[] = [];
   const debounced: number[] = [];
-  const replacing: number[] = [];
+  const replacing: { readonly i: number; readonly before: number }[] = [];
   const payloads: string[] = [];
   for (const [i, { queue: of, group: key, at, delayMs, payload, debounce, unique }] of jobs.entries()) {
     const queue = nameOf(of, key);
@@ -159,8 +159,12 @@ function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order:
     const replaces = unique?.replace === true;
     const open = withoutBrace(payload);
     payloads.push(open === undefined ? payload : open + (isLater || replaces ? "}" : ending));
-    if (isLater || replaces) {
-      (replaces ? replacing : debounce === undefined ? later : debounced).push(i);
+    if (replaces) {
+      replacing.push({ i, before: groups.get(`now:${queue}`)?.members.length ?? 0 });
+      continue;
+    }
+    if (isLater) {
+      (debounce === undefined ? later : debounced).push(i);
       continue;
     }
     const kind = open === undefined ? "raw" : "now";
@@ -178,11 +182,11 @@ function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order:
   }
   if (replacing.length > 0) {
     args.push("replacing", `${replacing.length}`);
-    for (const i of replacing) {
+    for (const { i, before } of replacing) {
       const { queue, group } = jobs[i]!;
-      args.push(...timeOf(jobs[i]!), nameOf(queue, group), ...aroundJid(payloads[i]!));
+      args.push(...timeOf(jobs[i]!), nameOf(queue, group), `${before}`, ...aroundJid(payloads[i]!));
+      order.push(i);
     }
-    order.push(...replacing);
   }
   for (const { head, members } of groups.values()) {
     args.push(...head, `${members.length}`);

@@ -48,9 +48,10 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
         const replaced = putOff(context, job, now);
         return { stored: true, ...(replaced !== undefined && { replaced }) };
       }
-      // At once, so that the next one of this call finds it.
+      // At once, so that the next one of this call finds it, and after those before it: a queue has the order of the call.
       if (job.unique?.replace) {
-        newJobs.store(context, [job], now);
+        accepted.push(job);
+        newJobs.store(context, accepted.splice(0), now);
         return { stored: true };
       }
       if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");

@@ -14,7 +14,8 @@
 --             "debounce", key, jid, ms, max ms (0 for none)]
 --          then groups, the first one first:
 --            "debounced", count, per job: payload up to its jid, payload after its jid
---            "replacing", count, per job: "now", "at" or "in", ms, queue, payload up to its jid, payload after its jid
+--            "replacing", count, per job: "now", "at" or "in", ms, queue, how many jobs of this queue in "now" were pushed before
+--              it, payload up to its jid, payload after its jid
 --            "now", queue, count, per job: payload that ends with the time as enqueued_at
 --            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
@@ -43,20 +44,32 @@ local wrongEnding = math.abs(now - ARGV[5]) > MAX_WRONG and #endingAt(tonumber(A
 
 local groups = 7
 
+-- The groups "now" and "raw", by the index of their first argument. place, at: of the job before the first one. stored: how many
+-- of their jobs are stored, or were refused.
+local plain = {}
+-- The groups "now" by queue.
+local plainIn = {}
+
 -- Fail on a key of the wrong type before anything is written.
 do
-  local i = groups
+  local i, place = groups, 0
   while i <= #ARGV do
     if ARGV[i] == 'debounced' then
       call('ZCARD', 'schedule')
+      place = place + ARGV[i + 1]
       i = i + 2 + 2 * ARGV[i + 1]
     elseif ARGV[i] == 'replacing' then
       call('ZCARD', 'schedule')
-      for k = i + 2, i + 1 + 5 * ARGV[i + 1], 5 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
-      i = i + 2 + 5 * ARGV[i + 1]
+      for k = i + 2, i + 1 + 6 * ARGV[i + 1], 6 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
+      place = place + ARGV[i + 1]
+      i = i + 2 + 6 * ARGV[i + 1]
     elseif ARGV[i] ~= 'later' then
-      call('LLEN', 'queue:' .. ARGV[i + 1])
-      i = i + 3 + ARGV[i + 2]
+      local kind, queue, count = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+      call('LLEN', 'queue:' .. queue)
+      plain[i] = { queue = queue, count = count, place = place, at = i + 2, stored = 0, cut = kind == 'now' and wrongEnding }
+      if kind == 'now' then plainIn[queue] = plain[i] end
+      place = place + count
+      i = i + 3 + count
     else
       call('ZCARD', 'schedule')
       for k = i + 2, i + 1 + 4 * ARGV[i + 1], 4 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
@@ -140,15 +153,33 @@ do
   if ARGV[i] == 'debounced' then i = i + 2 + 2 * ARGV[i + 1] end
   if ARGV[i] == 'replacing' then
     local before = i == groups and 0 or tonumber(ARGV[groups + 1])
-    for k = 1, ARGV[i + 1] do replacing[before + k] = i + 2 + 5 * (k - 1) end
+    for k = 1, ARGV[i + 1] do replacing[before + k] = i + 2 + 6 * (k - 1) end
   end
 end
 
--- Stores a job at once, so that the next one of this batch finds it. waiting: the job that it replaces, as findReplaceable
--- returns it.
+-- Stores the jobs of a group up to the `last`-th one.
+local function storePlain(group, last)
+  while group.stored < last do
+    -- Lua limits the number of arguments of a call.
+    local to = math.min(group.stored + 1000, last)
+    local batch = {}
+    for k = group.stored + 1, to do
+      if not refused[group.place + k] then
+        local payload = ARGV[group.at + k]
+        batch[#batch + 1] = group.cut and string.sub(payload, 1, -group.cut - 1) .. enqueuedAt or payload
+      end
+    end
+    if #batch > 0 then call('LPUSH', 'queue:' .. group.queue, unpack(batch)) end
+    countPushed(group.queue, #batch)
+    group.stored = to
+  end
+end
+
+-- Stores a job at once, so that the next one of this batch finds it, and after those of its queue that were pushed before it.
+-- waiting: the job that it replaces, as findReplaceable returns it.
 -- A job in the same queue keeps its position there; otherwise the time and the queue of the new one count.
 local function storeReplacing(place, jid, waiting)
-  local when, ms, queue, before, after = unpack(ARGV, replacing[place], replacing[place] + 4)
+  local when, ms, queue, preceding, before, after = unpack(ARGV, replacing[place], replacing[place] + 5)
   local text = before .. jid .. after
   local at = when == 'now' and 0 or when == 'in' and now + ms or tonumber(ms)
   local to = at > now and 'schedule' or 'queue:' .. queue
@@ -160,6 +191,7 @@ local function storeReplacing(place, jid, waiting)
     if to == 'schedule' then
       text = schedule(at, text)
     else
+      if plainIn[queue] then storePlain(plainIn[queue], tonumber(preceding)) end
       call('LPUSH', to, text)
       -- Not at the end of this script: a later job of this batch may replace this one, which notes the removal.
       notePush(queue, 1)
@@ -223,27 +255,16 @@ if ARGV[i] == 'debounced' then
 end
 if ARGV[i] == 'replacing' then
   place = place + ARGV[i + 1]
-  i = i + 2 + 5 * ARGV[i + 1]
+  i = i + 2 + 6 * ARGV[i + 1]
 end
 call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
 
 while i <= #ARGV do
   if ARGV[i] ~= 'later' then
-    local queue, last, cut = ARGV[i + 1], i + 2 + ARGV[i + 2], ARGV[i] == 'now' and wrongEnding
-    local count = 0
-    i = i + 3
-    while i <= last do
-      -- Lua limits the number of arguments of a call.
-      local batch = {}
-      for k = i, math.min(i + 999, last) do
-        place = place + 1
-        if not refused[place] then batch[#batch + 1] = cut and string.sub(ARGV[k], 1, -cut - 1) .. enqueuedAt or ARGV[k] end
-      end
-      if #batch > 0 then call('LPUSH', 'queue:' .. queue, unpack(batch)) end
-      count = count + #batch
-      i = math.min(i + 1000, last + 1)
-    end
-    countPushed(queue, count)
+    local group = plain[i]
+    storePlain(group, group.count)
+    place = place + group.count
+    i = i + 3 + group.count
   else
     local last = i + 1 + 4 * ARGV[i + 1]
     for k = i + 2, last, 4 do
