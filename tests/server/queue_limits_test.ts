@@ -183,6 +183,7 @@ Deno.test("a push of high priority goes ahead, and jobs show and list groups nam
   assertMatch(listed, /^\(high priority\) +1 +\S+ +0 +90 % +weight 10$/m);
   assertMatch(listed, /^\(low priority\) +1 +\S+ +0 +0\.9 % +weight 0\.1$/m);
   assertMatch(listed, /^without a group: 2, fair share 9\.0 %$/m);
+  assertMatch(listed, /^slowest: \(low priority\), /m);
   await using server = await bench.server(["--burst", "-c", "1"], {}, false);
   assertEquals((await server.status()).code, 0);
   const notes = await bench.readNotes();

@@ -571,6 +571,30 @@ export const groups: Cases = {
     assertEquals(await latencies(), { a: 0, b: 0 });
   },
 
+  "the slowest group is the one whose oldest job has been queued for the longest time, also if it is held": async (
+    open,
+  ) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const slowest = async () => (await t.store.admin.groups("default", { withSlowest: true, limit: 1 })).slowest;
+    assertEquals(await slowest(), undefined);
+    await t.store.jobs.enqueue([job(1)]);
+    assertEquals(await slowest(), undefined, "jobs without a group don't count");
+    await t.store.jobs.enqueue(groupOf("b", 2, 3));
+    t.advance(HOUR_MS);
+    await t.store.jobs.enqueue([...groupOf("a", 5, 9), ...groupOf("c", 10, 11)]);
+    await register(t.store, worker);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    assertEquals(shares(await takeUpTo(t.store, worker)), { "-": 1, a: 1, b: 1, c: 1 });
+    t.advance(HOUR_MS);
+    const { name, latencyMs } = (await slowest())!;
+    assertEquals(name, "b");
+    assert(latencyMs >= 2 * HOUR_MS && latencyMs <= 2 * HOUR_MS + SLACK_MS, `${latencyMs}`);
+    assertEquals((await t.store.admin.groups("default")).slowest, undefined, "it isn't requested");
+    await t.store.jobs.enqueue(Array.from({ length: 1_500 }, (_, i) => grouped(100 + i, `new${i}`)));
+    assertEquals((await slowest())!.name, "b", "among many groups");
+  },
+
   "stats count held groups, and separate limits are listed without the other groups": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

@@ -1,7 +1,7 @@
 /** Groups of a queue: pages and API. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
-import type { GroupInfo } from "../../src/store/port/groups.ts";
+import type { GroupPage } from "../../src/store/port/groups.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { onBothStores } from "./site.ts";
 
@@ -27,7 +27,7 @@ onBothStores("a queue's page lists its groups, and a group's page its jobs", asy
 });
 
 onBothStores(
-  "the fair shares of groups are on the queue's page, on a group's, and in the API",
+  "the fair shares of groups, and the slowest one, are on the queue's page, on a group's, and in the API",
   async ({ store, visitor }) => {
     await fill(store);
     await store.admin.limitGroup("default", "a/b", { weight: 2 });
@@ -37,9 +37,14 @@ onBothStores(
     const shares = [...page.matchAll(/data-label="Fair share">([^<]*)</g)].map(([, text]) => text);
     assertEquals(shares, ["67 %", ""]);
     assertStringIncludes(page, "Fair share: 33 %.");
+    assertMatch(
+      page,
+      /Slowest: <a href="\/queues\/default\/groups\/a%2Fb">a\/b<\/a>, whose oldest job has been queued for /,
+    );
     assertStringIncludes((await someone.visit("/queues/default/groups/a%2Fb")).text, ", fair share 67 %");
     const { value } = await someone.api("GET", "/queues/default/groups");
-    const { groups, ungroupedFairShare } = value as { groups: GroupInfo[]; ungroupedFairShare: number };
+    const { groups, ungroupedFairShare, slowest } = value as Required<GroupPage>;
+    assertEquals(slowest.name, "a/b");
     assertEquals(groups.map(({ fairShare }) => fairShare), [0.666667, undefined]);
     assertEquals(ungroupedFairShare, 0.333333);
     const { value: openApi } = await someone.api("GET", "/openapi.json");

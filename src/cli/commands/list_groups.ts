@@ -20,7 +20,10 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
   const limit = Math.min(parseLimit(flags.limit), 10_000);
   return await withStore(flags, async (store) => {
     const { cursor } = flags;
-    const page = await store.admin.groups(queue, { limit, ...(cursor !== undefined && { cursor }) });
+    const page = await store.admin.groups(queue, {
+      limit,
+      ...(cursor === undefined ? { withSlowest: true } : { cursor }),
+    });
     if (flags.json) {
       printJson(page);
       return 0;
@@ -45,6 +48,9 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
     if (page.ungrouped > 0 && page.groups.length > 0) {
       const share = page.ungroupedFairShare === undefined ? "" : `, fair share ${shareText(page.ungroupedFairShare)}`;
       print(faint(`without a group: ${page.ungrouped}${share}`));
+    }
+    if (page.slowest !== undefined && page.groups.length > 1) {
+      print(faint(`slowest: ${groupName(page.slowest.name)}, ${formatDuration(page.slowest.latencyMs)}`));
     }
     if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));
     return 0;

@@ -77,7 +77,12 @@ export interface GroupPage {
   readonly ungrouped: number;
   /** Their fair share next to that of the groups, 0 to 1; absent without any. */
   readonly ungroupedFairShare?: number;
+  /** The group whose oldest job has been queued for the longest time, if it was requested and known. */
+  readonly slowest?: SlowestGroup;
 }
+
+/** The group of a queue whose oldest job has been queued for the longest time. */
+export type SlowestGroup = Pick<GroupInfo, "name" | "latencyMs">;
 
 /** The groups of a queue with the most jobs. */
 export interface LargestGroups {
@@ -99,7 +104,7 @@ export interface GroupSize {
   readonly running: number;
 }
 
-/** Queued jobs are counted in at most this many groups of a queue: counting must not hold the store. */
+/** Groups are counted and compared up to this number: more must not hold the store. */
 export const MAX_COUNTED_GROUPS = 10_000;
 
 /** Returns the `count` largest groups of a queue. @param counts `total`: queued jobs of all its groups */
@@ -134,6 +139,8 @@ export interface GroupRequest {
   readonly group?: string;
   /** Only groups with a separate limit or a pause. A page may have fewer than `limit` of them. Default false. */
   readonly isSet?: boolean;
+  /** Also finds the slowest of all groups, among at most {@linkcode MAX_COUNTED_GROUPS}. Not with the options above. Default false. */
+  readonly withSlowest?: boolean;
   /** From the page before; absent for the first. */
   readonly cursor?: string;
   /** Maximum number of groups. Default 25. */

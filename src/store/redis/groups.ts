@@ -12,6 +12,7 @@ import {
   type LargestGroups,
   largestOf,
   MAX_COUNTED_GROUPS,
+  type SlowestGroup,
   splitName,
 } from "../port/groups.ts";
 import { laneOf } from "../../job/priority.ts";
@@ -85,25 +86,23 @@ async function countLeases(client: ReconnectingClient, queue: string): Promise<v
 export async function readGroups(
   { client, offset }: Context,
   queue: string,
-  { group, isSet = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
+  { group, isSet = false, withSlowest = false, cursor = "", limit = DEFAULT_LIMIT }: GroupRequest = {},
 ): Promise<GroupPage> {
   const [running, limits, paused] = await Promise.all([
     countRunning(client, queue),
     readLimits(client, queue),
     client.call(["HKEYS", groupsKey("paused", queue)]) as Promise<string[]>,
   ]);
+  const queued = isSet || group !== undefined ? [] : await queuedGroups(client, queue);
   const names = group !== undefined ? [group] : [
-    ...new Set([
-      ...(isSet ? [] : [...await queuedGroups(client, queue), ...running.keys()]),
-      ...limits.keys(),
-      ...paused,
-    ]),
+    ...new Set([...queued, ...(isSet ? [] : running.keys()), ...limits.keys(), ...paused]),
   ].filter((name) => name > cursor).sort();
   const shown = names.slice(0, limit);
   const weighted = [...limits].flatMap(([name, text]) => name !== "" && WEIGHTED.test(text) ? [name] : []);
   const known = new Set([...shown, ...weighted, ...PRIORITIES, ...paused, ...(limits.size > 0 ? running.keys() : [])]);
   const { each, ungrouped, turns } = await readTurns({ client, offset }, queue, [...known], running);
   const ready = await client.call(["ZCARD", groupsKey("ready", queue)]) as number;
+  const slowest = withSlowest ? await findSlowest({ client, offset }, queue, queued) : undefined;
   const total = totalWeight({ ready, each: each.weight ?? 1, ungrouped, known: turns });
   return {
     groups: turns.slice(0, shown.length).map((turn) => withShare(turn, total))
@@ -112,7 +111,25 @@ export async function readGroups(
     ...(Object.keys(each).length > 0 && { each }),
     ungrouped,
     ...(ungrouped > 0 && { ungroupedFairShare: shareOf(1, total) }),
+    ...(slowest && { slowest }),
   };
+}
+
+async function findSlowest(
+  { client, offset }: Pick<Context, "client" | "offset">,
+  queue: string,
+  queued: readonly string[],
+): Promise<SlowestGroup | undefined> {
+  let slowest: SlowestGroup | undefined;
+  for (let from = 0; from < Math.min(queued.length, MAX_COUNTED_GROUPS); from += MAX_COUNTED) {
+    const some = queued.slice(from, from + MAX_COUNTED);
+    const [name, latencyMs] = await client.run(SCRIPTS.slowestGroup, [], [offset(), queue, ...some]) as [
+      string?,
+      number?,
+    ];
+    if (name !== undefined && latencyMs! > (slowest?.latencyMs ?? -1)) slowest = { name, latencyMs: latencyMs! };
+  }
+  return slowest;
 }
 
 /** The text of a limit that has a weight. */

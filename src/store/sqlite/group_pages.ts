@@ -6,7 +6,14 @@
 import { laneOf } from "../../job/priority.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import { shareOf, totalWeight, type Turn, withShare } from "../port/fair_shares.ts";
-import { type GroupInfo, type GroupPage, type GroupRequest, nameOf } from "../port/groups.ts";
+import {
+  type GroupInfo,
+  type GroupPage,
+  type GroupRequest,
+  MAX_COUNTED_GROUPS,
+  nameOf,
+  type SlowestGroup,
+} from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 import { pausedFor } from "./group_pauses.ts";
@@ -21,7 +28,7 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
   if (row === undefined) return { groups: [], ungrouped: 0 };
   const id = Number(row.id);
-  const { group, isSet = false, cursor, limit = DEFAULT_LIMIT } = request;
+  const { group, isSet = false, withSlowest = false, cursor, limit = DEFAULT_LIMIT } = request;
   const names = group !== undefined ? [group] : sql(
     `SELECT name FROM (
        SELECT substr(name, ?2) AS name FROM queue
@@ -38,6 +45,7 @@ export function readGroups(context: Context, queue: string, request: GroupReques
     turnOf(context, { id, name: queue }, name)
   );
   const ready = Number(sql("SELECT count(*) AS n FROM queue WHERE parent = ? AND state = 1").get(id)!.n);
+  const slowest = withSlowest ? findSlowest(context, { id, name: queue }) : undefined;
   const total = totalWeight({ ready, each: weight, ungrouped, known });
   return {
     groups: known.slice(0, shown.length).map((turn) => withShare(turn, total))
@@ -47,6 +55,7 @@ export function readGroups(context: Context, queue: string, request: GroupReques
       { each: { ...parts, ...(weight !== 1 && { weight }) } }),
     ungrouped,
     ...(ungrouped > 0 && { ungroupedFairShare: shareOf(1, total) }),
+    ...(slowest && { slowest }),
   };
 }
 
@@ -74,8 +83,6 @@ function turnOf(
   const { weight, isOwn, sharesLimit, until, ...limit } = limitOf(context, queue.id, name);
   const id = Number(row?.id ?? -1);
   const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
-  const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(id);
-  const since = oldest && readWireTime(getField(oldest.payload as string, "enqueued_at"));
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
   const pausedMs = pausedFor(context, queue.id, name);
   const use: LimitInfo | undefined = isLimited
@@ -84,7 +91,7 @@ function turnOf(
   const group: GroupInfo = {
     name,
     size: Number(row?.size ?? 0),
-    latencyMs: since === undefined ? 0 : Math.max(0, now() - since),
+    latencyMs: latencyOf(context, id) ?? 0,
     running,
     weight,
     ...(use && { limit: use }),
@@ -95,4 +102,25 @@ function turnOf(
     ...(pausedMs > 0 && pausedMs < Infinity && { pausedForMs: pausedMs }),
   };
   return { info: group, isReady: row?.state === 1 };
+}
+
+/** Returns how long the oldest job of a group has been queued; undefined without one, or if unknown. */
+function latencyOf({ sql, now }: Context, group: number): number | undefined {
+  const oldest = sql("SELECT payload FROM job WHERE id = (SELECT min(job) FROM queued WHERE queue = ?)").get(group);
+  const since = oldest && readWireTime(getField(oldest.payload as string, "enqueued_at"));
+  return since === undefined ? undefined : Math.max(0, now() - since);
+}
+
+/** Jobs are numbered as they are enqueued, so the group with the lowest number is the slowest. */
+function findSlowest(
+  context: Context,
+  queue: { readonly id: number; readonly name: string },
+): SlowestGroup | undefined {
+  const row = context.sql(
+    `SELECT id, substr(name, ?) AS name, (SELECT min(job) FROM queued WHERE queued.queue = one.id) AS first
+     FROM (SELECT id, name FROM queue WHERE parent = ? AND state > 0 LIMIT ${MAX_COUNTED_GROUPS}) AS one
+     ORDER BY first LIMIT 1`,
+  ).get(queue.name.length + 2, queue.id);
+  const latencyMs = row && latencyOf(context, Number(row.id));
+  return latencyMs === undefined ? undefined : { name: String(row!.name), latencyMs };
 }

@@ -46,11 +46,18 @@ export const groupRoutes: readonly ApiRoute[] = [
         each: { type: "object", description: "the limit of each group without a separate one; absent without one" },
         ungrouped: { type: "integer", description: "queued jobs without a group" },
         ungroupedFairShare: { type: "number", description: "their fair share; absent without any" },
+        slowest: {
+          type: "object",
+          description: "the group whose oldest job has been queued for the longest time, on the first page",
+          properties: { name: { type: "string" }, latencyMs: { type: "number" } },
+        },
         next: { type: "string", description: "cursor of the next page; absent on the last" },
       },
     },
     run: async (c, services) => {
-      const value = await services.store.admin.groups(checkQueue(c.req.param("name") ?? ""), pageOf(c));
+      const page = pageOf(c);
+      const withSlowest = page.cursor === undefined;
+      const value = await services.store.admin.groups(checkQueue(c.req.param("name") ?? ""), { ...page, withSlowest });
       return { value: { ...value } };
     },
   },

@@ -189,6 +189,12 @@ export function Groups(
         Fair share: the part of the queue's next jobs that a group's weight gives it. It isn't a measurement.
       </p>
       <div id="groups" data-live>
+        {page.slowest !== undefined && (
+          <p class="note">
+            Slowest: <a href={link(view, queuePath(queue, page.slowest.name))}>{groupName(page.slowest.name)}</a>
+            , whose oldest job has been queued for {formatDuration(page.slowest.latencyMs)}.
+          </p>
+        )}
         <table class="list">
           <TableHead
             columns={["Group", num("Jobs"), num("Latency"), num("Running"), num("Weight"), num("Fair share"), "Limit"]}

@@ -60,7 +60,7 @@ async function show(services: Services, c: Context<WebEnv>, name: string, texts?
     viewOf(services, c),
     listOf(services, c, { in: "queue", queue: name }),
     services.store.workers.list(),
-    services.store.admin.groups(name, cursor ? { cursor } : {}),
+    services.store.admin.groups(name, { withSlowest: true, ...(cursor && { cursor }) }),
   ]);
   if (texts === undefined) await requireQueue(services, shared.stats, name);
   const view = texts === undefined ? shared : { ...shared, here: queuePath(name) };

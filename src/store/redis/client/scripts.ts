@@ -60,6 +60,7 @@ import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
 import send from "../lua/send.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import signal from "../lua/signal.lua" with { type: "text" };
+import slowestGroup from "../lua/slowest_group.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
 import stepRemember from "../lua/step_remember.lua" with { type: "text" };
 import stepWait from "../lua/step_wait.lua" with { type: "text" };
@@ -75,6 +76,7 @@ import debounce from "../lua/included/debounce.lua" with { type: "text" };
 import endCronJob from "../lua/included/end_cron_job.lua" with { type: "text" };
 import endDebounce from "../lua/included/end_debounce.lua" with { type: "text" };
 import endJob from "../lua/included/end_job.lua" with { type: "text" };
+import enqueuedAt from "../lua/included/enqueued_at.lua" with { type: "text" };
 import failParent from "../lua/included/fail_parent.lua" with { type: "text" };
 import flow from "../lua/included/flow.lua" with { type: "text" };
 import groupLimits from "../lua/included/group_limits.lua" with { type: "text" };
@@ -168,7 +170,7 @@ export const SCRIPTS = {
   readBlockedQueues: script(readBlockedQueues, pauses + limits),
   readDue: script(readDue),
   readEntries: script(readEntries),
-  readGroupRows: script(readGroupRows, pauses + limits + groupLimits),
+  readGroupRows: script(readGroupRows, pauses + limits + groupLimits + enqueuedAt),
   readLeases: script(readLeases),
   readOfflineLeases: script(readOfflineLeases, offline),
   readQueueRows: script(readQueueRows, pauses + limits + queueRows),
@@ -187,6 +189,7 @@ export const SCRIPTS = {
       endCronJob + records,
   ),
   signal: script(signal, steps),
+  slowestGroup: script(slowestGroup, enqueuedAt),
   stats: script(stats, pauses + limits + queueRows),
   stepRemember: script(stepRemember),
   stepWait: script(stepWait, groups + steps + addMember),
