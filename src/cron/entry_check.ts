@@ -6,7 +6,7 @@
  */
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
-import { argsText, prepare } from "../job/payload.ts";
+import { argsText, merge, prepare } from "../job/payload.ts";
 import type { CronEntry } from "./entry.ts";
 import {
   type CronProblem,
@@ -33,6 +33,8 @@ export interface EntryContext {
   readonly environment: string;
   /** Classes that have a handler; undefined for no check. */
   readonly classes?: ReadonlySet<string>;
+  /** Returns the options of a class, which apply to its jobs; undefined if it has none. Default: no class has any. */
+  readonly optionsOf?: (className: string) => Readonly<Record<string, unknown>> | undefined;
   /** The queues that the worker processes; undefined for all. A class of another queue needs no handler here. */
   readonly queues?: ReadonlySet<string>;
   /** The time zone of cron expressions that name none. Default `UTC`. */
@@ -148,7 +150,7 @@ function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
 /** Checks class, arguments and options as a push does. */
 function checkJob(
   fields: EntryFields,
-  { classes, queues }: EntryContext,
+  { classes, queues, optionsOf }: EntryContext,
 ): Pick<CronEntry, "class" | "args" | "options"> | undefined {
   const given = fields.raw("class");
   const className = isObject(given) || typeof given === "function" ? (given as { class?: unknown }).class : given;
@@ -162,7 +164,9 @@ function checkJob(
   const options = Object.fromEntries([...known.filter(([, value]) => value !== undefined), ...Object.entries(further)]);
   let queue: string;
   try {
-    const prepared = prepare({ ...options, class: className as string });
+    const ofClass = typeof className === "string" ? optionsOf?.(className) : undefined;
+    const request = { ...options, class: className as string };
+    const prepared = prepare(ofClass === undefined ? request : merge(request, ofClass));
     queue = prepared.queue;
     argsText(args);
     // The arguments of all runs are these.

@@ -294,6 +294,14 @@ for (const [fields, found] of UNPUSHABLE) {
   });
 }
 
+Deno.test("checkEntries rejects a job that a push rejects because of an option of its class", () => {
+  const optionsOf = (name: string) => name === GOOD.class ? { group: "args[9].shop" } : undefined;
+  const context = { ...PRODUCTION, optionsOf };
+  assertEquals(checkEntries([{ ...GOOD, group: "acme" }], context).problems, [], "the entry's option applies");
+  const [problem] = checkEntries([GOOD], context).problems;
+  assertStringIncludes(problem!.message, `Cron entry "nightly": "group (args[9].shop)" is undefined; expected `);
+});
+
 Deno.test("checkEntries shortens a name that is far too long in each message", () => {
   const [message] = problems([{ ...GOOD, name: "n".repeat(100_000) }]);
   assertEquals(message!.length < 400, true, message!.slice(0, 400));

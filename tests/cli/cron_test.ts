@@ -117,6 +117,36 @@ Deno.test("rejects wrong arguments of cron with the usage", async () => {
   assert((await cron(bench, ["run", "a"], 1)).includes('Cron entry "a" not found'));
 });
 
+Deno.test("rejects an entry whose arguments have no group at the path of its class, at the check and at the start", async () => {
+  await using bench = await Bench.open();
+  await Deno.writeTextFile(
+    `${bench.folder}/handlers.js`,
+    "export function Export() {}\nExport.options = { group: 'args[0].customer' };\n",
+  );
+  const entries = [{ name: "bad", every: "1h", class: "Export" }, {
+    name: "own",
+    every: "1h",
+    class: "Export",
+    group: "a",
+  }];
+  await Deno.writeTextFile(`${bench.folder}/jobs.json`, JSON.stringify({ cron: entries }));
+  for (
+    const [exit, args] of [
+      [1, ["cron", "check", "handlers.js"]],
+      [2, ["run", "handlers.js", "--burst", "--store", bench.url]],
+    ] as const
+  ) {
+    const { code, stderr } = await jobs(args, { cwd: bench.folder });
+    assertEquals(code, exit);
+    const problem = stderr.split("\n").filter((line) => line.startsWith("jobs: "));
+    assertEquals(problem.length, 1, stderr);
+    assert(
+      problem[0]!.startsWith('jobs: Cron entry "bad": "group (args[0].customer)" is undefined; expected '),
+      stderr,
+    );
+  }
+});
+
 Deno.test("lists the entries of the configuration that no worker has loaded", async () => {
   await using bench = await Bench.open();
   const entries = [{ name: "nightly", rule: "0 3 * * *", class: "Tick" }];

@@ -48,6 +48,7 @@ export async function checkConfigured({ settings, environment }: LoadedConfig): 
     : ["default", ...registry.queues()];
   return checkEntries(settings.cron, {
     environment,
+    optionsOf: (className) => registry.get(className)?.options,
     ...(classes.size > 0 && { classes, queues: new Set(queues) }),
   });
 }

@@ -38,6 +38,7 @@ export function readCrontab({ configured, defined, environment, registry, queues
   const { active, inactive } = checkCrontab([...configured, ...defined], {
     environment,
     classes: new Set(registry.classes()),
+    optionsOf: (className) => registry.get(className)?.options,
     queues: new Set(queues),
   });
   return {
