@@ -99,7 +99,10 @@ Deno.test("a transaction of deferrable operations isn't synced, one with any oth
 });
 
 Deno.test("a lock that isn't released in time rejects all waiting operations together, and is logged", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".db" });
+  const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  using cleanup = new DisposableStack();
+  cleanup.defer(() => Deno.removeSync(folder, { recursive: true }));
+  const path = `${folder}/words.db`;
   using other = new DatabaseSync(path);
   using database = new DatabaseSync(path, { timeout: 0 });
   other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
@@ -120,7 +123,6 @@ Deno.test("a lock that isn't released in time rejects all waiting operations tog
   };
   assertEquals(await late, 2);
   assertEquals(told.at(-1), `info: Store "${path}" is no longer locked`);
-  await Deno.remove(path);
 });
 
 Deno.test("an error other than a lock is thrown at once", async () => {
