@@ -64,7 +64,9 @@ for i = first, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return result end
 local limits, grouped = limitsOf(names)
-local place = 10000
+-- The number of the next token, and its token without the last digit: Lua formats a number slowly.
+local place, tens = 10000, ''
+local UNITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 local count = #again / 2
 -- How many jobs are popped at once. The number grows, because their sizes are unknown.
 local popCount = 1
@@ -113,7 +115,9 @@ local function takeFrom(name, isGroup, max, keep)
       fits = fits + 1
       count = count + 1
       bytes = bytes - #jobs[fits]
-      leases[2 * fits - 1] = prefix .. place .. suffix
+      local unit = place % 10
+      if unit == 0 then tens = prefix .. place / 10 end
+      leases[2 * fits - 1] = tens .. UNITS[unit] .. suffix
       leases[2 * fits] = jobs[fits]
       taken[#taken + 1] = jobs[fits]
       place = place + 1
@@ -133,7 +137,7 @@ local function takeFrom(name, isGroup, max, keep)
 end
 
 -- Takes from the groups of a queue in turn; its jobs without a group count as one of them: see port/groups.ts. Adds the jobs
--- of each to the result. Returns their number, and an error.
+-- of each to the result. noteQueue: counts leases against the limit of the queue, if it has one. Returns their number, and an error.
 local function takeTurns(queue, max, noteQueue)
   local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
   local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
@@ -165,7 +169,7 @@ local function takeTurns(queue, max, noteQueue)
   end
   local function keepNow(some)
     call('HSET', KEYS[1], unpack(some))
-    noteQueue(some)
+    if noteQueue then noteQueue(some) end
   end
   local function keysOf(map)
     local keys = {}
@@ -199,7 +203,11 @@ local function takeTurns(queue, max, noteQueue)
     end
   end
   local function write()
-    for from = 1, #leases, 1000 do keepNow({ unpack(leases, from, math.min(from + 999, #leases)) }) end
+    for from = 1, #leases, 1000 do
+      local to = math.min(from + 999, #leases)
+      call('HSET', KEYS[1], unpack(leases, from, to))
+      if noteQueue then noteQueue({ unpack(leases, from, to) }) end
+    end
     eachGroup(unsure, false, function(group)
       if tags[group] then tags[group], emptied[group] = nil, tags[group] end
     end)
@@ -266,7 +274,9 @@ local function takeTurns(queue, max, noteQueue)
       end
       count = count + 1
       bytes = bytes - #payload
-      leases[#leases + 1] = prefix .. place .. suffix
+      local unit = place % 10
+      if unit == 0 then tens = prefix .. place / 10 end
+      leases[#leases + 1] = tens .. UNITS[unit] .. suffix
       leases[#leases + 1] = payload
       place = place + 1
       unlockStarted(payload)
@@ -388,12 +398,10 @@ for i = 2, #names do
       local fine, room = pcall(roomIn, name, limit, now, true)
       if fine then max = math.min(left, room) else max, failure = 0, room end
     end
-    local function noteLimited(leases)
-      if limit then noteTaken(name, limit, now, ARGV[2], leases) end
-    end
+    local noteLimited = limit and function(leases) noteTaken(name, limit, now, ARGV[2], leases) end
     local function keep(leases)
       call('HSET', KEYS[1], unpack(leases))
-      noteLimited(leases)
+      if noteLimited then noteLimited(leases) end
     end
     local hasGroups = grouped[i]
     if not hasGroups then
