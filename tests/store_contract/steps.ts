@@ -111,6 +111,21 @@ export const steps: Cases = {
     }
   },
 
+  "a payload is marked also if its jid follows many others, or is escaped": async (open) => {
+    const escaped = `\\u00${jid(1).charCodeAt(0).toString(16)}${jid(1).slice(1)}`;
+    const others = Array.from({ length: 150 }, (_, i) => `{"jid":"${jid(i + 2)}"}`).join();
+    for (const members of [`"args":[${others}],"jid":"${jid(1)}"`, `"args":[],"jid":"${escaped}"`]) {
+      await using t = await open();
+      const worker = await register(t.store);
+      await t.store.jobs.enqueue([{ ...job(1), payload: `{"class":"Noop",${members}}` }]);
+      const lease = await leased(t.store, worker);
+      assertEquals(lease.jid, jid(1));
+      await t.store.steps.remember(lease, { name: "a", record: done("1") });
+      await settle(t.store, lease, { kind: "release" });
+      assertEquals(getField((await leased(t.store, worker)).payload, "has_steps"), true);
+    }
+  },
+
   "the payload of a job without steps isn't marked when it loses its lease": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -1,17 +1,28 @@
 -- Included after groups.lua: the end of a lease without an outcome.
 
--- Returns a payload with the mark of a job with steps, if it has any: a worker that retries such a job, or lets it sleep, marks
--- the payload that it stores. Arguments may contain the text of another jid, and a mark too many does no harm, so that no
--- payload is parsed but those with steps.
-local function markSteps(payload)
-  local from, found = 1, 0
-  while found < 100 do
+local MAX_JIDS = 20
+
+-- Returns whether a job may have steps. Arguments may contain the text of another jid, and a mark too many does no harm, so that
+-- no payload is parsed but one with many of them, or with an escaped one.
+local function mayHaveSteps(payload)
+  local function exist(jid) return redis.call('EXISTS', 'jobs:steps:' .. jid) == 1 end
+  local from = 1
+  for _ = 1, MAX_JIDS do
     local _, at = string.find(payload, 'jid"', from, true)
-    if not at then return payload end
+    if not at then return false end
     local jid = string.match(payload, '^%s*:%s*"([^"]*)"', at + 1)
-    if jid and redis.call('EXISTS', 'jobs:steps:' .. jid) == 1 then break end
-    from, found = at + 1, found + 1
+    if jid and string.find(jid, '\\', 1, true) then break end
+    if jid and exist(jid) then return true end
+    from = at + 1
   end
+  local fine, job = pcall(cjson.decode, payload)
+  return fine and type(job) == 'table' and type(job.jid) == 'string' and exist(job.jid)
+end
+
+-- Returns a payload with the mark of a job with steps, if it may have any: a worker that retries such a job, or lets it sleep,
+-- marks the payload that it stores.
+local function markSteps(payload)
+  if not mayHaveSteps(payload) then return payload end
   if string.find(payload, 'has_steps"', 1, true) then
     local fine, job = pcall(cjson.decode, payload)
     if fine and type(job) == 'table' and job.has_steps then return payload end
