@@ -8,6 +8,7 @@ import { parseDuration } from "./duration.ts";
 import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
+import { mayHaveSteps } from "./step.ts";
 
 /** When a job runs: at an epoch time, or after a delay from the store's now, both in milliseconds. Without both: at once. */
 export interface Moment {
@@ -106,13 +107,14 @@ export function retentionMs(value: unknown): number | undefined {
 
 /**
  * Returns whether a job starts too late: more than `expires_in` seconds after it was enqueued or, if it was scheduled,
- * after its time. A retry never expires, because it has started before. Nor does a rescued job, which may have started.
+ * after its time. A retry never expires, because it has started before. Nor does a job with steps, nor a rescued job, which may
+ * have started.
  *
  * @param now epoch milliseconds
  */
 export function isExpired(payload: Payload, now: number): boolean {
-  const { expires_in: seconds, retry_count: failures, suspected } = payload;
-  if (typeof seconds !== "number" || failures !== undefined || suspected !== undefined) return false;
+  const { expires_in: seconds, retry_count: failures } = payload;
+  if (typeof seconds !== "number" || failures !== undefined || mayHaveSteps(payload)) return false;
   const since = readWireTime(payload.enqueued_at) ?? readWireTime(payload.created_at);
   return since !== undefined && now - since > seconds * 1_000;
 }

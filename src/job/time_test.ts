@@ -118,6 +118,7 @@ Deno.test("a job that has started before does not expire", () => {
   const old = { expires_in: 1, enqueued_at: NOW / 1_000 - 60 };
   assertEquals(isExpired(payload({ ...old, retry_count: 0 }), NOW), false);
   assertEquals(isExpired(payload({ ...old, suspected: 1 }), NOW), false);
+  assertEquals(isExpired(payload({ ...old, has_steps: true }), NOW), false);
 });
 
 Deno.test("a job with an invalid expires_in does not expire", () => {
