@@ -52,6 +52,7 @@ export class RunningJob {
   /** Absent if the job cannot use steps. */
   readonly lease: MemberLease | undefined;
   #steps: StepRunner | undefined;
+  #areStepsFinished = false;
   /** The signal of the worker's notice when the job started. */
   readonly #notice: AbortSignal | undefined;
   #stopping: AbortSignal | undefined;
@@ -112,10 +113,21 @@ export class RunningJob {
   /** Returns the step runner. Creates it with the first step. */
   useSteps(): StepRunner {
     const { stepRunner } = this.#services;
-    if (this.lease === undefined || stepRunner === undefined) {
+    if (this.lease === undefined || stepRunner === undefined || this.#areStepsFinished) {
       throw new TypeError("This job has no steps: it is not running");
     }
     return this.#steps ??= stepRunner(this, this.lease.token);
+  }
+
+  /**
+   * Prevents further steps, because the handler has ended. Code that it has left running would write them to a job that has
+   * ended; in an isolated process to the next job.
+   *
+   * @returns a promise that resolves when the active steps have ended; undefined if none is active
+   */
+  finishSteps(): Promise<void> | undefined {
+    this.#areStepsFinished = true;
+    return this.#steps?.finish();
   }
 
   /** See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs. */

@@ -5,6 +5,8 @@
  *  2. A step that sleeps or waits pauses. The attempt ends when a step has paused and no other step is active, so that
  *     steps side by side end first. The job runs again when the first pause ends.
  *  3. While the worker stops, no further step begins: the job returns to the front of its queue.
+ *  4. When the handler has ended, no further step begins. The attempt ends after the active ones: a step whose function has
+ *     run must be stored, also if one next to it has failed.
  *
  * @module
  */
@@ -39,6 +41,9 @@ export class ActiveSteps {
   readonly #paused: { readonly pause: Pause; readonly reject: (error: Error) => void }[] = [];
   #isChecking = false;
   #ending: Error | undefined;
+  #isFinished = false;
+  /** Resolves when no step is active. Set if some are when the handler ends. */
+  #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(job: StepJob, clock: Clock) {
     this.#job = job;
@@ -64,6 +69,7 @@ export class ActiveSteps {
   async use<Result>(name: string, run: () => Promise<Result | Pause>): Promise<Result> {
     if (this.#ending !== undefined) throw this.#ending;
     if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+    this.throwIfFinished(name);
     const outer = running.getStore();
     if (outer?.of === this) {
       throw new StepError(`Step "${name}" begins inside of step "${outer.name}"; a step cannot contain another`);
@@ -80,9 +86,11 @@ export class ActiveSteps {
       result = await run();
     } finally {
       this.#active--;
+      if (this.#active === 0) this.#idle?.resolve();
       this.#endIfPaused();
     }
     if (!(result instanceof Pause)) return result;
+    this.throwIfFinished(name);
     const pause = result;
     return await new Promise<never>((_, reject) => {
       this.#paused.push({ pause, reject });
@@ -94,6 +102,24 @@ export class ActiveSteps {
   release(): never {
     this.#end(new Released());
     throw this.#ending!;
+  }
+
+  /**
+   * Prevents further steps, because the handler has ended.
+   *
+   * @returns a promise that resolves when the active steps have ended; undefined if none is active
+   */
+  finish(): Promise<void> | undefined {
+    this.#isFinished = true;
+    for (const { reject } of this.#paused.splice(0)) reject(this.#ending ?? new StepError("The handler has ended"));
+    if (this.#active === 0) return undefined;
+    this.#idle ??= Promise.withResolvers();
+    return this.#idle.promise;
+  }
+
+  /** Throws if the handler has ended. */
+  throwIfFinished(name: string): void {
+    if (this.#isFinished) throw new StepError(`Step "${name}" continues after its handler has ended; await each step`);
   }
 
   /** Ends the attempt if steps have paused and none is active. */

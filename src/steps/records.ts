@@ -6,7 +6,9 @@
  *  3. A step ends when its result is stored: code after it must not act on a value that a crash would change. A quick step
  *     without a result is stored in the next turn of the event loop, and before the next step or wait. A job that ends
  *     successfully before writes nothing, because its end would delete the steps.
- *  4. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
+ *  4. The outcome of the attempt says whether the job has steps. Nothing is written after it is decided: the step would stay
+ *     in the store after the end of the job, or would be unknown to its next attempt.
+ *  5. While the store is unreachable, a call is repeated until the store replies or the job aborts. Failing instead would
  *     run a step again whose function has already ended.
  *
  * @module
@@ -60,6 +62,7 @@ export class StepRecords {
   /** The records of ended steps that are not stored yet, by name. */
   readonly #unstored = new Map<string, string>();
   #storing: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock">) {
     this.#job = job;
@@ -75,7 +78,7 @@ export class StepRecords {
   get relay(): LeaseSteps {
     const { steps } = this.#services;
     const checked = async <Reply>(call: () => Promise<Reply | undefined>) => {
-      this.#hasWritten = true;
+      this.#noteWrite();
       const reply = await this.#untilReply(call);
       if (reply === undefined) this.#job.abort(new LeaseLost());
       return reply;
@@ -127,7 +130,7 @@ export class StepRecords {
     fields: RecordFields,
     value = "",
   ): Promise<void> {
-    await this.#remember(name, this.#add(name, kind, state, fields, value).record);
+    await this.#remember(name, this.#add(name, kind, state, fields, value));
   }
 
   /**
@@ -142,12 +145,12 @@ export class StepRecords {
     { kind, tookMs, ...fields }: RecordFields & { readonly kind: StepKind; readonly tookMs: number },
     value = "",
   ): Promise<Step> {
-    const { step, record } = this.#add(name, kind, "succeeded", fields, value);
+    const record = this.#add(name, kind, "succeeded", fields, value);
     this.#unstored.set(name, record);
     if (value !== "" || tookMs > QUICK_MS) await this.store();
     // A failure is that of the next call.
     else void this.#services.clock.turn().then(() => this.store()).catch(() => {});
-    return step;
+    return this.get(name)!;
   }
 
   /** Whether every ended step is stored. */
@@ -164,8 +167,9 @@ export class StepRecords {
     while (!this.areStored) await (this.#storing ??= this.#storeAll());
   }
 
-  /** Forgets the ended steps that are not stored: the job has succeeded. */
-  discard(): void {
+  /** Forgets the ended steps that are not stored, and rejects further writes: the outcome of the attempt is decided. */
+  close(): void {
+    this.#isClosed = true;
     this.#unstored.clear();
   }
 
@@ -177,7 +181,7 @@ export class StepRecords {
   async wait(wait: NewWait, present: Step | undefined): Promise<{ readonly step: Step; readonly leftMs: number }> {
     this.checkCount(wait.name, present);
     await this.store();
-    this.#hasWritten = true;
+    this.#noteWrite();
     const { record, leftMs } = this.#leased(await this.#untilReply(() => this.#services.steps.wait(wait)));
     if (present === undefined) this.#count++;
     return { step: readStep(wait.name, record), leftMs };
@@ -197,14 +201,14 @@ export class StepRecords {
     this.#steps!.set(step.name, { step, characters });
   }
 
-  /** Adds a record to those of this attempt. */
+  /** Adds a record to those of this attempt. Returns its JSON text. */
   #add(
     name: string,
     kind: StepKind,
     state: "succeeded" | "failed" | "running",
     { since, ...fields }: RecordFields,
     value: string,
-  ): { readonly step: Step; readonly record: string } {
+  ): string {
     const about = { state, since, ended: this.now(), kind, ...fields };
     const members = JSON.stringify(about);
     const label = kind === "each" ? "cursor" : "value";
@@ -220,7 +224,7 @@ export class StepRecords {
     // The value as later attempts read it.
     const step: Step = { name, ...about, ...(value !== "" && { [label]: parseLossless(value) }) };
     this.#know(step, record.length);
-    return { step, record };
+    return record;
   }
 
   async #storeAll(): Promise<void> {
@@ -234,9 +238,17 @@ export class StepRecords {
   }
 
   async #remember(name: string, record: string): Promise<void> {
-    this.#hasWritten = true;
-    this.#leased(await this.#untilReply(() => this.#services.steps.remember({ name, record })));
+    this.#noteWrite();
+    const stored = this.#leased(await this.#untilReply(() => this.#services.steps.remember({ name, record })));
+    // A result that is stored already never changes.
+    if (stored !== record) this.#know(readStep(name, stored), stored.length);
     this.#unstored.delete(name);
+  }
+
+  /** Notes that the job has steps. Throws if it is too late for that. */
+  #noteWrite(): void {
+    if (this.#isClosed) throw new StepError("This attempt has ended, and its steps are not stored");
+    this.#hasWritten = true;
   }
 
   /** Returns the reply to a write. Aborts the job if the worker has lost the lease. */

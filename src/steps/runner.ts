@@ -68,18 +68,19 @@ export class StepRunner {
     return this.#records.hasWritten;
   }
 
-  /**
-   * Stores the steps that have ended. For an attempt that ends without success.
-   *
-   * @throws {LeaseLost} if the worker has lost the lease
-   */
+  /** See {@linkcode StepRecords.store}. For an attempt that ends without success. */
   store(): Promise<void> {
     return this.#records.store();
   }
 
-  /** Forgets the ended steps that are not stored. For a job that has succeeded: its end deletes the steps. */
-  discard(): void {
-    this.#records.discard();
+  /** See {@linkcode ActiveSteps.finish}. */
+  finish(): Promise<void> | undefined {
+    return this.#active.finish();
+  }
+
+  /** See {@linkcode StepRecords.close}. */
+  close(): void {
+    this.#records.close();
   }
 
   /** See `JobContext.step`. */
@@ -214,6 +215,7 @@ export class StepRunner {
             cursor = options.cursor === undefined ? count : options.cursor(item);
             if (this.#job.isStopping) return this.#active.release();
             if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+            this.#active.throwIfFinished(full);
             if (this.#services.clock.monotonic() - storedAt >= CURSOR_INTERVAL_MS) await store();
           }
         };

@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { systemClock } from "../clock.ts";
 import { Discard } from "../job/errors.ts";
+import { parsePayload } from "../job/job.ts";
 import { MAX_STEPS } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
+import { RunningJob } from "../handlers/running_job.ts";
 import { testJob } from "../testing/test_job.ts";
+import { StepRunner } from "./runner.ts";
 
 /** Returns the error of the last attempt as text. */
 function errorOf({ error }: { error: unknown }): string {
@@ -33,6 +36,24 @@ Deno.test("the result of a step is stored before the code after it runs", async 
   }, []);
   await test.run();
   assertEquals(stored, [["random", "succeeded"]]);
+});
+
+Deno.test("a step that another attempt has stored returns the stored value", async () => {
+  const record = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":"first"}`;
+  const runner = new StepRunner(
+    new RunningJob(parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default"}`)!, "default", {} as never),
+    {
+      clock: systemClock,
+      build: () => Promise.resolve(undefined),
+      // The job's payload isn't marked, so that this attempt hasn't read the step.
+      steps: {
+        read: () => Promise.resolve([]),
+        remember: () => Promise.resolve(record),
+        wait: () => Promise.resolve(undefined),
+      },
+    },
+  );
+  assertEquals(await runner.step("charge", () => "second"), "first");
 });
 
 Deno.test("a step without a result is stored before the next one runs", async () => {
@@ -276,6 +297,22 @@ Deno.test("steps side by side end before the job sleeps", async () => {
   assertEquals(test.ran, ["fetch", "parse"]);
   assertEquals(await test.advance("1h"), "succeeded");
   assertEquals(test.result, "parsed");
+});
+
+Deno.test("a step that fails next to a sleep fails the attempt", async () => {
+  const test = testJob(
+    (ctx: JobContext) =>
+      Promise.all([
+        ctx.sleep("nap", "1h"),
+        ctx.step("fails", async () => {
+          for (let i = 0; i < 100; i++) await Promise.resolve();
+          throw new Error("down");
+        }),
+      ]),
+    [],
+  );
+  assertEquals(await test.run(), "failed");
+  assertEquals(errorOf(test), 'Error: Step "fails": down');
 });
 
 Deno.test("each continues after the last item done when an item fails", async () => {

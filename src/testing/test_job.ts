@@ -199,10 +199,12 @@ export class TestJob {
     try {
       const perform = this.#handler as unknown as TestedHandler<readonly unknown[]>;
       this.result = await perform(running.context, ...running.job.args);
+      await running.finishSteps();
       running.steps?.throwIfEnding();
       await running.steps?.store();
       return this.state = "succeeded";
     } catch (error) {
+      await running.finishSteps();
       await running.steps?.store();
       return this.#ended(running.steps?.ending ?? error);
     }

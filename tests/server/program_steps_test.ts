@@ -81,6 +81,19 @@ Deno.test("a wait whose time has passed exits 1", async () => {
   assertEquals((await bench.client.result(jid))?.result, "none");
 });
 
+Deno.test("a program ends its job also if a process that has left its group is in a step", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await serve(
+    bench,
+    `setsid $step run held -- ${HELD} >&- 2>&- <&- &
+while ! test -e $notes; do sleep 0.05; done`,
+  );
+  const jid = await bench.push("Program", []);
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
+  await bench.go();
+  assertEquals(await bench.store.steps.read(jid), []);
+});
+
 Deno.test("a step of a program that exceeds its timeout fails, and its command ends with the program", async () => {
   await using bench = await Bench.open();
   await using _worker = await serve(

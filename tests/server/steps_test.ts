@@ -114,6 +114,58 @@ for (const isolate of [false, true]) {
   });
 }
 
+for (const isolate of [false, true]) {
+  const how = isolate ? "isolated" : "inline";
+
+  Deno.test(`a step that ends after one next to it has failed is stored, and does not run again, ${how}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "SideBySide"] : []);
+    const jid = await bench.push("SideBySide", [bench.notes]);
+    await bench.noted("fails");
+    await bench.go();
+    await bench.noted("end");
+    const [slow, fails, value, ...rest] = await bench.readNotes();
+    assertEquals([slow, fails], ["slow", "fails"]);
+    assertEquals(rest.toSorted(), ["after slow 2", "end", "fails", value].toSorted());
+    await bench.until(async () => (await bench.store.steps.read(jid)).length === 0, "its steps are gone");
+  });
+
+  Deno.test(`a job ends after a step that its handler did not await, and leaves nothing in the store, ${how}`, async () => {
+    await using bench = await Bench.open();
+    await using _worker = await worker(bench, isolate ? ["--isolate", "Forgets"] : []);
+    const jid = await bench.push("Forgets", [bench.notes]);
+    await bench.noted("forgotten");
+    await bench.go();
+    assertEquals((await bench.client.result(jid))?.state, "succeeded");
+    assertEquals(await bench.readNotes(), ["forgotten", "step ended"]);
+    assertEquals(await bench.store.steps.read(jid), []);
+  });
+}
+
+for (const isolate of [false, true]) {
+  Deno.test(`a step that begins after its job has ended writes to no job, ${isolate ? "isolated" : "inline"}`, async () => {
+    await using bench = await Bench.open();
+    // With one processor, both jobs run in the same isolated process.
+    await using _worker = await worker(bench, [
+      "--concurrency",
+      "1",
+      ...(isolate ? ["--isolate", "Late,StepThenWaits"] : []),
+    ]);
+    const notes = `${bench.notes}.late`;
+    const late = await bench.push("Late", [notes]);
+    assertEquals((await bench.client.result(late))?.state, "succeeded");
+    const next = await bench.push("StepThenWaits", [bench.notes]);
+    const names = async () => (await bench.store.steps.read(next)).map(({ name }) => name);
+    await bench.until(async () => (await names()).length === 1, "the next job runs");
+    await Deno.writeTextFile(`${notes}.go`, "");
+    await bench.until(() => Deno.readTextFile(notes).then(() => true, () => false), "the late step has begun");
+    assertEquals(await Deno.readTextFile(notes), "This job has no steps: it is not running\n");
+    assertEquals(await names(), ["one"]);
+    await bench.go();
+    assertEquals(await resultOf(bench, next), 1);
+  });
+}
+
 Deno.test("jobs steps rerun repeats a dead job from a step: completed ones before it do not run", async () => {
   await using bench = await Bench.open();
   await using _worker = await worker(bench);

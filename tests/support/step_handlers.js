@@ -76,6 +76,46 @@ export async function Fails(ctx, file) {
 }
 Fails.options = { retry: false };
 
+/** A step that ends when the file `go` exists, next to one that fails in the first attempt. Begins another step too late. */
+export async function SideBySide(ctx, file) {
+  const slow = async () => {
+    const value = await ctx.step("slow", async () => {
+      note(file, "slow");
+      await go(file);
+      return crypto.randomUUID();
+    });
+    note(file, value);
+    await ctx.step("after slow", () => note(file, `after slow ${ctx.attempt}`));
+  };
+  const fails = () =>
+    ctx.step("fails", () => {
+      note(file, "fails");
+      if (ctx.attempt === 1) throw new Error("first attempt");
+    });
+  await Promise.all([slow(), fails()]);
+  note(file, "end");
+}
+SideBySide.options = { retry: 1, backoff: { type: "fixed", base: "100ms" } };
+
+/** Ends before its step, which ends when the file `go` exists. */
+export function Forgets(ctx, file) {
+  void ctx.step("forgotten", async () => {
+    note(file, "forgotten");
+    await go(file);
+    note(file, "step ended");
+    return 1;
+  });
+}
+
+/** Begins a step when the file `go` exists, after it has ended. */
+export function Late(ctx, file) {
+  const late = async () => {
+    await go(file);
+    await ctx.step("late", () => note(file, "late"));
+  };
+  void late().catch((error) => note(file, error.message));
+}
+
 export function Doubles(_ctx, number) {
   return number * 2;
 }

@@ -151,11 +151,13 @@ class HorseMain implements AsyncDisposable {
       if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
       const call = () => handler.perform(context, ...job.args);
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
+      await running.finishSteps();
       running.steps?.throwIfEnding();
-      running.steps?.discard();
+      running.steps?.close();
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
     } catch (error) {
+      await this.#job?.finishSteps();
       // If the store rejects a step, the parent aborts the job; if it fails, the step runs again.
       await this.#job?.steps?.store().catch(() => {});
       this.#parent.send({ kind: "failed", error: errorFrame(this.#job?.steps?.ending ?? error) });

@@ -35,7 +35,12 @@ interface Session {
   readonly job: JobContext;
   /** Ends the program with an error. */
   readonly end: (error: unknown) => void;
+  /** Steps whose parts the program is running. */
+  readonly parts: Set<Part>;
 }
+
+/** The result of a program's part of a step. */
+type Part = PromiseWithResolvers<unknown>;
 
 /** The durable steps of a worker's programs. */
 export class ProgramSteps {
@@ -56,11 +61,14 @@ export class ProgramSteps {
       return { variables: {}, [Symbol.dispose]: () => {} };
     }
     const token = crypto.randomUUID();
-    this.#sessions.set(token, { job, end });
+    const parts = new Set<Part>();
+    this.#sessions.set(token, { job, end, parts });
     return {
       variables: { JOBS_SOCKET: this.#socket.address, JOBS_TOKEN: token },
       [Symbol.dispose]: () => {
         this.#sessions.delete(token);
+        // A process that has left the program's group may hold the connection open.
+        for (const part of parts) endWithoutResult(part);
         if (this.#sessions.size > 0) return;
         this.#socket?.close();
         this.#socket = undefined;
@@ -79,22 +87,23 @@ export class ProgramSteps {
         if (frame.kind === "result") endPart(part, frame);
         else if (!isStarted) {
           isStarted = true;
-          void this.#perform(connection, frame, part.promise);
+          void this.#perform(connection, frame, part);
         }
       });
     } catch {
       // A frame that isn't JSON: the connection ends.
     }
-    part.reject(new PartFailed("The program ended the step without a result"));
+    endWithoutResult(part);
   }
 
   async #perform(
     connection: FrameConnection<FromProgram, ToProgram>,
     request: ProgramRequest,
-    part: Promise<unknown>,
+    part: Part,
   ): Promise<void> {
     const session = this.#sessions.get(request.token);
     if (session === undefined) return connection.send({ kind: "ended" });
+    session.parts.add(part);
     try {
       if (request.kind === "results") {
         const { flow } = session.job;
@@ -104,7 +113,7 @@ export class ProgramSteps {
       const value = await runStep(session.job, request, ({ attempt, idempotencyKey, signal }) => {
         signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
         connection.send({ kind: "run", attempt, idempotencyKey });
-        return part;
+        return part.promise;
       });
       const text = value === undefined ? undefined : stringifyLossless(value);
       connection.send({ kind: "value", ...(text !== undefined && { value: text }) });
@@ -112,12 +121,18 @@ export class ProgramSteps {
       if (error instanceof StepFailed || error instanceof ChildFailed) {
         connection.send({ kind: "failed", message: error.message });
       } else session.end(error);
+    } finally {
+      session.parts.delete(part);
     }
   }
 }
 
+function endWithoutResult({ reject }: Part): void {
+  reject(new PartFailed("The program ended the step without a result"));
+}
+
 function endPart(
-  { resolve, reject }: PromiseWithResolvers<unknown>,
+  { resolve, reject }: Part,
   { value, failed }: Extract<FromProgram, { readonly kind: "result" }>,
 ): void {
   if (failed !== undefined) return reject(new PartFailed(failed));

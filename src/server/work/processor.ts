@@ -122,6 +122,7 @@ export class Processor implements Component {
     attempt.leaseState = "settled";
     const elapsed = this.#services.clock.monotonic() - since;
     const outcome = await this.#failed(attempt, job.abortedBy);
+    job.steps?.close();
     this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
   }
 
@@ -160,9 +161,11 @@ export class Processor implements Component {
     let outcome: AttemptOutcome | undefined;
     try {
       const result = await this.#perform(running);
+      const active = running.finishSteps();
+      if (active !== undefined) await active;
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
-      running.steps?.discard();
+      running.steps?.close();
       const record = this.#services.results.succeeded(running, result, attempt.since);
       const ack = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
       outcome = withBatch(
@@ -180,6 +183,7 @@ export class Processor implements Component {
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     const { job } = attempt;
+    await job.finishSteps();
     // If the store rejects a step, the job is aborted; if it fails, the step runs again.
     if (attempt.leaseState === "held") await job.steps?.store().catch(() => {});
     if (attempt.leaseState !== "held") return undefined;
@@ -195,7 +199,9 @@ export class Processor implements Component {
       await this.release();
       return undefined;
     }
-    return withSteps(await this.#failed(attempt, reason), job, { error: reason });
+    const outcome = await this.#failed(attempt, reason);
+    job.steps?.close();
+    return withSteps(outcome, job, { error: reason });
   }
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {

@@ -38,6 +38,7 @@ export class Timeouts {
     try {
       return await run();
     } finally {
+      await job.finishSteps();
       // With a reason, the abort creates no exception with a stack.
       ended.abort("ended");
     }
