@@ -286,6 +286,17 @@ onBothStores("a job that is pushed without a queue goes to the queue of its clas
   assertEquals(await placeOf(store, /Pushed as (\w+)\./.exec(text)![1]!), "queue:low");
 });
 
+onBothStores("a push of a class that no worker has registered is told so, and stored", async ({ store, visitor }) => {
+  await store.classes.declare([{ name: "Greet", options: "{}" }]);
+  const someone = visitor();
+  const warning = "isn&#39;t registered: no worker has run it yet, so its jobs wait until one does.";
+  for (const [name, isTold] of [["Greet", false], ["Great", true]] as const) {
+    const { text } = await someone.submit("/push", { class: name, args: "[]", queue: "" }, "/push");
+    assertEquals(text.includes(`Warning: class &quot;${name}&quot; ${warning}`), isTold, name);
+    assertEquals(await placeOf(store, /Pushed as (\w+)\./.exec(text)![1]!), "queue:default");
+  }
+});
+
 onBothStores("edits a job and pushes it again; masked values stay unchanged", async ({ store, visitor }) => {
   const someone = visitor();
   await bury(store, "old", { args: [{ name: "bob", password: "hunter2" }], tags: ["x"] });

@@ -8,6 +8,7 @@ import { parseDuration } from "../../job/duration.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { pushAgain, pushJob } from "../actions/jobs.ts";
+import { warningsOf } from "../actions/warnings.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
@@ -89,7 +90,9 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
       ? await pushAgain(services, visitor, original, request)
       : (await pushJob(services, visitor, job)).jid;
     const path = original ? placePath(original.place) : `/jobs/${jid}`;
-    return await back(services, c, { kind: "ok", text: `Pushed as ${jid}.` }, path);
+    const { warnings = [] } = warningsOf(services, [job.class]);
+    const text = [`Pushed as ${jid}.`, ...warnings.map((warning) => `Warning: ${warning}.`)].join(" ");
+    return await back(services, c, { kind: "ok", text }, path);
   } catch (error) {
     const texts = {
       class: field("class"),
