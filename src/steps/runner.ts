@@ -123,8 +123,8 @@ export class StepRunner {
           nameStep(error, full);
           throw error;
         }
-        const reason = `step "${full}" failed, attempt ${attempt} of ${retries + 1}`;
-        return this.#active.pause(pauseMs(attempt), reason);
+        const which = `attempt ${attempt} of ${retries + 1}: ${shown.class}: ${shown.message}`;
+        return this.#active.pause(pauseMs(attempt), `step "${full}" failed, ${which}`);
       }
       const tookMs = this.#services.clock.monotonic() - begun;
       const end = { kind: "step", tookMs, since, attempts: attempt } as const;

@@ -12,6 +12,7 @@ const PAGES = [
   "guides/limits.md",
   "guides/programs.md",
   "guides/testing.md",
+  "guides/workflows.md",
   "operate/sqlite.md",
   "operate/monitoring.md",
   "operate/runbook.md",

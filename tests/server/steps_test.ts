@@ -178,6 +178,15 @@ Deno.test("jobs steps rerun repeats a dead job from a step: completed ones befor
   assertEquals(await bench.readNotes(), ["a", "b", "c", "b", "c"]);
 });
 
+Deno.test("the log says which step a job sleeps for, and why a step is attempted again", async () => {
+  await using bench = await Bench.open();
+  await using server = await worker(bench, ["--isolate", "Attempts"]);
+  await bench.push("Swallows", [bench.notes]);
+  await bench.push("Attempts", []);
+  await server.logged("Snoozed", { reason: 'Asleep: step "nap" sleeps' });
+  await server.logged("Snoozed", { reason: 'Asleep: step "one" failed, attempt 1 of 2: TypeError: not yet' });
+});
+
 Deno.test("cancelling a sleeping job ends it at once, with its steps", async () => {
   await using bench = await Bench.open();
   await using _worker = await worker(bench);

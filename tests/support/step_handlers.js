@@ -53,6 +53,12 @@ export async function OneStep(ctx) {
   return 1;
 }
 
+export async function Attempts(ctx) {
+  await ctx.step("one", ({ attempt }) => {
+    if (attempt === 1) throw new TypeError("not yet");
+  }, { retry: 1 });
+}
+
 export async function StepThenFails(ctx) {
   await ctx.step("one", () => {});
   throw new Error("after the step");

@@ -6,7 +6,7 @@ import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts
 import { recordAudit } from "../shared/audit.ts";
 import { readSteps } from "../shared/steps.ts";
 import { withStore } from "../shared/store.ts";
-import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { printTable } from "../terminal/table.ts";
@@ -29,20 +29,20 @@ Examples
   jobs steps rerun 1a1fd5150c39f4ae2f200001 reserve
   jobs steps wake 1a1fd5150c39f4ae2f200001`;
 
-const VERBS = ["clear", "rerun", "wake"] as const;
-type Verb = typeof VERBS[number];
+/** The arguments of each verb. */
+const VERBS = { clear: "JID [NAME]", rerun: "JID NAME", wake: "JID" } as const;
+type Verb = keyof typeof VERBS;
 
 /** Lists, clears, repeats or wakes steps. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("steps", argv, COMMON_FLAGS, "JID [JID] [NAME]");
-  const verb = args.length > 1 ? VERBS.find((one) => one === args[0]) : undefined;
-  const [jid = "", name, extra] = verb === undefined ? args : args.slice(1);
-  const unexpected = verb === undefined || verb === "wake" ? name : extra;
-  if (unexpected !== undefined) {
-    throw new UsageError(`Unexpected argument "${unexpected}". Usage: jobs steps [${VERBS.join("|")}] JID`);
-  }
-  if (verb === "rerun" && name === undefined) {
-    throw new UsageError(`Missing argument: NAME. Usage: jobs steps rerun JID NAME`);
+  const { name: first = "", rest } = splitCommand(argv);
+  const verb = Object.hasOwn(VERBS, first) ? first as Verb : undefined;
+  const { flags, args } = verb === undefined
+    ? parseCommand("steps", argv, COMMON_FLAGS, "[clear|rerun|wake] JID [NAME]")
+    : parseCommand(`steps ${verb}`, rest, COMMON_FLAGS, VERBS[verb]);
+  const [jid = "", name] = args;
+  if (verb === undefined && name !== undefined) {
+    throw new UsageError(`Unknown command "${jid}": expected ${Object.keys(VERBS).join(", ")}, or a JID alone`);
   }
   return await withStore(flags, async (store) => {
     if (verb === undefined) return await list(store, jid, flags.json);

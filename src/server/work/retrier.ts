@@ -126,7 +126,9 @@ export class Retrier {
       logJob(job, this.#options.log, level, message, () => ({ ...fieldsOf(job), ...fields() }));
     if (decision.kind === "snooze") {
       const { delayMs, problem } = decision;
-      if (problem === undefined) return log("info", "Snoozed", () => ({ delayMs }));
+      if (problem === undefined) {
+        return log("info", "Snoozed", () => ({ delayMs, reason: describeError(error).message }));
+      }
       return log(
         "warn",
         "Snoozed for the default time: the handler's delay is invalid",

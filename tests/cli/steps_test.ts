@@ -1,0 +1,22 @@
+/** `jobs steps`: its messages for arguments that make no sense. */
+import { assertEquals } from "@std/assert";
+import { Bench } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+Deno.test("jobs steps names the missing, unexpected or unknown argument, and the usage of the command", async () => {
+  await using bench = await Bench.open();
+  const cases: [string[], number, string][] = [
+    [[], 2, "Missing argument: JID. Usage: jobs steps [clear|rerun|wake] JID [NAME]"],
+    [["wake"], 2, "Missing argument: JID. Usage: jobs steps wake JID"],
+    [["wake", "j", "nap"], 2, 'Unexpected argument "nap". Usage: jobs steps wake JID'],
+    [["clear"], 2, "Missing argument: JID. Usage: jobs steps clear JID [NAME]"],
+    [["rerun", "j"], 2, "Missing argument: NAME. Usage: jobs steps rerun JID NAME"],
+    [["retry", "j"], 2, 'Unknown command "retry": expected clear, rerun, wake, or a JID alone'],
+    [["j"], 1, 'Job "j" has no steps: it used none, has finished, or is in another store'],
+    [["wake", "j"], 1, 'Job "j" has no sleep or wait'],
+  ];
+  for (const [args, code, message] of cases) {
+    const ended = await jobs(["steps", ...args], { env: { JOBS_STORE: bench.url } });
+    assertEquals([ended.code, ended.stderr], [code, `jobs: ${message}\n`]);
+  }
+});
