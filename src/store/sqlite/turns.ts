@@ -15,7 +15,7 @@ import * as limits from "./limits.ts";
 /** A take holds at most this many full groups beyond the jobs it may take: the next one continues. */
 const MAX_HELD_AT_ONCE = 100;
 /** Groups that are read together, with the oldest jobs of each: few at first, because the sizes of the jobs are unknown. */
-const FIRST_READ = 16;
+const MIN_READ = 16;
 const MAX_READ = 128;
 
 /** A group that is ready. */
@@ -120,7 +120,8 @@ class ReadyGroups {
   readonly #groups: ReadyGroup[] = [];
   /** The last group that was read. */
   #after: { readonly tag: number; readonly id: number } | undefined = { tag: -Infinity, id: 0 };
-  #reads = 0;
+  /** Jobs that were read. */
+  #jobs = 0;
 
   constructor(
     context: Context,
@@ -187,7 +188,9 @@ class ReadyGroups {
   }
 
   #readMore(): void {
-    const wanted = Math.min(this.#most, this.#reads++ === 0 ? FIRST_READ : MAX_READ);
+    // As many groups as the take needs if each gives the jobs of a turn. Some of them may be full.
+    const needed = this.#jobs === 0 ? MIN_READ : Math.ceil((this.#most - this.#jobs) / this.#minTurn);
+    const wanted = Math.min(this.#most, MAX_READ, Math.max(MIN_READ, needed));
     const { tag, id } = this.#after!;
     const groups = this.#read(
       `SELECT id, name, tag, size FROM queue WHERE parent = ?1 AND state = 1 AND (tag, id) > (?2, ?3) AND id <> ?4
@@ -215,6 +218,7 @@ class ReadyGroups {
          (SELECT job FROM queued AS one WHERE one.queue = value ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST})
        CROSS JOIN job ON job.id = queued.job ORDER BY key, job.id`,
     ).all(JSON.stringify(groups.map(({ id }) => id)), this.#minTurn) as unknown as [number, number, string][];
+    this.#jobs += oldest.length;
     let at = 0;
     for (const [group, job, payload] of oldest) {
       while (groups[at]!.id !== group) at++;
