@@ -13,6 +13,8 @@
  * ```
  */
 
+import process from "node:process";
+
 /** The API rejected a request, or is unreachable. */
 export class JobsError extends Error {
   /**
@@ -45,6 +47,8 @@ export class JobsClient {
   #timeoutMs;
   #retries;
   #fetch;
+  /** Warnings that were emitted. */
+  #warned = new Set();
 
   /** @param {{ url: string, token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options */
   constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch }) {
@@ -59,7 +63,7 @@ export class JobsClient {
   async push(className, args = [], options = {}) {
     const body = JSON.stringify(requestOf({ ...options, class: className, args }));
     const key = options.id ?? crypto.randomUUID();
-    const { jid, existed = false, replaced = false } = await this.#send("POST", "/jobs", body, key);
+    const { jid, existed = false, replaced = false } = await this.#pushOnce(body, key);
     return { jid, existed, replaced };
   }
 
@@ -89,8 +93,18 @@ export class JobsClient {
   }
 
   async #pushBatch(batch) {
-    const { results } = await this.#send("POST", "/jobs", JSON.stringify(batch), crypto.randomUUID());
-    return results;
+    return (await this.#pushOnce(JSON.stringify(batch), crypto.randomUUID())).results;
+  }
+
+  /** Sends a push. Emits each warning of its response once, for example that no worker has registered the class. */
+  async #pushOnce(body, key) {
+    const answer = await this.#send("POST", "/jobs", body, key);
+    for (const warning of answer.warnings ?? []) {
+      if (this.#warned.has(warning)) continue;
+      this.#warned.add(warning);
+      process.emitWarning(warning, "JobsWarning");
+    }
+    return answer;
   }
 
   /** Sends a request, and repeats it after a temporary failure. */

@@ -20,9 +20,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+import warnings
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-__all__ = ["JobsClient", "JobsError"]
+__all__ = ["JobsClient", "JobsError", "JobsWarning"]
 
 _BATCH = 1_000
 _MAX_WAIT = 30.0
@@ -44,6 +45,10 @@ class JobsError(Exception):
         self.status = status
         self.field = field
         self.retry_after: Optional[float] = None
+
+
+class JobsWarning(UserWarning):
+    """A push was stored, but may be a mistake: no worker has registered its class."""
 
 
 class JobsClient:
@@ -83,7 +88,7 @@ class JobsClient:
         fields: additional fields, which the payload keeps
         """
         job = _request_of({**options, "class": class_, "args": list(args)})
-        answer = self._send("POST", "/jobs", job, job.get("id") or str(uuid.uuid4()))
+        answer = self._push_once(job, job.get("id") or str(uuid.uuid4()))
         return {
             "jid": answer["jid"],
             "existed": answer.get("existed", False),
@@ -120,7 +125,13 @@ class JobsClient:
                 return None
 
     def _push_batch(self, batch: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-        return self._send("POST", "/jobs", batch, str(uuid.uuid4()))["results"]
+        return self._push_once(batch, str(uuid.uuid4()))["results"]
+
+    def _push_once(self, body: Any, key: str) -> Dict[str, Any]:
+        answer = self._send("POST", "/jobs", body, key)
+        for warning in answer.get("warnings", ()):
+            warnings.warn(warning, JobsWarning, stacklevel=3)
+        return answer
 
     def _send(self, method: str, path: str, body: Any = None, key: Optional[str] = None, extra: float = 0) -> Any:
         attempt = 0

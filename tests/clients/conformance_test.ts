@@ -21,6 +21,8 @@ const EXPECTED = {
   lost: true,
   unreachable: ["unreachable", null, null],
   forbidden: ["unauthenticated", 401, null],
+  // Each once. The response to the first try of "Lost" was lost, and the second says that the job exists already.
+  warned: ["Bulk", "Later", "Sync"],
 };
 
 /** Forwards requests, and loses the response to the first try of each. */

@@ -5,6 +5,8 @@ const [url, flaky, dead] = process.argv.slice(2);
 const token = process.env.TOKEN;
 const jobs = new JobsClient({ url, token });
 const out = {};
+const warned = [];
+process.on("warning", ({ name, message }) => name === "JobsWarning" && warned.push(message.split('"')[1]));
 const codeOf = async (run) => {
   try {
     await run();
@@ -42,4 +44,7 @@ const behind = new JobsClient({ url: flaky, token });
 out.lost = (await behind.push("Lost", [1], { queue: "lost" })).existed;
 out.unreachable = await codeOf(() => new JobsClient({ url: dead, token, retries: 1 }).push("A"));
 out.forbidden = await codeOf(() => new JobsClient({ url, token: "wrong" }).push("A"));
+// Node emits warnings in the next turn.
+await new Promise((resolve) => setImmediate(resolve));
+out.warned = warned.sort();
 console.log(JSON.stringify(out));

@@ -3,14 +3,18 @@ import datetime
 import json
 import os
 import sys
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
-from jobs_client import JobsClient, JobsError  # noqa: E402
+from jobs_client import JobsClient, JobsError, JobsWarning  # noqa: E402
 
 url, flaky, dead = sys.argv[1:4]
 token = os.environ.get("TOKEN")
 jobs = JobsClient(url, token=token)
 out = {}
+warned = set()
+warnings.simplefilter("always")
+warnings.showwarning = lambda text, kind, *_: warned.add(str(text)) if kind is JobsWarning else None
 
 
 def code_of(run):
@@ -54,4 +58,5 @@ out["bulk"] = [stored, refused]
 out["lost"] = JobsClient(flaky, token=token).push("Lost", [1], queue="lost")["existed"]
 out["unreachable"] = code_of(lambda: JobsClient(dead, token=token, retries=1).push("A"))
 out["forbidden"] = code_of(lambda: JobsClient(url, token="wrong").push("A"))
+out["warned"] = sorted(text.split('"')[1] for text in warned)
 print(json.dumps(out))
