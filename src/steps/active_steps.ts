@@ -100,8 +100,9 @@ export class ActiveSteps {
 
   /** Ends the attempt, because its worker stops. */
   release(): never {
-    this.#end(new Released());
-    throw this.#ending!;
+    const released = new Released();
+    this.#end(released);
+    throw this.#ending ?? released;
   }
 
   /**
@@ -139,7 +140,8 @@ export class ActiveSteps {
   }
 
   #end(ending: Error): void {
-    this.#ending ??= ending;
-    for (const { reject } of this.#paused.splice(0)) reject(this.#ending);
+    // Once the handler has ended, its end counts.
+    if (!this.#isFinished) this.#ending ??= ending;
+    for (const { reject } of this.#paused.splice(0)) reject(this.#ending ?? ending);
   }
 }

@@ -315,6 +315,29 @@ Deno.test("a step that fails next to a sleep fails the attempt", async () => {
   assertEquals(errorOf(test), 'Error: Step "fails": down');
 });
 
+Deno.test("an iteration that a stopping worker releases does not hide the failure next to it, and keeps its cursor", async () => {
+  const done: number[] = [];
+  const test = testJob(
+    (ctx: JobContext) =>
+      Promise.all([
+        ctx.each("rows", (after = 0) => [1, 2, 3].filter((row) => row > after), async (row) => {
+          for (let i = 0; i < 100; i++) await Promise.resolve();
+          done.push(row);
+        }, { cursor: (row) => row }),
+        ctx.step("fails", () => {
+          if (ctx.attempt > 1) return;
+          test.stopWorker();
+          throw new Error("down");
+        }),
+      ]),
+    [],
+  );
+  assertEquals([await test.run(), errorOf(test)], ["failed", 'Error: Step "fails": down']);
+  assertEquals(done, [1]);
+  assertEquals(await test.retry(), "succeeded");
+  assertEquals(done, [1, 2, 3]);
+});
+
 Deno.test("each continues after the last item done when an item fails", async () => {
   const done: number[] = [];
   const test = testJob(
