@@ -5,12 +5,27 @@ import { parsePayload } from "../job/job.ts";
 import { MAX_STEPS } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { RunningJob } from "../handlers/running_job.ts";
+import type { StoredStep } from "../store/port/steps.ts";
 import { testJob } from "../testing/test_job.ts";
 import { StepRunner } from "./runner.ts";
 
 /** Returns the error of the last attempt as text. */
 function errorOf({ error }: { error: unknown }): string {
   return `${(error as Error).name}: ${(error as Error).message}`;
+}
+
+/** Returns the runner of a job, which writes its steps with `remember`. */
+function runnerOn(remember: (step: StoredStep) => string): StepRunner {
+  const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default"}`)!;
+  return new StepRunner(new RunningJob(job, "default", {} as never), {
+    clock: systemClock,
+    build: () => Promise.resolve(undefined),
+    steps: {
+      read: () => Promise.resolve([]),
+      remember: (step) => Promise.resolve(remember(step)),
+      wait: () => Promise.resolve(undefined),
+    },
+  });
 }
 
 Deno.test("a step that is done does not run again, and returns the same value in the next attempt", async () => {
@@ -40,20 +55,24 @@ Deno.test("the result of a step is stored before the code after it runs", async 
 
 Deno.test("a step that another attempt has stored returns the stored value", async () => {
   const record = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":"first"}`;
-  const runner = new StepRunner(
-    new RunningJob(parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default"}`)!, "default", {} as never),
-    {
-      clock: systemClock,
-      build: () => Promise.resolve(undefined),
-      // The job's payload isn't marked, so that this attempt hasn't read the step.
-      steps: {
-        read: () => Promise.resolve([]),
-        remember: () => Promise.resolve(record),
-        wait: () => Promise.resolve(undefined),
-      },
-    },
-  );
+  // The job's payload isn't marked, so that this attempt hasn't read the step.
+  const runner = runnerOn(() => record);
   assertEquals(await runner.step("charge", () => "second"), "first");
+});
+
+Deno.test("a step that ends after the outcome of its attempt is decided is not written", async () => {
+  const written: string[] = [];
+  const runner = runnerOn(({ name, record }) => {
+    written.push(name);
+    return record;
+  });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const step = runner.step("slow", () => promise);
+  assertEquals(runner.hasWritten, false);
+  runner.close();
+  resolve(1);
+  await assertRejects(() => step, Error, "This attempt has ended, and its steps are not stored");
+  assertEquals(written, []);
 });
 
 Deno.test("a step without a result is stored before the next one runs", async () => {

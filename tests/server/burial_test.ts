@@ -1,6 +1,6 @@
 /** A job that keeps killing its workers is dead, and shown everywhere. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Client, type ServerSettings, startServer, WorkerDied } from "../../src/mod.ts";
+import { Client, defineJob, type ServerSettings, startServer, WorkerDied } from "../../src/mod.ts";
 import { readWireTime } from "../../src/job/raw.ts";
 import { takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
@@ -8,6 +8,7 @@ import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { ruby } from "../interop/ruby.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import type { StepLease } from "../../src/store/port/steps.ts";
 
 const DEAD_WORKER = "host:1:aaaaaaaaaaaa";
 /** A worker with a short heartbeat timeout. */
@@ -18,10 +19,15 @@ const settings = (file: string): ServerSettings => ({
 });
 
 /** Lets a worker die while it runs a job that was to blame twice. Returns the jid. */
-async function blame(store: Store, fields: Record<string, unknown> = {}): Promise<string> {
+async function blame(
+  store: Store,
+  fields: Record<string, unknown> = {},
+  perform: (lease: StepLease) => Promise<unknown> = () => Promise.resolve(),
+): Promise<string> {
   await store.workers.heartbeat(workerRecord(DEAD_WORKER), 1);
   const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
   const [lease] = await takeUpTo(store, DEAD_WORKER);
+  await perform({ worker: DEAD_WORKER, token: lease!.token, jid: jid! });
   await store.workers.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
   await store.workers.noteDeath(DEAD_WORKER, "killed by signal 9 (SIGKILL)");
   return jid!;
@@ -139,3 +145,30 @@ Deno.test("a burst worker waits for jobs that are about to be rescued", async ()
   assertEquals((await worker.status()).code, 0);
   assertEquals(await bench.readNotes(), [jid]);
 });
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a buried job keeps its steps for a retry by an operator, a discarded one loses them, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const record = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":"first"}`;
+    const charge = (lease: StepLease) => bench.store.steps.remember(lease, { name: "charge", record });
+    const Crash = defineJob("Crash", (ctx) => ctx.step("charge", () => "second"));
+
+    const jid = await blame(bench.store, {}, charge);
+    await using server = await startServer({
+      store: bench.url,
+      jobs: [Crash],
+      settings: settings(`${bench.folder}/log`),
+    });
+    assertEquals((await bench.client.result(jid))?.state, "dead");
+    const [dead] = (await bench.store.admin.page({ in: "dead" })).entries;
+    await bench.store.admin.edit([dead!.ref], "requeue");
+    await bench.until(async () => (await bench.client.result(jid))?.result === "first", "it has ended");
+    assertEquals(await bench.store.steps.read(jid), []);
+
+    const discarded = await blame(bench.store, { dead: false }, charge);
+    assertEquals((await bench.client.result(discarded))?.state, "failed");
+    assertEquals(await bench.store.steps.read(discarded), []);
+    await server.stop();
+  });
+}
