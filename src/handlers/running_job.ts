@@ -12,6 +12,7 @@ import type { Job } from "../job/job.ts";
 import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
+import { StepError } from "../steps/errors.ts";
 import type { StepRunner } from "../steps/runner.ts";
 import type { StepJob } from "../steps/services.ts";
 import { firstLevel, isAtLeast } from "./log_level.ts";
@@ -113,8 +114,9 @@ export class RunningJob {
   /** Returns the step runner. Creates it with the first step. */
   useSteps(): StepRunner {
     const { stepRunner } = this.#services;
-    if (this.lease === undefined || stepRunner === undefined || this.#areStepsFinished) {
-      throw new TypeError("This job has no steps: it is not running");
+    if (this.#areStepsFinished) throw new StepError("A step begins after its handler has ended; await each step");
+    if (this.lease === undefined || stepRunner === undefined) {
+      throw new TypeError("Steps need a worker that performs the job; in a test, use testJob");
     }
     return this.#steps ??= stepRunner(this, this.lease.token);
   }

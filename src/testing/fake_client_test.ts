@@ -114,6 +114,12 @@ Deno.test("a class without a handler, and a job that pushes itself forever, end 
   await assertRejects(() => selfish.drain(), Error, "pushes itself forever");
 });
 
+Deno.test("a step without a worker is an error that names testJob", async () => {
+  const Order = defineJob("Order", (ctx) => ctx.step("charge", () => 1));
+  const message = "Steps need a worker that performs the job; in a test, use testJob";
+  await assertRejects(async () => await Order(context(Order)), TypeError, message);
+});
+
 Deno.test("context returns the first argument of a handler", async () => {
   const logged: string[] = [];
   const stop = new AbortController();

@@ -159,7 +159,7 @@ for (const isolate of [false, true]) {
     await bench.until(async () => (await names()).length === 1, "the next job runs");
     await Deno.writeTextFile(`${notes}.go`, "");
     await bench.until(() => Deno.readTextFile(notes).then(() => true, () => false), "the late step has begun");
-    assertEquals(await Deno.readTextFile(notes), "This job has no steps: it is not running\n");
+    assertEquals(await Deno.readTextFile(notes), "A step begins after its handler has ended; await each step\n");
     assertEquals(await names(), ["one"]);
     await bench.go();
     assertEquals(await resultOf(bench, next), 1);
