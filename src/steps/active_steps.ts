@@ -120,7 +120,9 @@ export class ActiveSteps {
 
   /** Throws if the handler has ended. */
   throwIfFinished(name: string): void {
-    if (this.#isFinished) throw new StepError(`Step "${name}" begins or continues after its handler has ended; await each step`);
+    if (this.#isFinished) {
+      throw new StepError(`Step "${name}" begins or continues after its handler has ended; await each step`);
+    }
   }
 
   /** Ends the attempt if steps have paused and none is active. */

@@ -81,6 +81,13 @@ Deno.test("a wait whose time has passed exits 1", async () => {
   assertEquals((await bench.client.result(jid))?.result, "none");
 });
 
+Deno.test("the end of a program counts, not that of a step that it left running", async () => {
+  await using bench = await Bench.open();
+  await using _worker = await serve(bench, `$step run held -- ${HELD} &\nwhile ! test -e $notes; do sleep 0.05; done`);
+  const jids = await Promise.all([1, 2, 3].map(() => bench.push("Program", [])));
+  for (const jid of jids) assertEquals((await bench.client.result(jid))?.state, "succeeded");
+});
+
 Deno.test("a program ends its job also if a process that has left its group is in a step", async () => {
   await using bench = await Bench.open();
   await using _worker = await serve(

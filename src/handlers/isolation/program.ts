@@ -71,7 +71,10 @@ class ProgramRun {
   async perform(job: JobContext): Promise<unknown> {
     job.signal.throwIfAborted();
     const ended = new AbortController();
-    const end = (reason: unknown) => void this.#terminate(child.pid, reason, ended.signal);
+    const end = (reason: unknown) => {
+      // The steps that an ended program has left running fail, and its end counts.
+      if (!ended.signal.aborted) void this.#terminate(child.pid, reason, ended.signal);
+    };
     using session = this.#services.steps.open(job, end);
     const child = this.#spawn(job, session);
     const onAbort = () => end(job.signal.reason);
