@@ -21,7 +21,7 @@ Deno.test("a rejected push stores nothing", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();
   const client = new Client({ store });
-  const refused = [{ class: "A" }, { class: "A", args: [NaN] }, { class: "A", args: [], queue: "a b" }];
+  const refused = [{ class: "A", args: null }, { class: "A", args: [NaN] }, { class: "A", args: [], queue: "a b" }];
   for (const job of refused) await assertRejects(() => client.push(job as unknown as JobRequest), InvalidPayload);
   const { enqueued, scheduled, queues } = await store.admin.stats();
   assertEquals([enqueued, scheduled, queues], [0, 0, []]);
