@@ -12,7 +12,7 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { Decoder, RESP_TYPES } from "@redis/client/decoder";
 import { type Clock, systemClock } from "../../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
-import { type Arg, encode, WRITE_BYTES } from "./encode.ts";
+import { type Arg, encode, MAX_TEXT, WRITE_BYTES } from "./encode.ts";
 import { ConnectionLost, reason, RedisError, type Unsendable } from "./errors.ts";
 
 /** The server to connect to, and the login. */
@@ -154,10 +154,18 @@ export class Connection {
       // Encode all of it before sending any: the server would complete half a command with the next one.
       const { parts, bytes } = encode(args);
       if (!this.#isFlushing) void this.#flush();
-      for (const part of parts) this.#unsent.push(part);
+      for (const part of parts) this.#append(part);
       this.#pending.push({ resolve, reject, types, bytes });
       this.#pendingBytes += bytes;
     });
+  }
+
+  /** Adds a part to those that are unsent. Short texts are joined: each part takes the system as long as many bytes. */
+  #append(part: Arg): void {
+    const last = this.#unsent.at(-1);
+    if (typeof part === "string" && typeof last === "string" && last.length + part.length <= MAX_TEXT) {
+      this.#unsent[this.#unsent.length - 1] = last + part;
+    } else this.#unsent.push(part);
   }
 
   /** Writes the commands of this turn at its end, and then those issued in the meantime. */

@@ -19,6 +19,8 @@ export interface EncodedCommand {
 
 /** The size of one write to the socket. Longer arguments become Buffers, which can be cut without a copy. */
 export const WRITE_BYTES = 64 * 1024;
+/** A text of at most this many characters has at most {@linkcode WRITE_BYTES}. */
+export const MAX_TEXT = WRITE_BYTES / 4;
 
 /**
  * Longest command. Redis closes a connection whose command is longer than 1 GB (`client-query-buffer-limit`) or has
@@ -35,7 +37,8 @@ const MAX_COMMAND_BYTES = 512 * 1024 * 1024;
  */
 export function encode(args: readonly Arg[]): EncodedCommand {
   const sizes = args.map(sizeOf);
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  let bytes = 0;
+  for (const size of sizes) bytes += size;
   if (bytes > MAX_COMMAND_BYTES) {
     const [mb, max] = [bytes, MAX_COMMAND_BYTES].map((size) => Math.ceil(size / 1_000_000));
     throw new Unsendable(`it has ${mb} MB, expected at most ${max} MB; store fewer or smaller jobs at once`, {
@@ -44,15 +47,16 @@ export function encode(args: readonly Arg[]): EncodedCommand {
   }
   const parts: Arg[] = [];
   let text = `*${args.length}\r\n`;
-  for (const [i, arg] of args.entries()) {
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
     text += `$${sizes[i]}\r\n`;
-    if (typeof arg === "string" && arg.length <= WRITE_BYTES / 4) text += arg;
+    if (typeof arg === "string" && arg.length <= MAX_TEXT) text += arg;
     else {
       parts.push(text, typeof arg === "string" ? Buffer.from(arg) : arg);
       text = "";
     }
     text += "\r\n";
-    if (text.length > WRITE_BYTES / 4) {
+    if (text.length > MAX_TEXT) {
       parts.push(text);
       text = "";
     }
