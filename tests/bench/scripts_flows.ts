@@ -139,6 +139,12 @@ export const FLOW_CASES: readonly Case[] = [
     run: ({ store }) => store.admin.groups("many-groups", { limit: 1_000 }),
   },
   {
+    script: "slowestGroup",
+    what: "1,000 groups",
+    prepare: fillGroups,
+    run: ({ store }) => store.admin.groups("many-groups", { limit: 25, withSlowest: true }),
+  },
+  {
     script: "sampleQueues",
     what: "10,000 queues",
     run: ({ store }) =>

@@ -51,6 +51,20 @@ export const large: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, worker)), [3]);
   },
 
+  "all groups of a page are read, and the slowest is found, although their oldest jobs are large": async (open) => {
+    await using t = await open();
+    const names = Array.from({ length: 12 }, (_, i) => `g${10 + i}`);
+    for (const [i, group] of names.toReversed().entries()) {
+      await t.store.jobs.enqueue([largeJob(i + 1, MB, { group })]);
+      t.advance(HOUR_MS);
+    }
+    const page = await t.store.admin.groups("default", { withSlowest: true });
+    assertEquals(page.groups.map(({ name, size }) => [name, size]), names.map((name) => [name, 1]));
+    const hours = page.groups.map(({ latencyMs }) => Math.floor(latencyMs / HOUR_MS));
+    assertEquals(hours, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    assertEquals(page.slowest?.name, "g21");
+  },
+
   "take keeps the order of a queue when large jobs follow many small ones": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

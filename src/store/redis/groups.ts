@@ -17,6 +17,7 @@ import {
 } from "../port/groups.ts";
 import { laneOf } from "../../job/priority.ts";
 import { shareOf, totalWeight, type Turn, withShare } from "../port/fair_shares.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
@@ -121,12 +122,16 @@ async function findSlowest(
   queued: readonly string[],
 ): Promise<SlowestGroup | undefined> {
   let slowest: SlowestGroup | undefined;
-  for (let from = 0; from < Math.min(queued.length, MAX_COUNTED_GROUPS); from += MAX_COUNTED) {
-    const some = queued.slice(from, from + MAX_COUNTED);
-    const [name, latencyMs] = await client.run(SCRIPTS.slowestGroup, [], [offset(), queue, ...some]) as [
-      string?,
-      number?,
-    ];
+  const names = queued.slice(0, MAX_COUNTED_GROUPS);
+  for (let from = 0; from < names.length;) {
+    const some = names.slice(from, from + MAX_COUNTED);
+    const [count, name, latencyMs] = await client.run(SCRIPTS.slowestGroup, [], [
+      offset(),
+      queue,
+      `${MAX_BATCH_BYTES}`,
+      ...some,
+    ]) as [number, string?, number?];
+    from += count;
     if (name !== undefined && latencyMs! > (slowest?.latencyMs ?? -1)) slowest = { name, latencyMs: latencyMs! };
   }
   return slowest;
@@ -156,11 +161,11 @@ async function readTurns(
   running: ReadonlyMap<string, number>,
 ): Promise<{ readonly each: GroupLimit; readonly ungrouped: number; readonly turns: readonly Turn[] }> {
   const read = (some: readonly string[]) =>
-    client.run(SCRIPTS.readGroupRows, [], [offset(), queue, ...some]) as Promise<Row[]>;
+    client.run(SCRIPTS.readGroupRows, [], [offset(), queue, `${MAX_BATCH_BYTES}`, ...some]) as Promise<Row[]>;
   const [[ungrouped, weight, , , , ...parts]] = await read([""]) as [Row];
   const turns: Turn[] = [];
-  for (let from = 0; from < names.length; from += MAX_READ) {
-    const some = names.slice(from, from + MAX_READ);
+  while (turns.length < names.length) {
+    const some = names.slice(turns.length, turns.length + MAX_READ);
     for (const [i, row] of (await read(some)).entries()) {
       turns.push({ info: infoOf(some[i]!, row, running.get(some[i]!) ?? 0), isReady: row[12] === 1 });
     }
