@@ -286,7 +286,7 @@ onBothStores("a job that is pushed without a queue goes to the queue of its clas
   assertEquals(await placeOf(store, /Pushed as (\w+)\./.exec(text)![1]!), "queue:low");
 });
 
-onBothStores("a push of a class that no worker has registered is told so, and stored", async ({ store, visitor }) => {
+onBothStores("a push of an unregistered class is stored, and its page has a warning", async ({ store, visitor }) => {
   await store.classes.declare([{ name: "Greet", options: "{}" }]);
   const someone = visitor();
   const warning = "isn&#39;t registered: no worker has run it yet, so its jobs wait until one does.";

@@ -22,10 +22,8 @@ export function stepRecord({ sql }: Context, jid: string, name: string): string 
  * sleep, marks the payload that it stores.
  */
 export function markSteps(context: Context, job: number): void {
-  const row = context.sql(
-    "SELECT payload FROM job WHERE id = ? AND EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)",
-  )
-    .get(job);
+  const hasSteps = "EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)";
+  const row = context.sql(`SELECT payload FROM job WHERE id = ? AND ${hasSteps}`).get(job);
   if (row === undefined) return;
   jobRows.rewrite(context, job, setFields(row.payload as string, { [STEPS_FIELD]: "true" }));
 }

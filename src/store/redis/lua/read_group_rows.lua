@@ -2,9 +2,10 @@
 -- Reads groups of a queue.
 --
 -- ARGV     offset of the clock in ms, queue, max bytes of the oldest jobs, groups ("" for the limit of each group)
--- Result   per group, for at least one, until the bytes are too many: size, weight as text, ms until its separate limit ends (0: it doesn't), 1 if it has a separate limit, 2 if just a
---          separate weight, else 0, paused (0 no, -1 until it is resumed, else the remaining ms), max running, max starts, per ms (0 for none), ms until a
---          job may be taken (-1: when one ends), running, started, ms since its oldest job was enqueued, 1 if it is ready
+-- Result   per group, for at least one, until the bytes are too many: size, weight as text, ms until its separate limit ends (0: it
+--          doesn't), 1 if it has a separate limit, 2 if just a separate weight, else 0, paused (0 no, -1 until it is resumed, else the
+--          remaining ms), max running, max starts, per ms (0 for none), ms until a job may be taken (-1: when one ends), running,
+--          started, ms since its oldest job was enqueued, 1 if it is ready
 -- O(N) for N jobs that count against their limits
 
 local call = redis.call

@@ -1,5 +1,6 @@
 -- Included after groups.lua: the end of a lease without an outcome.
 
+-- Texts of jids that are looked up before the payload is parsed.
 local MAX_JIDS = 20
 
 -- Returns whether a job may have steps. Arguments may contain the text of another jid, and a mark too many does no harm, so that
