@@ -63,7 +63,7 @@ export function inParts(
   column: string,
   run: (where: string, values: readonly number[]) => void,
 ): void {
-  const sorted = ids.toSorted((a, b) => a - b);
+  const sorted = new Float64Array(ids).sort();
   const rest: number[] = [];
   for (let from = 0; from < sorted.length;) {
     let to = from + 1;

@@ -22,8 +22,8 @@ export interface Take {
   readonly leases: Lease[];
 }
 
-/** A job of a queue or a group. */
-export type QueuedRow = readonly [id: number, payload: string];
+/** A job of a queue or a group, whose ID is present if jobs of several are read together. */
+export type QueuedRow = readonly [id: number, payload: string, queue?: number];
 
 /** Before all jobs of a queue. */
 const FIRST = Number.MIN_SAFE_INTEGER;

@@ -28,7 +28,7 @@ interface ReadyGroup {
   /** Jobs left. */
   size: number;
   /** The oldest jobs that this take has read and not leased. */
-  oldest: QueuedRow[];
+  oldest: readonly QueuedRow[];
   /** The last job that this take has leased. */
   last?: number;
   /** Jobs that this take has leased and not written yet. */
@@ -49,7 +49,8 @@ export function leaseInTurn(
   const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
   let { size, tag, vtime } = row as unknown as { size: number; tag: number; vtime: number };
   let count = 0;
-  let ready = countReady(context, queue.id, most) + (size > 0 ? 1 : 0);
+  // With more groups, each turn has the minimum of jobs.
+  let ready = countReady(context, queue.id, Math.ceil(most / take.minTurn)) + (size > 0 ? 1 : 0);
   let looked = 0;
   let groups = new ReadyGroups(context, queue, most, take.minTurn);
   const changes = new Changes(context, take);
@@ -173,11 +174,9 @@ class ReadyGroups {
     if (oldest.length < Math.min(most, group.size)) {
       return readOldest(this.#context, group.id, most, take, group.last);
     }
-    const rows: QueuedRow[] = [];
-    while (rows.length < most && oldest.length > rows.length && take.budget.spend(oldest[rows.length]![1])) {
-      rows.push(oldest[rows.length]!);
-    }
-    return rows;
+    let count = 0;
+    while (count < most && count < oldest.length && take.budget.spend(oldest[count]![1])) count++;
+    return oldest.slice(0, count);
   }
 
   #isBefore(one: { readonly id: number; readonly tag: number }, other: ReadyGroup): boolean {
@@ -214,15 +213,17 @@ class ReadyGroups {
     });
     const oldest = arrayStatement(
       this.#context,
-      `SELECT queued.queue, job.id, payload FROM json_each(?1) CROSS JOIN queued ON queued.queue = value AND queued.job <= coalesce(
+      `SELECT job.id, payload, queued.queue FROM json_each(?1) CROSS JOIN queued ON queued.queue = value AND queued.job <= coalesce(
          (SELECT job FROM queued AS one WHERE one.queue = value ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST})
        CROSS JOIN job ON job.id = queued.job ORDER BY key, job.id`,
-    ).all(JSON.stringify(groups.map(({ id }) => id)), this.#minTurn) as unknown as [number, number, string][];
+    ).all(JSON.stringify(groups.map(({ id }) => id)), this.#minTurn) as unknown as QueuedRow[];
     this.#jobs += oldest.length;
-    let at = 0;
-    for (const [group, job, payload] of oldest) {
-      while (groups[at]!.id !== group) at++;
-      groups[at]!.oldest.push([job, payload]);
+    let from = 0;
+    for (const group of groups) {
+      let to = from;
+      while (oldest[to]?.[2] === group.id) to++;
+      group.oldest = oldest.slice(from, to);
+      from = to;
     }
     return groups;
   }
@@ -255,7 +256,7 @@ class Changes {
     group.unwritten += rows.length;
     group.size -= rows.length;
     group.last = rows.at(-1)![0];
-    group.oldest.splice(0, rows.length);
+    group.oldest = group.oldest.slice(rows.length);
     this.#groups.add(group);
     this.#total += rows.length;
   }
