@@ -11,7 +11,7 @@ import schema1 from "../src/store/sqlite/schema/1.sql" with { type: "text" };
 import type { DayCount } from "../src/store/admin/history.ts";
 import { StoreError, type StoreErrorCode } from "../src/store/port/errors.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
-import { HOUR_MS, job, jobs, numbersIn, register, takeUpTo } from "./store_contract/jobs.ts";
+import { HOUR_MS, jid, job, jobs, numbersIn, register, takeUpTo } from "./store_contract/jobs.ts";
 import { FakeClock } from "./support/clock.ts";
 import { ShiftedClock, sqliteFolder } from "./support/stores.ts";
 
@@ -153,6 +153,21 @@ Deno.test("sqlite: a lock that stays rejects all waiting operations together, an
   other.exec("ROLLBACK");
   await store.jobs.enqueue([job(21)]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [21]);
+});
+
+Deno.test("sqlite: a step that a lock rejected is written when its worker repeats it", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open({ waitMs: 30 });
+  const worker = await register(store);
+  await store.jobs.enqueue([job(1)]);
+  const [lease] = await takeUpTo(store, worker);
+  const record = `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1}`;
+  const remember = () => store.steps.remember({ worker, token: lease!.token, jid: jid(1) }, { name: "charge", record });
+  using other = new DatabaseSync(folder.file);
+  other.exec("BEGIN IMMEDIATE");
+  await refused(remember, "locked", "is locked by another program");
+  other.exec("ROLLBACK");
+  assertEquals(await remember(), record);
 });
 
 Deno.test("sqlite: verbs of a closed store fail", async () => {

@@ -10,7 +10,7 @@ import { readStep } from "../../src/job/step.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
-import { entries, HOUR_MS, inDead, jid, job, lapse, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
+import { entries, HOUR_MS, inDead, jid, job, jobs, lapse, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
 const SLEEP = `"kind":"sleep"`;
 const done = (value: string) => `{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":${value}}`;
@@ -143,6 +143,30 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.read(lease.jid), []);
     const stranger = { ...lease, worker: "host:2:bbbbbbbbbbbb" };
     assertEquals(await t.store.steps.remember(stranger, { name: "a", record: done("1") }), undefined);
+  },
+
+  "remember: steps that end together are each written under the lease of their job": async (open) => {
+    await using t = await open();
+    const { steps } = t.store;
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue(jobs(1, 75));
+    const leases = (await takeUpTo(t.store, worker)).map(({ token, payload }) => {
+      return { worker, token, jid: String(getField(payload, "jid")) };
+    });
+    assertEquals(leases.length, 75);
+    const [first, lost, early] = [leases[0]!, leases[2]!, leases[70]!];
+    await settle(t.store, lost, { kind: "release", steps: false });
+    await steps.remember(early, { name: "a", record: done("0") });
+    const written = await Promise.all([
+      ...leases.map((lease, i) => steps.remember(lease, { name: "a", record: done(`${i + 1}`) })),
+      steps.remember(first, { name: "b", record: done("100") }),
+      steps.remember({ ...first, worker: "host:2:bbbbbbbbbbbb" }, { name: "c", record: done("101") }),
+    ]);
+    const expected = leases.map((lease, i) => lease === lost ? undefined : done(`${lease === early ? 0 : i + 1}`));
+    assertEquals(written, [...expected, done("100"), undefined]);
+    const stored = await Promise.all(leases.map(({ jid }) => steps.read(jid)));
+    assertEquals(stored.map(([step]) => step?.record), expected);
+    assertEquals(stored[0]!.map(({ name }) => name), ["a", "b"]);
   },
 
   "a rescued job has the steps that its worker wrote": async (open) => {

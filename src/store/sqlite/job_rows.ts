@@ -18,7 +18,7 @@ export interface JobRow extends Content {
 }
 
 /** Numbers of rows per statement, the largest that fits first: a call costs more than a row. */
-const ROWS_PER_STATEMENT = [64, 8, 1] as const;
+export const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 
 /** Creates jobs with consecutive numbers, higher than all others. Returns the first number. */
 export function create(context: Context, contents: readonly Content[]): number {
@@ -82,6 +82,6 @@ export function inParts(
 }
 
 /** Returns `?, ?, ?`. */
-function marks(mark: string, count: number): string {
+export function marks(mark: string, count: number): string {
   return Array(count).fill(mark).join(", ");
 }

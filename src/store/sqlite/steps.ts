@@ -17,6 +17,7 @@ import {
 } from "../port/steps.ts";
 import type { Context } from "./context.ts";
 import { answerStep, endStep, makeDue, stepRecord } from "./step_rows.ts";
+import { findStep, StepWrites } from "./step_writes.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** Expired signals that each new one deletes at most. More are deleted than arrive. */
@@ -24,6 +25,7 @@ const MAX_SWEPT = 2;
 
 /** Returns the part. */
 export function stepsPart(context: Context): StepStore {
+  const writes = new StepWrites(context);
   return {
     read(jid: string): Promise<StoredStep[]> {
       return context.read(() =>
@@ -32,17 +34,7 @@ export function stepsPart(context: Context): StepStore {
       );
     },
 
-    remember(lease: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
-      return context.commit.run(() => {
-        const { worker, token, jid } = lease;
-        const { changes } = context.sql(
-          `INSERT INTO step (jid, name, record) SELECT ?4, ?5, ?6 FROM lease WHERE job = ?1 AND take = ?2 AND worker = ?3
-           ON CONFLICT DO UPDATE SET record = excluded.record WHERE record NOT LIKE '{"state":"succeeded",%'`,
-        ).run(...partsOf(token), worker, jid, name, record);
-        // Without a change, the lease is lost, or the step has succeeded.
-        return Number(changes) > 0 ? record : findStep(context, lease, name)?.record ?? undefined;
-      });
-    },
+    remember: (lease: StepLease, step: StoredStep): Promise<string | undefined> => writes.add(lease, step),
 
     wait(lease: StepLease, wait: NewWait): Promise<Wait | undefined> {
       return context.commit.run(() => {
@@ -125,24 +117,6 @@ function begin(context: Context, jid: string, { name, about, forMs, key, child }
   if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
   if (child !== undefined) newJobs.store(context, [child], now);
   return { record: waiting, leftMs: forMs };
-}
-
-/** Reads the record of a step under the lease of its job: null if it has none. Undefined without that lease. */
-function findStep(
-  { sql }: Context,
-  { worker, token, jid }: StepLease,
-  name: string,
-): { readonly record: string | null } | undefined {
-  return sql(
-    `SELECT record FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5
-     WHERE job = ?1 AND take = ?2 AND worker = ?3`,
-  ).get(...partsOf(token), worker, jid, name) as { record: string | null } | undefined;
-}
-
-/** Returns the job and the take in a token. */
-function partsOf(token: string): [job: number, take: string] {
-  const dot = token.indexOf(".");
-  return [Number(token.slice(0, dot)), token.slice(dot + 1)];
 }
 
 function put({ sql }: Context, { jid, name, record }: StoredStep & { readonly jid: string }): void {
