@@ -33,7 +33,8 @@ export function stepsPart(context: Context): StepStore {
 
     async remember({ worker, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
       const keys = [leasesKey(worker), stepsKey(jid)];
-      return await client.run(SCRIPTS.stepRemember, keys, [token, name, record]) as string | null ?? undefined;
+      const stored = await client.run(SCRIPTS.stepRemember, keys, [token, name, record]) as 1 | string | null;
+      return stored === 1 ? record : stored ?? undefined;
     },
 
     async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
