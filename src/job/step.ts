@@ -2,6 +2,9 @@
  * The record of a step, as the store keeps it: JSON text that begins with the state. The stores and their scripts rely on
  * this layout. They splice values in without parsing them, so that no digit is lost.
  *
+ * A sleep has no kind: until it ends, its record has at most 64 characters, and Redis stores the steps of a job in its first
+ * sleep in half the space.
+ *
  * @module
  */
 import { parseLossless } from "./json.ts";
@@ -63,7 +66,7 @@ export const MAX_STEPS_CHARACTERS = 16 * 1024 * 1024;
 export const STEPS_FIELD = "has_steps";
 
 const SUCCEEDED = `{"state":"succeeded",`;
-const WAITING = /^\{"state":"waiting","until":(\d+),"since":(\d+),(.*)\}$/s;
+const WAITING = /^\{"state":"waiting","until":(\d+),"since":(\d+)(.*)\}$/s;
 
 /** Returns whether the step of a record has succeeded. */
 export function hasSucceeded(record: string): boolean {
@@ -79,10 +82,10 @@ export function waitsUntil(record: string): number | undefined {
 /**
  * Returns the record of a step that waits.
  *
- * @param about JSON members that the record keeps: `"kind":"wait","key":"order:42"`
+ * @param about JSON members that the record keeps: `"kind":"wait","key":"order:42"`; empty for a sleep
  */
 export function waitingRecord(about: string, until: number, since: number): string {
-  return `{"state":"waiting","until":${until},"since":${since},${about}}`;
+  return `{"state":"waiting","until":${until},"since":${since}${about === "" ? "" : `,${about}`}}`;
 }
 
 /**
@@ -92,12 +95,17 @@ export function waitingRecord(about: string, until: number, since: number): stri
  */
 export function endedRecord(waiting: string, now: number, outcome: string, state: StepState = "succeeded"): string {
   const [, , since, about] = WAITING.exec(waiting)!;
-  return `{"state":"${state}","since":${since},"ended":${now},${about}${outcome === "" ? "" : `,${outcome}`}}`;
+  return `{"state":"${state}","since":${since},"ended":${now}${about}${outcome === "" ? "" : `,${outcome}`}}`;
+}
+
+/** Returns whether a waiting record is that of a sleep. */
+export function isSleep(record: string): boolean {
+  return !record.includes(`,"kind":"`);
 }
 
 /** Reads a record. */
 export function readStep(name: string, record: string): Step {
-  return { name, ...parseLossless(record) as Omit<Step, "name"> };
+  return { name, kind: "sleep", ...parseLossless(record) as Omit<Step, "name" | "kind"> };
 }
 
 /** Reads a record, without its value or cursor if the record is longer than `maxLength` characters. */

@@ -138,7 +138,7 @@ export class StepRunner {
     const forMs = spanMs("duration", duration);
     await this.#use(full, "sleep", async (present) => {
       if (present?.state === "succeeded") return;
-      return await this.#wait({ name: full, about: `"kind":"sleep"`, forMs }, present);
+      return await this.#wait({ name: full, about: "", forMs }, present);
     });
   }
 

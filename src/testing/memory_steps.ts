@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endedRecord, hasSucceeded, readStep, type Step, waitingRecord, waitsUntil } from "../job/step.ts";
+import { endedRecord, hasSucceeded, isSleep, readStep, type Step, waitingRecord, waitsUntil } from "../job/step.ts";
 import type { LeaseSteps } from "../steps/services.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { NewWait, Signal, SignalResult, StoredStep, Wait } from "../store/port/steps.ts";
@@ -47,7 +47,7 @@ export class MemorySteps implements LeaseSteps {
     if (present !== undefined && until === undefined) return Promise.resolve({ record: present, leftMs: 0 });
     if (present !== undefined && until! > now) return Promise.resolve({ record: present, leftMs: until! - now });
     if (present !== undefined) {
-      const outcome = present.includes(',"kind":"sleep"') ? "" : `"timedOut":true`;
+      const outcome = isSleep(present) ? "" : `"timedOut":true`;
       return Promise.resolve(this.#end(name, endedRecord(present, now, outcome)));
     }
     const waiting = waitingRecord(about, now + forMs, now);

@@ -100,7 +100,7 @@ export const FLOW_CASES: readonly Case[] = [
     script: "stepWake",
     what: `a job with ${STEPS} waits`,
     prepare: async ({ store }) => {
-      const record = `{"state":"waiting","until":${Date.now() + HOUR_MS},"since":1,"kind":"sleep"}`;
+      const record = `{"state":"waiting","until":${Date.now() + HOUR_MS},"since":1}`;
       await importSteps({ store }, id = newId(), record);
     },
     run: ({ store }) => store.steps.wake(id),

@@ -33,7 +33,7 @@ export interface StoredStep {
 export interface NewWait {
   /** Names it within its job. */
   readonly name: string;
-  /** JSON members of its record: its kind, and what operators see of it. */
+  /** JSON members of its record: its kind, and what operators see of it. Empty for a sleep. */
   readonly about: string;
   /** It times out after this many milliseconds. */
   readonly forMs: number;

@@ -35,6 +35,7 @@ import schema24 from "./schema/24.sql" with { type: "text" };
 import schema25 from "./schema/25.sql" with { type: "text" };
 import schema26 from "./schema/26.sql" with { type: "text" };
 import schema27 from "./schema/27.sql" with { type: "text" };
+import schema28 from "./schema/28.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -67,6 +68,7 @@ const MIGRATIONS: readonly string[] = [
   schema25,
   schema26,
   schema27,
+  schema28,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

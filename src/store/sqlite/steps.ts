@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endedRecord, waitingRecord, waitsUntil } from "../../job/step.ts";
+import { endedRecord, isSleep, waitingRecord, waitsUntil } from "../../job/step.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -126,5 +126,5 @@ function put({ sql }: Context, { jid, name, record }: StoredStep & { readonly ji
 
 /** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */
 function passedRecord(waiting: string, now: number): string {
-  return endedRecord(waiting, now, waiting.includes(',"kind":"sleep"') ? "" : `"timedOut":true`);
+  return endedRecord(waiting, now, isSleep(waiting) ? "" : `"timedOut":true`);
 }

@@ -30,7 +30,8 @@ if queue then
   call('LLEN', 'queue:' .. queue)
   call('ZCARD', 'schedule')
 end
-local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f,', now + forMs, now) .. about .. '}'
+local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, now) ..
+  (about == '' and '' or ',' .. about) .. '}'
 if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)
   while kept do

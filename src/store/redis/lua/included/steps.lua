@@ -2,10 +2,15 @@
 -- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
 -- The sorted set jobs:waits:KIND has the waits by their time, as "JID NAME", for their number. A wait that is left there when
 -- its job has ended counts until its time has passed.
-local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+),(.*)}$'
+local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+)(.*)}$'
+
+-- A record without a kind is that of a sleep.
+local function kindOf(record)
+  return string.match(record, ',"kind":"(%a+)"') or 'sleep'
+end
 
 local function waitsKey(record)
-  return 'jobs:waits:' .. string.match(record, ',"kind":"(%a+)"')
+  return 'jobs:waits:' .. kindOf(record)
 end
 
 -- Counts a wait that begins. O(log W) for W waits.
@@ -17,7 +22,7 @@ end
 
 local function endedRecord(record, now, outcome, state)
   local _, since, about = string.match(record, WAITING)
-  return string.format('{"state":"%s","since":%s,"ended":%.0f,', state, since, now) .. about ..
+  return string.format('{"state":"%s","since":%s,"ended":%.0f', state, since, now) .. about ..
     (outcome == '' and '' or ',' .. outcome) .. '}'
 end
 
@@ -31,8 +36,7 @@ end
 
 -- The same for a wait whose time has passed. A sleep ends without a timeout.
 local function passWait(now, jid, name, record)
-  local isSleep = string.find(record, ',"kind":"sleep"', 1, true)
-  return endWait(now, jid, name, record, isSleep and '' or '"timedOut":true', 'succeeded')
+  return endWait(now, jid, name, record, kindOf(record) == 'sleep' and '' or '"timedOut":true', 'succeeded')
 end
 
 -- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
