@@ -18,14 +18,14 @@ const MAX_ROWS = 1_000;
 
 /** Options of an operation. */
 export interface OperationOptions {
-  /** About how many rows it writes. Default 1. */
-  readonly rows?: number;
+  /** About how many rows it writes, or returns that when the transaction begins. Default 1. */
+  readonly rows?: number | (() => number);
   /** A power failure may undo it. Default false. */
   readonly deferrable?: boolean;
 }
 
 interface Operation {
-  readonly rows: number;
+  readonly rows: number | (() => number);
   readonly deferrable: boolean;
   readonly run: () => unknown;
   readonly resolve: (result: unknown) => void;
@@ -105,7 +105,10 @@ export class GroupCommit {
   #nextGroup(): Operation[] {
     let rows = 0;
     let count = 0;
-    do rows += this.#waiting[count++]!.rows; while (count < this.#waiting.length && rows < MAX_ROWS);
+    do {
+      const more = this.#waiting[count++]!.rows;
+      rows += typeof more === "number" ? more : more();
+    } while (count < this.#waiting.length && rows < MAX_ROWS);
     return this.#waiting.splice(0, count);
   }
 

@@ -8,6 +8,20 @@ import type { StepLease, StoredStep } from "../port/steps.ts";
 import type { Context } from "./context.ts";
 import { marks, ROWS_PER_STATEMENT } from "./job_rows.ts";
 
+/** Records are written together up to this many bytes: a store must not be locked for long. */
+const MAX_BYTES = 1024 * 1024;
+/** This many bytes of records count as a row: a transaction has up to 1,000. */
+const BYTES_PER_ROW = 4 * 1024;
+
+/** Steps that are written together. */
+interface Together {
+  readonly steps: LeasedStep[];
+  /** Characters of their records. */
+  bytes: number;
+  /** The stored record of each. */
+  readonly records: Promise<(string | undefined)[]>;
+}
+
 /** A step, and the lease of its job. */
 type LeasedStep = StepLease & StoredStep;
 
@@ -15,7 +29,7 @@ type LeasedStep = StepLease & StoredStep;
 export class StepWrites {
   readonly #context: Context;
   /** The steps that the next transaction writes. */
-  #next: { readonly steps: LeasedStep[]; readonly records: Promise<(string | undefined)[]> } | undefined;
+  #next: Together | undefined;
 
   constructor(context: Context) {
     this.#context = context;
@@ -23,24 +37,28 @@ export class StepWrites {
 
   /** See `StepStore.remember`. */
   async add(lease: StepLease, step: StoredStep): Promise<string | undefined> {
-    const { steps, records } = this.#next ??= this.#begin();
-    const at = steps.push({ ...lease, ...step }) - 1;
-    return (await records)[at];
+    const together = this.#next ??= this.#begin();
+    const at = together.steps.push({ ...lease, ...step }) - 1;
+    together.bytes += step.record.length;
+    if (together.bytes >= MAX_BYTES) this.#next = undefined;
+    return (await together.records)[at];
   }
 
-  #begin() {
+  #begin(): Together {
     const steps: LeasedStep[] = [];
     const close = () => {
-      if (this.#next?.steps === steps) this.#next = undefined;
+      if (this.#next === together) this.#next = undefined;
     };
-    const records = this.#context.commit.run(() => {
+    const write = () => {
       // Steps that are added from now on belong to another transaction: this one may run again after a rollback.
       close();
       return writeAll(this.#context, steps);
-    });
+    };
+    const rows = () => steps.length + Math.ceil(together.bytes / BYTES_PER_ROW);
+    const together: Together = { steps, bytes: 0, records: this.#context.commit.run(write, { rows }) };
     // A transaction that could not begin doesn't run.
-    records.catch(close);
-    return { steps, records };
+    together.records.catch(close);
+    return together;
   }
 }
 
