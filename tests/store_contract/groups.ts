@@ -84,6 +84,37 @@ export const groups: Cases = {
     assertEquals((await t.store.admin.stats()).queues.map(({ name, size }) => [name, size]), [["default", 995]]);
   },
 
+  "a limit or a pause doesn't let a take lease a job twice": async (open) => {
+    for (const kind of ["limit", "pause"]) {
+      await using t = await open();
+      const worker = await register(t.store);
+      let pushed = 0;
+      const push = (group: string, count: number) => t.store.jobs.enqueue(groupOf(group, pushed + 1, pushed += count));
+      for (let i = 0; i < 30; i++) await push(`g${i}`, 60);
+      if (kind === "limit") await t.store.admin.limitGroup("default", "g29", { running: 1_000 });
+      else {
+        await t.store.admin.pauseGroup("default", "paused");
+        await t.store.jobs.enqueue([grouped(100_000, "paused")]);
+      }
+      const taken: unknown[] = [];
+      const take = async (limit: number, minTurn: number) => {
+        const leases = await t.store.jobs.take({ queues: ["default"], limit, worker, minTurn });
+        taken.push(...numbers(leases));
+        return leases.length;
+      };
+      // A group that arrives late has its turns before those that have had many.
+      for (let round = 0; round < 4; round++) {
+        await push(`late${round}`, 40);
+        for (const [limit, minTurn] of [[50, 16], [7, 1], [100, 16], [20, 1], [33, 16], [60, 1]]) {
+          await take(limit!, minTurn!);
+        }
+      }
+      while (await take(100, 16) > 0);
+      assertEquals(taken.length, pushed, kind);
+      assertEquals(new Set(taken).size, pushed, kind);
+    }
+  },
+
   "jobs without a group are one group among the others": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

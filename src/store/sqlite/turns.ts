@@ -117,8 +117,10 @@ class ReadyGroups {
   readonly #most: number;
   readonly #minTurn: number;
   readonly #high: number | undefined;
-  /** Those that are read, the next one last. */
+  /** Those that are read and ready, the next one last. */
   readonly #groups: ReadyGroup[] = [];
+  /** The IDs of those that were read. */
+  readonly #known = new Set<number>();
   /** The last group that was read. */
   #after: { readonly tag: number; readonly id: number } | undefined = { tag: -Infinity, id: 0 };
   /** Jobs that were read. */
@@ -140,12 +142,13 @@ class ReadyGroups {
 
   /** Returns the group whose turn is next; undefined if none is ready. */
   first(): ReadyGroup | undefined {
-    const first = this.#groups.at(-1);
-    // A group that wasn't read comes after those that were.
-    if (first !== undefined && (this.#after === undefined || !this.#isBefore(this.#after, first))) return first;
-    if (this.#after === undefined) return undefined;
-    this.#readMore();
-    return this.#groups.at(-1);
+    for (;;) {
+      const first = this.#groups.at(-1);
+      if (this.#after === undefined) return first;
+      // A group that wasn't read comes after those that were.
+      if (first !== undefined && !this.#isBefore(this.#after, first)) return first;
+      this.#readMore();
+    }
   }
 
   /** Returns the virtual time of a group's turn. */
@@ -191,24 +194,31 @@ class ReadyGroups {
     const needed = this.#jobs === 0 ? MIN_READ : Math.ceil((this.#most - this.#jobs) / this.#minTurn);
     const wanted = Math.min(this.#most, MAX_READ, Math.max(MIN_READ, needed));
     const { tag, id } = this.#after!;
-    const groups = this.#read(
+    const rows = this.#select(
       `SELECT id, name, tag, size FROM queue WHERE parent = ?1 AND state = 1 AND (tag, id) > (?2, ?3) AND id <> ?4
        ORDER BY tag, id LIMIT ?5`,
       [this.#queue.id, tag, id, this.#high ?? -1, wanted],
     );
-    const last = groups.at(-1);
-    this.#after = groups.length < wanted ? undefined : last && { tag: last.tag, id: last.id };
+    const [lastId, , lastTag] = rows.at(-1) ?? [];
+    this.#after = rows.length < wanted ? undefined : { tag: lastTag!, id: lastId! };
+    // A group that has had a turn is further back once its change is written, and is read again there.
+    const groups = this.#withOldest(rows.filter(([id]) => !this.#known.has(id)));
     for (const group of groups.reverse()) this.add(group);
   }
 
   #readHigh(id: number): void {
-    this.#groups.push(...this.#read("SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1", [id]));
+    const rows = this.#select("SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1", [id]);
+    this.#groups.push(...this.#withOldest(rows));
   }
 
-  /** Reads groups with the oldest jobs of each. @param select selects them */
-  #read(select: string, parameters: readonly number[]): ReadyGroup[] {
-    const rows = arrayStatement(this.#context, select).all(...parameters) as unknown as GroupRow[];
+  #select(text: string, parameters: readonly number[]): GroupRow[] {
+    return arrayStatement(this.#context, text).all(...parameters) as unknown as GroupRow[];
+  }
+
+  /** Reads the oldest jobs of groups. */
+  #withOldest(rows: readonly GroupRow[]): ReadyGroup[] {
     const groups = rows.map(([id, name, tag, size]): ReadyGroup => {
+      this.#known.add(id);
       return { id, key: name.slice(this.#queue.name.length + 1), tag, size, oldest: [], unwritten: 0 };
     });
     const oldest = arrayStatement(
