@@ -98,9 +98,9 @@ export function endedRecord(waiting: string, now: number, outcome: string, state
   return `{"state":"${state}","since":${since},"ended":${now}${about}${outcome === "" ? "" : `,${outcome}`}}`;
 }
 
-/** Returns whether a waiting record is that of a sleep. */
+/** Returns whether a waiting record is that of a sleep. Those of earlier versions have a kind. */
 export function isSleep(record: string): boolean {
-  return !record.includes(`,"kind":"`);
+  return !record.includes(`,"kind":"`) || record.includes(`,"kind":"sleep"`);
 }
 
 /** Reads a record. */

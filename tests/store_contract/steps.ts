@@ -240,6 +240,18 @@ export const steps: Cases = {
     assert(record.length <= 64, record);
   },
 
+  "sleep: one that an earlier version has begun ends without a timeout": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const sleep = { name: "nap", about: `"kind":"sleep"`, forMs: 1_000 };
+    await t.store.steps.wait(lease, sleep);
+    assertEquals((await t.store.admin.stats()).waits.sleep, 1);
+    t.advance(1_000 + SLACK_MS);
+    const { kind, timedOut } = readStep("nap", (await t.store.steps.wait(lease, sleep))!.record);
+    assertEquals([kind, timedOut], ["sleep", undefined]);
+    assertEquals((await t.store.admin.stats()).waits.sleep, 0);
+  },
+
   "signal: ends the wait with its data, and makes the job due": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -49,8 +49,7 @@ export function leaseInTurn(
   const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
   let { size, tag, vtime } = row as unknown as { size: number; tag: number; vtime: number };
   let count = 0;
-  // With more groups, each turn has the minimum of jobs.
-  let ready = countReady(context, queue.id, Math.ceil(most / take.minTurn)) + (size > 0 ? 1 : 0);
+  let ready = countReady(context, queue.id, most) + (size > 0 ? 1 : 0);
   let looked = 0;
   let groups = new ReadyGroups(context, queue, most, take.minTurn);
   const changes = new Changes(context, take);
