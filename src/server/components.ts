@@ -42,6 +42,7 @@ import { Scheduler } from "./schedule/scheduler.ts";
 import { type Component, Loop, type LoopBody, OutageLog } from "./component.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
 import { Settler } from "./work/settler.ts";
+import { LoggedStepOutage } from "./work/step_outage.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
 import { ClassCounters, Counters } from "./stats/counters.ts";
@@ -172,6 +173,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       clock,
       client,
       ...(options.aroundStep && { around: options.aroundStep }),
+      outage: new LoggedStepOutage(log("steps"), outage),
     }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),

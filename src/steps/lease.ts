@@ -8,7 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import type { NewWait, StepLease, StepStore, StoredStep, Wait } from "../store/port/steps.ts";
 import { StepRunner } from "./runner.ts";
-import type { AroundStep, LeaseSteps, StepJob } from "./services.ts";
+import type { AroundStep, LeaseSteps, StepJob, StepOutage } from "./services.ts";
 
 /** The services that the steps of a worker's jobs share. */
 export interface StepOptions {
@@ -20,11 +20,12 @@ export interface StepOptions {
   readonly client: Pick<Client, "build">;
   /** Runs the functions of steps. Default: calls them. */
   readonly around?: AroundStep;
+  readonly outage?: StepOutage;
 }
 
 /** Returns a function that creates the step runner of a job, for the token of its lease. */
 export function stepRunners(options: StepOptions): (job: StepJob, token: string) => StepRunner {
-  const { store, worker, clock, client, around } = options;
+  const { store, worker, clock, client, around, outage } = options;
   const build = client.build.bind(client);
   return (job, token) => {
     const { jid } = job;
@@ -32,6 +33,7 @@ export function stepRunners(options: StepOptions): (job: StepJob, token: string)
       clock,
       build,
       ...(around !== undefined && { around }),
+      ...(outage !== undefined && { outage }),
       steps: new StepsOfLease(store.steps, { worker, token, jid }),
     });
   };

@@ -51,7 +51,7 @@ interface KnownStep {
 /** The step records of one job. */
 export class StepRecords {
   readonly #job: StepJob;
-  readonly #services: Pick<StepServices, "steps" | "clock">;
+  readonly #services: Pick<StepServices, "steps" | "clock" | "outage">;
   /** The steps by name; undefined before they are read. */
   #steps: Map<string, KnownStep> | undefined;
   #loading: Promise<void> | undefined;
@@ -64,7 +64,7 @@ export class StepRecords {
   #storing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock">) {
+  constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock" | "outage">) {
     this.#job = job;
     this.#services = services;
   }
@@ -263,14 +263,25 @@ export class StepRecords {
 
   /** Repeats a call to the store until the store replies or the job aborts. */
   async #untilReply<Reply>(call: () => Promise<Reply>): Promise<Reply> {
-    for (;;) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!(error instanceof StoreError && error.transient)) throw error;
-        await this.#services.clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#job.signal);
-        if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+    const { clock, outage } = this.#services;
+    let isRepeated = false;
+    let hasReplied = false;
+    try {
+      for (;;) {
+        try {
+          const reply = await call();
+          hasReplied = true;
+          return reply;
+        } catch (error) {
+          if (!(error instanceof StoreError && error.transient)) throw error;
+          if (!isRepeated) outage?.begin(error);
+          isRepeated = true;
+          await clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#job.signal);
+          if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+        }
       }
+    } finally {
+      if (isRepeated) outage?.end(hasReplied);
     }
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
+import type { StoreError } from "../store/port/errors.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { NewWait, StoredStep, Wait } from "../store/port/steps.ts";
 
@@ -41,6 +42,14 @@ export type AroundStep = <Result>(
   run: () => Promise<Result>,
 ) => Promise<Result>;
 
+/** Learns that calls to the store are repeated because it fails. */
+export interface StepOutage {
+  /** A call has failed, and is repeated. */
+  begin(error: StoreError): void;
+  /** It is repeated no more. @param hasReplied false: its job was aborted */
+  end(hasReplied: boolean): void;
+}
+
 /** The services of a step runner. */
 export interface StepServices {
   readonly steps: LeaseSteps;
@@ -49,6 +58,7 @@ export interface StepServices {
   readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
   /** Runs a step's function: within a span, if tracing is on. */
   readonly around?: AroundStep;
+  readonly outage?: StepOutage;
   /** Called before a step's function runs. */
   readonly onRun?: (name: string) => void;
 }

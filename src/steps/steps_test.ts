@@ -5,9 +5,11 @@ import { parsePayload } from "../job/job.ts";
 import { MAX_STEPS } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { RunningJob } from "../handlers/running_job.ts";
+import { StoreError } from "../store/port/errors.ts";
 import type { StoredStep } from "../store/port/steps.ts";
 import { testJob } from "../testing/test_job.ts";
 import { StepRunner } from "./runner.ts";
+import type { StepOutage } from "./services.ts";
 
 /** Returns the error of the last attempt as text. */
 function errorOf({ error }: { error: unknown }): string {
@@ -15,18 +17,35 @@ function errorOf({ error }: { error: unknown }): string {
 }
 
 /** Returns the runner of a job, which writes its steps with `remember`. */
-function runnerOn(remember: (step: StoredStep) => string): StepRunner {
+function runnerOn(remember: (step: StoredStep) => string, outage?: StepOutage): StepRunner {
   const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default"}`)!;
   return new StepRunner(new RunningJob(job, "default", {} as never), {
     clock: systemClock,
     build: () => Promise.resolve(undefined),
+    ...(outage !== undefined && { outage }),
     steps: {
       read: () => Promise.resolve([]),
-      remember: (step) => Promise.resolve(remember(step)),
+      remember: async (step) => await remember(step),
       wait: () => Promise.resolve(undefined),
     },
   });
 }
+
+Deno.test("a step that a failing store rejects is written again, and the outage is reported once", async () => {
+  const reported: unknown[] = [];
+  const failing = new StoreError("full", "No space left");
+  let failures = 2;
+  const remember = ({ record }: StoredStep) => {
+    if (failures-- > 0) throw failing;
+    return record;
+  };
+  const runner = runnerOn(remember, {
+    begin: (error) => reported.push(error),
+    end: (hasReplied) => reported.push(hasReplied),
+  });
+  assertEquals(await runner.step("charge", () => 1), 1);
+  assertEquals(reported, [failing, true]);
+});
 
 Deno.test("a step that is done does not run again, and returns the same value in the next attempt", async () => {
   const values: unknown[] = [];
