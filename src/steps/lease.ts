@@ -20,6 +20,7 @@ export interface StepOptions {
   readonly client: Pick<Client, "build">;
   /** Runs the functions of steps. Default: calls them. */
   readonly around?: AroundStep;
+  /** Receives the failures of the store. Default: they are not reported. */
   readonly outage?: StepOutage;
 }
 

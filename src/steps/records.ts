@@ -264,8 +264,7 @@ export class StepRecords {
   /** Repeats a call to the store until the store replies or the job aborts. */
   async #untilReply<Reply>(call: () => Promise<Reply>): Promise<Reply> {
     const { clock, outage } = this.#services;
-    let isRepeated = false;
-    let hasReplied = false;
+    let [isRepeated, hasReplied] = [false, false];
     try {
       for (;;) {
         try {

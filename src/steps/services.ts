@@ -42,11 +42,11 @@ export type AroundStep = <Result>(
   run: () => Promise<Result>,
 ) => Promise<Result>;
 
-/** Learns that calls to the store are repeated because it fails. */
+/** Receives the failures of the store that steps wait for. */
 export interface StepOutage {
-  /** A call has failed, and is repeated. */
+  /** Notes that a call has failed, and is repeated. */
   begin(error: StoreError): void;
-  /** It is repeated no more. @param hasReplied false: its job was aborted */
+  /** Notes that such a call has ended. @param hasReplied false: its job was aborted, or the store has rejected the call */
   end(hasReplied: boolean): void;
 }
 
@@ -58,6 +58,7 @@ export interface StepServices {
   readonly build: (job: ChildRequest) => Promise<NewJob | undefined>;
   /** Runs a step's function: within a span, if tracing is on. */
   readonly around?: AroundStep;
+  /** Receives the failures of the store. Default: they are not reported. */
   readonly outage?: StepOutage;
   /** Called before a step's function runs. */
   readonly onRun?: (name: string) => void;
