@@ -284,7 +284,36 @@ export const groups: Cases = {
     await t.store.admin.limitGroup("default", "a", { running: 4 });
     assertEquals((await takeUpTo(t.store, worker)).length, 1);
     await t.store.admin.limitGroup("default", "a", {});
-    assertEquals((await takeUpTo(t.store, worker)).length, 6);
+    const unlimited = await takeUpTo(t.store, worker);
+    assertEquals(unlimited.length, 6);
+    await t.store.admin.limitGroup("default", undefined, { running: 10 });
+    await t.store.jobs.enqueue(groupOf("a", 11, 12));
+    assertEquals(
+      await takeUpTo(t.store, worker),
+      [],
+      "the running jobs count that were taken while there was no limit",
+    );
+    await t.store.jobs.settle(worker, [{ kind: "ack", token: unlimited[0]!.token }]);
+    assertEquals((await takeUpTo(t.store, worker)).length, 1);
+  },
+
+  "a group without queued jobs keeps its running ones, also without limits": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue([...groupOf("a", 1, 2), ...groupOf("b", 3, 4)]);
+    const leases = await takeUpTo(t.store, worker);
+    for (const n of [5, 6, 7]) {
+      await t.store.jobs.enqueue(groupOf("c", n, n));
+      const [lease] = await takeUpTo(t.store, worker);
+      await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
+    }
+    const { groups } = await t.store.admin.groups("default", {});
+    assertEquals(groups.map(({ name, size, running }) => ({ name, size, running })), [
+      { name: "a", size: 0, running: 2 },
+      { name: "b", size: 0, running: 2 },
+    ]);
+    await t.store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "release", token })));
+    assertEquals(shares(await takeUpTo(t.store, worker)), { a: 2, b: 2 });
   },
 
   "the limit of a queue applies to all its groups together": async (open) => {

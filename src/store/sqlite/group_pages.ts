@@ -32,7 +32,7 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   const names = group !== undefined ? [group] : sql(
     `SELECT name FROM (
        SELECT substr(name, ?2) AS name FROM queue
-         WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE grouped = 1))
+         WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE from_group > 0))
        UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> ''
        UNION SELECT name FROM group_pause WHERE queue = ?1 AND (until IS NULL OR until > ?6))
      WHERE name > ?3 ORDER BY name LIMIT ?4`,
@@ -41,8 +41,9 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   const { isOwn: _each, weight, ...parts } = each;
   const shown = names.slice(0, limit);
   const ungrouped = Number(row.size);
+  const running = countRunning(context);
   const known = [...new Set([...shown, ...unequalGroups(context, id)])].map((name) =>
-    turnOf(context, { id, name: queue }, name)
+    turnOf(context, { id, name: queue }, name, running)
   );
   const ready = Number(sql("SELECT count(*) AS n FROM queue WHERE parent = ? AND state = 1").get(id)!.n);
   const slowest = withSlowest ? findSlowest(context, { id, name: queue }) : undefined;
@@ -68,21 +69,27 @@ function unequalGroups(context: Context, queue: number): string[] {
   ).all(queue);
   // Without limits, no running job changes the share of its group.
   const running = !hasLimits(context, queue) ? [] : sql(
-    "SELECT DISTINCT name FROM lease CROSS JOIN queue ON queue.id = lease.queue WHERE lease.grouped = 1 AND parent = ?",
+    "SELECT DISTINCT name FROM lease CROSS JOIN queue ON queue.id = lease.queue WHERE from_group > 0 AND parent = ?",
   ).all(queue).map(({ name }) => groupIn(String(name)));
   return [...(["high", "low"] as const).map(laneOf), ...rows.map(({ name }) => String(name)), ...running];
+}
+
+/** Returns the number of running jobs of each group of all queues, by the group's ID. */
+function countRunning({ sql }: Context): Map<number, number> {
+  const rows = sql("SELECT queue, count(*) AS n FROM lease WHERE from_group > 0 GROUP BY queue").all();
+  return new Map(rows.map(({ queue, n }) => [Number(queue), Number(n)]));
 }
 
 function turnOf(
   context: Context,
   queue: { readonly id: number; readonly name: string },
   name: string,
+  runningIn: ReadonlyMap<number, number>,
 ): Turn {
   const { sql, now } = context;
   const row = sql("SELECT id, size, state FROM queue WHERE name = ?").get(nameOf(queue.name, name));
   const { weight, isOwn, sharesLimit, until, ...limit } = limitOf(context, queue.id, name);
   const id = Number(row?.id ?? -1);
-  const running = Number(sql("SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1").get(id)!.n);
   const isLimited = limit.running !== undefined || limit.starts !== undefined;
   const pausedMs = pausedFor(context, queue.id, name);
   const use: LimitInfo | undefined = isLimited
@@ -92,7 +99,7 @@ function turnOf(
     name,
     size: Number(row?.size ?? 0),
     latencyMs: latencyOf(context, id) ?? 0,
-    running,
+    running: runningIn.get(id) ?? 0,
     weight,
     ...(use && { limit: use }),
     isOwn,

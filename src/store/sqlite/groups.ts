@@ -144,7 +144,7 @@ export function advance(context: Context, queue: number, { vtime, tag, grouped, 
   ).run(vtime, tag, queue, grouped);
   const idle = sql(
     `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
-       AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id AND lease.grouped = 1) LIMIT ?2`,
+       AND id NOT IN (SELECT queue FROM lease WHERE from_group > 0) LIMIT ?2`,
   ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as GroupRow[];
   if (idle.length === 0) return;
   const mayBeLimited = hasLimits(context, queue);
@@ -162,6 +162,7 @@ export function setLimit(context: Context, queue: number, group: string | undefi
   const { sql, now } = context;
   const { running, starts, weight, forMs } = limit;
   const name = group ?? "";
+  if (!hasLimits(context, queue)) limits.countGroups(context, queue);
   if (running === undefined && starts === undefined && weight === undefined) {
     sql("DELETE FROM group_limit WHERE queue = ? AND name = ?").run(queue, name);
   } else {

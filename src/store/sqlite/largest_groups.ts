@@ -12,7 +12,7 @@ export function readLargest({ sql }: Context, queues: readonly string[], count: 
   for (
     const row of sql(
       `SELECT (SELECT name FROM queue WHERE id = lease.queue) AS name, count(*) AS n
-       FROM lease WHERE grouped = 1 GROUP BY lease.queue`,
+       FROM lease WHERE from_group > 0 GROUP BY lease.queue`,
     ).all()
   ) {
     const { queue, group } = splitName(String(row.name));

@@ -10,6 +10,11 @@ import type { Context } from "./context.ts";
 /** The columns of `queue` that {@linkcode limitIn} reads. */
 export const LIMIT_COLUMNS = "id, most_running, most_starts, starts_per";
 
+/** `lease.from_group` of a job that was taken from a group of a queue whose groups may have limits: the index counts it. */
+export const COUNTED = 1;
+/** `lease.from_group` of a job that was taken from a group of another queue. */
+export const UNCOUNTED = 2;
+
 /** The limit of a queue or a group, and its ID. */
 export interface Limited extends QueueLimit {
   readonly queue: number;
@@ -33,6 +38,14 @@ export function set(context: Context, queue: number, { running, starts }: QueueL
   sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
     .run(running ?? null, starts?.count ?? null, starts?.perMs ?? null, queue);
   if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
+}
+
+/** Counts the running jobs of each group of a queue from now on; inside a transaction. */
+export function countGroups({ sql }: Context, queue: number): void {
+  sql(
+    `UPDATE lease SET from_group = ${COUNTED}
+     WHERE from_group = ${UNCOUNTED} AND (SELECT parent FROM queue WHERE id = lease.queue) = ?`,
+  ).run(queue);
 }
 
 /**
@@ -87,9 +100,9 @@ function usedOf(context: Context, limited: Limited): { taken: number; started: n
   const { sql, now } = context;
   const { queue, running, starts, isGroup } = limited;
   const leases = isGroup
-    ? "SELECT count(*) AS n FROM lease WHERE queue = ? AND grouped = 1"
+    ? "SELECT count(*) AS n FROM lease WHERE queue = ? AND from_group = 1"
     : `SELECT count(*) AS n FROM lease WHERE queue = ?1 OR
-         (grouped = 1 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`;
+         (from_group > 0 AND (SELECT parent FROM queue WHERE id = lease.queue) = ?1)`;
   const taken = running === undefined ? 0 : count(sql(leases).get(queue));
   const started = starts === undefined ? 0 : count(
     sql("SELECT total(count) AS n FROM start WHERE queue = ? AND at > ? AND at <= ?")

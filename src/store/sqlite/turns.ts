@@ -49,10 +49,10 @@ export function leaseInTurn(
   const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
   let { size, tag, vtime } = row as unknown as { size: number; tag: number; vtime: number };
   let count = 0;
-  let ready = countReady(context, queue.id, most) + (size > 0 ? 1 : 0);
+  let ready = countReady(context, queue.id, Math.ceil(most / take.minTurn)) + (size > 0 ? 1 : 0);
   let looked = 0;
   let groups = new ReadyGroups(context, queue, most, take.minTurn);
-  const changes = new Changes(context, take);
+  const changes = new Changes(context, take, mayBeLimited);
   while (count < most && !take.budget.isSpent && looked < most + MAX_HELD_AT_ONCE) {
     const group = groups.first();
     tag = Math.max(tag, vtime);
@@ -247,12 +247,15 @@ const LAST = Number.MAX_SAFE_INTEGER;
 class Changes {
   readonly #context: Context;
   readonly #take: Take;
+  readonly #fromGroup: number;
   #groups = new Set<ReadyGroup>();
   #total = 0;
 
-  constructor(context: Context, take: Take) {
+  /** @param isCounted the queue may have limits of groups */
+  constructor(context: Context, take: Take, isCounted: boolean) {
     this.#context = context;
     this.#take = take;
+    this.#fromGroup = isCounted ? limits.COUNTED : limits.UNCOUNTED;
   }
 
   /** The number of jobs that were added. */
@@ -279,9 +282,9 @@ class Changes {
       Array.from(this.#groups, ({ id, last, unwritten, tag }) => [id, last, unwritten, tag]),
     );
     sql(
-      `INSERT INTO lease (job, queue, worker, take, at, grouped)
-       SELECT job, queue, ?2, ?3, ?4, 1 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1`,
-    ).run(groups, worker, name, now());
+      `INSERT INTO lease (job, queue, worker, take, at, from_group)
+       SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1`,
+    ).run(groups, worker, name, now(), this.#fromGroup);
     const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
     for (const { id, last } of this.#groups) remove.run(id, last!);
     // With its tag, so that no trigger writes the rest.
