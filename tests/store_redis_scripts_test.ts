@@ -6,7 +6,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { openScratch } from "../src/store/open_scratch.ts";
 import { openStore } from "../src/store/open.ts";
-import { HOUR_MS, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
+import { HOUR_MS, jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
@@ -134,4 +134,35 @@ Deno.test("redis: the database of a bench is cleared in steps", async () => {
   );
   assert(unlinks! >= 3_000 && scripts! >= 5, `${unlinks} keys by ${scripts} scripts`);
   assertEquals(await redis.cli("INFO", "keyspace"), "# Keyspace\r");
+});
+
+Deno.test("redis: steps that end together share scripts, 32 per script and 1 MiB", async () => {
+  await using store = await openEmpty();
+  const worker = await register(store);
+  await store.jobs.enqueue(jobs(1, 70));
+  const leases = (await takeUpTo(store, worker)).map(({ token }, i) => ({ worker, token, jid: jid(i + 1) }));
+  const write = (record: string) =>
+    Promise.all(leases.map((lease) => store.steps.remember(lease, { name: record.slice(0, 5), record })));
+  // Loads the script.
+  await write("first");
+  await redis.cli("CONFIG", "RESETSTAT");
+  assertEquals(await write("small"), Array(70).fill("small"));
+  assertEquals(await scriptRuns(), 3);
+  const large = "large".padEnd(100_000);
+  await redis.cli("CONFIG", "RESETSTAT");
+  assertEquals(await write(large), Array(70).fill(large));
+  assertEquals(await scriptRuns(), 7);
+});
+
+Deno.test("redis: a step that can't be stored doesn't fail those that share its script", async () => {
+  await using store = await openEmpty();
+  const worker = await register(store);
+  await store.jobs.enqueue(jobs(1, 3));
+  const leases = (await takeUpTo(store, worker)).map(({ token }, i) => ({ worker, token, jid: jid(i + 1) }));
+  await redis.cli("SET", `jobs:steps:${jid(2)}`, "x");
+  const written = await Promise.allSettled(
+    leases.map((lease) => store.steps.remember(lease, { name: "a", record: "1" })),
+  );
+  assertEquals(written.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+  assertEquals(await store.steps.read(jid(3)), [{ name: "a", record: "1" }]);
 });

@@ -86,9 +86,12 @@ export const FLOW_CASES: readonly Case[] = [
   { script: "importSteps", what: `${STEPS} steps of a job`, run: ({ store }) => importSteps({ store }, newId()) },
   {
     script: "stepRemember",
-    what: `a step of a job with ${STEPS}`,
+    what: `32 steps of a job with ${STEPS}`,
     prepare: takeWithSteps,
-    run: ({ store }) => store.steps.remember(lease, { name: "charge", record: DONE }),
+    run: ({ store }) =>
+      Promise.all(
+        Array.from({ length: 32 }, (_, i) => store.steps.remember(lease, { name: `charge ${i}`, record: DONE })),
+      ),
   },
   {
     script: "stepWait",

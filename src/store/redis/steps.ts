@@ -20,10 +20,12 @@ import type { NewJob } from "../port/jobs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { leasesKey, signalledKey, stepsKey, waitsKey } from "./keys.ts";
+import { StepWrites } from "./step_writes.ts";
 
 /** See `StepStore`. */
 export function stepsPart(context: Context): StepStore {
   const { client, offset, wire } = context;
+  const writes = new StepWrites(context);
   return {
     async read(jid: string): Promise<StoredStep[]> {
       const fields = await client.call(["HGETALL", stepsKey(jid)]) as Record<string, string>;
@@ -31,11 +33,7 @@ export function stepsPart(context: Context): StepStore {
       return steps.sort((one, other) => beginOf(one) - beginOf(other));
     },
 
-    async remember({ worker, token, jid }: StepLease, { name, record }: StoredStep): Promise<string | undefined> {
-      const keys = [leasesKey(worker), stepsKey(jid)];
-      const stored = await client.run(SCRIPTS.stepRemember, keys, [token, name, record]) as 1 | string | null;
-      return stored === 1 ? record : stored ?? undefined;
-    },
+    remember: (lease: StepLease, step: StoredStep): Promise<string | undefined> => writes.add(lease, step),
 
     async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, key = "", child } = wait;

@@ -1,16 +1,31 @@
 #!lua
--- Writes a step of a job under its lease, unless the step has succeeded already.
+-- Writes steps of jobs under their leases, except those that have succeeded already.
 --
 -- KEYS[1]  jobs:leases:WORKER
--- KEYS[2]  jobs:steps:JID
--- ARGV     token, name, record
--- Result   1 if it was written, the stored record if the step had succeeded, false if the worker has lost the lease
--- O(1)
+-- KEYS     per step: jobs:steps:JID
+-- ARGV     per step: token, name, record
+-- Result   per step that was not written: place (from 1), and the stored record of a step that had succeeded, or false if the
+--          worker has lost the lease
+-- O(N) for N steps
 
 local call = redis.call
-if call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return false end
-if call('HSETNX', KEYS[2], ARGV[2], ARGV[3]) == 1 then return 1 end
-local present = call('HGET', KEYS[2], ARGV[2])
-if string.sub(present, 1, 21) == '{"state":"succeeded",' then return present end
-call('HSET', KEYS[2], ARGV[2], ARGV[3])
-return 1
+local result = {}
+local function reject(place, record)
+  result[#result + 1] = place
+  result[#result + 1] = record
+end
+for place = 1, #KEYS - 1 do
+  local key = KEYS[place + 1]
+  local token, name, record = ARGV[3 * place - 2], ARGV[3 * place - 1], ARGV[3 * place]
+  if call('HEXISTS', KEYS[1], token) == 0 then
+    reject(place, false)
+  elseif call('HSETNX', key, name, record) == 0 then
+    local present = call('HGET', key, name)
+    if string.sub(present, 1, 21) == '{"state":"succeeded",' then
+      reject(place, present)
+    else
+      call('HSET', key, name, record)
+    end
+  end
+end
+return result
