@@ -1,6 +1,6 @@
 /**
- * A pipelined connection to one Redis server. Commands issued in the same turn of the event loop share one write. Replies
- * arrive in command order.
+ * A pipelined connection to one Redis server. Commands issued in the same turn of the event loop share a write, or a few if they
+ * are long. Replies arrive in command order.
  *
  * Uses only the RESP decoder of `@redis/client`: loading the whole client takes longer than the rest of a push. No other
  * file knows that library. A connection doesn't reconnect; `ReconnectingClient` does.
@@ -64,6 +64,8 @@ export class Connection {
   #lostReason: Error | undefined;
   #unsent: Arg[] = [];
   #isFlushing = false;
+  /** Begins the next write before the end of the turn. */
+  #beginWrite: () => void = () => {};
   /** Pending commands in send order. Entries before `#head` are done. */
   #pending: (PendingCommand | undefined)[] = [];
   #head = 0;
@@ -166,12 +168,19 @@ export class Connection {
     if (typeof part === "string" && typeof last === "string" && last.length + part.length <= MAX_TEXT) {
       this.#unsent[this.#unsent.length - 1] = last + part;
     } else this.#unsent.push(part);
+    if (this.#unsent[0]!.length >= EARLY_WRITE_CHARACTERS) this.#beginWrite();
   }
 
-  /** Writes the commands of this turn at its end, and then those issued in the meantime. */
+  /**
+   * Writes the commands of this turn at its end, or as soon as they are long: the server performs them while the rest of the turn
+   * runs. Then writes those issued in the meantime.
+   */
   async #flush(): Promise<void> {
     this.#isFlushing = true;
-    await systemClock.turn();
+    await new Promise<void>((resolve) => {
+      this.#beginWrite = resolve;
+      void systemClock.turn().then(resolve);
+    });
     while (this.#unsent.length > 0 && !this.#lostReason) {
       const unsent = this.#unsent;
       this.#unsent = [];
@@ -273,6 +282,8 @@ const MIN_BYTES_PER_MS = 250;
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Maximum number of bytes that are written before the system has accepted them. */
 const MAX_WRITE_AHEAD_BYTES = 1024 * 1024;
+/** This many unsent characters are written before the end of the turn. */
+const EARLY_WRITE_CHARACTERS = 4 * 1024;
 /** Commands that are done are removed from the list at the latest after this many. */
 const MAX_DONE_COMMANDS = 10_000;
 /** The system probes the peer of a connection that was silent for this long. */
