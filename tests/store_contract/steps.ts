@@ -194,6 +194,24 @@ export const steps: Cases = {
     }
   },
 
+  "the steps of jobs that end together are deleted, without those of a lost lease": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue(jobs(1, 40));
+    const leases = (await takeUpTo(t.store, worker)).map(({ token, payload }) => {
+      return { worker, token, jid: String(getField(payload, "jid")) };
+    });
+    await Promise.all(leases.map((lease) => t.store.steps.remember(lease, { name: "a", record: done("1") })));
+    const [lost, ...others] = leases;
+    await settle(t.store, lost!, { kind: "release" });
+    const ends = leases.map(({ token, jid }, i): Outcome => {
+      return { kind: i % 2 === 0 ? "ack" : "discard", token, jid, ...(i < 30 && { steps: true }) };
+    });
+    assertEquals((await t.store.jobs.settle(worker, ends)).lost, [lost!.token]);
+    assertEquals((await t.store.steps.read(lost!.jid)).length, 1);
+    for (const [i, { jid }] of others.entries()) assertEquals((await t.store.steps.read(jid)).length, i < 29 ? 0 : 1);
+  },
+
   "the steps stay with a job that failed, and with a dead one, until it is deleted": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -56,9 +56,17 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   }
   const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
   const steps = outcomes.flatMap(packSteps);
+  const jobs = packEndedJobs(outcomes);
   const runs = packMembers(outcomes);
-  const counts = [locks.length / 3, records.length / 4, MAX_RECORDS, steps.length / 5, runs.length / 5];
-  const args = [...counts.map(String), ...locks, ...records, ...steps, ...runs];
+  const counts = [
+    locks.length / 3,
+    records.length / 4,
+    MAX_RECORDS,
+    steps.length / 5,
+    jobs.length / 2,
+    runs.length / 5,
+  ];
+  const args = [...counts.map(String), ...locks, ...records, ...steps, ...jobs, ...runs];
   let from = 0;
   while (from < outcomes.length) {
     const kind = KINDS[outcomes[from]!.kind];
@@ -70,10 +78,18 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   return args;
 }
 
-/** Packs the effects of an outcome on the job's steps, on the step of another job that waits for its end, and on its flow. */
+/** Packs the jobs that end and have steps, which the script deletes. */
+function packEndedJobs(outcomes: readonly Outcome[]): string[] {
+  const packed: string[] = [];
+  for (const { kind, token, steps, jid } of outcomes) {
+    if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid);
+  }
+  return packed;
+}
+
+/** Packs the effects of an outcome on the job's steps if it sleeps, on the step of another job that waits for its end, and on its flow. */
 function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
-  if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid, "", "ended", "");
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
   if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
   if (batch?.node !== undefined) packed.push(token, batch.id, batch.from, "node", packEnd(batch));

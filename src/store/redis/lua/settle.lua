@@ -3,13 +3,15 @@
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, max members of `dead`, their max age in ms,
---          number of locks, number of records, max number of records that are kept, number of steps, number of runs; then these:
+--          number of locks, number of records, max number of records that are kept, number of steps, number of
+--          jobs with steps that end, number of runs; then these:
 --          a lock to release: token of its job, key ("": the job is the live job of a cron entry), jid
 --          a record to keep: token of its job, jid, TTL in ms ("": without a limit), body
 --          a step, five texts in one of three forms:
---            token, jid, "", "ended" or "asleep", ""                         the job has steps
+--            token, jid, "", "asleep", ""                                    the job has steps
 --            token, parent's jid, step, "succeeded" or "failed", members     a step of another job waits for it; members of JSON
 --            token, batch, old state, "node", "STATE NAME RESULT"            it is a node of a flow; a result is optional, as JSON
+--          a job with steps that ends: token, jid
 --          a run of consecutive outcomes that a batch counts alike: place of the first (from 1), number, batch, old and new state
 --          then groups in the order of the outcomes: kind, count, and per job
 --            "ack", "discard", "release": token
@@ -26,10 +28,12 @@ local leases = KEYS[1]
 local locks = tonumber(ARGV[4])
 local records = tonumber(ARGV[5])
 local steps = tonumber(ARGV[7])
-local runs = tonumber(ARGV[8])
-local firstRecord = 9 + 3 * locks
+local jobs = tonumber(ARGV[8])
+local runs = tonumber(ARGV[9])
+local firstRecord = 10 + 3 * locks
 local firstStep = firstRecord + 4 * records
-local firstRun = firstStep + 5 * steps
+local firstJob = firstStep + 5 * steps
+local firstRun = firstJob + 2 * jobs
 local first = firstRun + 5 * runs
 local width = { ack = 1, discard = 1, ['held ack'] = 1, ['held discard'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
@@ -49,7 +53,7 @@ end
 
 local lost = {}
 -- Token → true for each lease that this script has ended. False if no lock, record or step needs it.
-local ended = locks + records + steps > 0 and {}
+local ended = locks + records + steps + jobs > 0 and {}
 
 -- Ends a lease. Returns false if the worker has lost it.
 local function endLease(token)
@@ -80,7 +84,7 @@ end
 
 -- token → jid of a job with steps that begins to sleep
 local sleepers = {}
-for k = firstStep, firstRun - 1, 5 do
+for k = firstStep, firstJob - 1, 5 do
   if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
 end
 
@@ -140,7 +144,7 @@ end
 
 -- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.
 local locked, jids = {}, {}
-for k = 9, firstRecord - 1, 3 do
+for k = 10, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
       endCronJob(ARGV[k + 2])
@@ -170,13 +174,20 @@ for k = firstRecord, firstStep - 1, 4 do
 end
 listRecords(ARGV[6])
 
--- Delete the steps of ended jobs, finish the waits of other jobs for them, and note the ends of flow nodes.
-for k = firstStep, firstRun - 1, 5 do
+-- Delete the steps of ended jobs.
+local deleted = {}
+for k = firstJob, firstRun - 1, 2 do
+  if ended[ARGV[k]] then deleted[#deleted + 1] = 'jobs:steps:' .. ARGV[k + 1] end
+end
+for from = 1, #deleted, 1000 do
+  call('UNLINK', unpack(deleted, from, math.min(from + 999, #deleted)))
+end
+
+-- Finish the waits of other jobs for ended jobs, and note the ends of flow nodes.
+for k = firstStep, firstJob - 1, 5 do
   local token, jid, step, state, outcome = unpack(ARGV, k, k + 4)
   if ended[token] then
-    if state == 'ended' then
-      call('UNLINK', 'jobs:steps:' .. jid)
-    elseif state == 'node' then
+    if state == 'node' then
       local to, node, result = string.match(outcome, '^(%S+) (%S+) ?(.*)$')
       noteMember(jid, step, to, node, result)
       -- The same token counts once.
