@@ -10,11 +10,14 @@
  * @module
  */
 
+/** The fewest digits of an integer that may not fit into a number. */
+const MIN_LONG_DIGITS = 16;
+
 /**
  * Matches a run of digits whose integer may not fit into a number. Some jids have one, too, which only costs time. The
  * pattern is spelled out, because V8 then skips through the text; `\d{16}` takes as long as the parsing.
  */
-const LONG_INTEGER = new RegExp("\\d".repeat(16));
+const LONG_INTEGER = new RegExp("\\d".repeat(MIN_LONG_DIGITS));
 
 /**
  * The longest valid integer. The modulus of a 4096-bit RSA key has 1,234 digits. Reading and writing a bigint takes time
@@ -31,7 +34,7 @@ const MARK = `${crypto.randomUUID()}:`;
  * @throws {SyntaxError} if the text isn't JSON, or has an integer of more than {@linkcode MAX_INTEGER_DIGITS} digits
  */
 export function parseLossless(text: string): unknown {
-  const marked = LONG_INTEGER.test(text) ? markIntegers(text) : undefined;
+  const marked = text.length >= MIN_LONG_DIGITS && LONG_INTEGER.test(text) ? markIntegers(text) : undefined;
   if (marked === undefined) return JSON.parse(text);
   let value: unknown;
   try {

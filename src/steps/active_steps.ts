@@ -65,8 +65,12 @@ export class ActiveSteps {
     return new Pause(this.#clock.monotonic() + ms, reason);
   }
 
-  /** Runs one use of a step. If `run` returns a {@linkcode Pause}, the promise rejects when the attempt ends. */
-  async use<Result>(name: string, run: () => Promise<Result | Pause>): Promise<Result> {
+  /**
+   * Runs one use of a step. If `run` returns a {@linkcode Pause}, the promise rejects when the attempt ends.
+   *
+   * @throws if the step may not begin
+   */
+  use<Result>(name: string, run: () => Promise<Result | Pause>): Promise<Result> {
     if (this.#ending !== undefined) throw this.#ending;
     if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
     this.throwIfFinished(name);
@@ -81,20 +85,19 @@ export class ActiveSteps {
     }
     this.#used.add(name);
     this.#active++;
-    let result: Result | Pause;
+    // An async function would stay in memory while the step runs and is stored, and there are as many as jobs run.
+    let ended: Promise<Result | Pause>;
     try {
-      result = await run();
-    } finally {
-      this.#active--;
-      if (this.#active === 0) this.#idle?.resolve();
-      this.#endIfPaused();
+      ended = run();
+    } catch (error) {
+      ended = Promise.reject(error);
     }
-    if (!(result instanceof Pause)) return result;
-    this.throwIfFinished(name);
-    const pause = result;
-    return await new Promise<never>((_, reject) => {
-      this.#paused.push({ pause, reject });
-      this.#endIfPaused();
+    return ended.then((result) => {
+      this.#ended();
+      return result instanceof Pause ? this.#waitForEnd(name, result) : result;
+    }, (error) => {
+      this.#ended();
+      throw error;
     });
   }
 
@@ -123,6 +126,21 @@ export class ActiveSteps {
     if (this.#isFinished) {
       throw new StepError(`Step "${name}" begins or continues after its handler has ended; await each step`);
     }
+  }
+
+  #ended(): void {
+    this.#active--;
+    if (this.#active === 0) this.#idle?.resolve();
+    this.#endIfPaused();
+  }
+
+  /** Returns a promise that rejects when the attempt ends. */
+  #waitForEnd(name: string, pause: Pause): Promise<never> {
+    this.throwIfFinished(name);
+    return new Promise((_, reject) => {
+      this.#paused.push({ pause, reject });
+      this.#endIfPaused();
+    });
   }
 
   /** Ends the attempt if steps have paused and none is active. */

@@ -35,18 +35,27 @@ class Run implements StepRun {
 }
 
 /**
- * Calls a step's function. Rejects after the timeout even if the function ignores its signal.
+ * Calls a step's function. With a timeout, returns a promise that rejects then, even if the function ignores its signal.
  *
  * @throws {Timeout}
  */
-export async function callStep(
+export function callStep(
   job: StepJob,
   clock: Clock,
   { name, attempt, timeoutMs }: StepCall,
   run: (step: StepRun) => unknown,
-): Promise<unknown> {
+): unknown {
   const idempotencyKey = `${job.jid}:${name}`;
-  if (timeoutMs === undefined) return await run(new Run(job, idempotencyKey, attempt));
+  if (timeoutMs === undefined) return run(new Run(job, idempotencyKey, attempt));
+  return callWithin(job, clock, timeoutMs, (signal) => run({ idempotencyKey, attempt, signal }));
+}
+
+async function callWithin(
+  job: StepJob,
+  clock: Clock,
+  timeoutMs: number,
+  run: (signal: AbortSignal) => unknown,
+): Promise<unknown> {
   const timedOut = new AbortController();
   const ended = new AbortController();
   const error = new Timeout(timeoutMs);
@@ -55,9 +64,8 @@ export async function callStep(
     timedOut.abort(error);
     throw error;
   });
-  const step = { idempotencyKey, attempt, signal: AbortSignal.any([job.signal, timedOut.signal]) };
   try {
-    const running = Promise.resolve(run(step));
+    const running = Promise.resolve(run(AbortSignal.any([job.signal, timedOut.signal])));
     return await Promise.race([running, expiry.then(() => running)]);
   } finally {
     // A reason spares an exception with a stack.

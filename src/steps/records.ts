@@ -61,7 +61,7 @@ export class StepRecords {
   #hasWritten = false;
   /** The records of ended steps that are not stored yet, by name. */
   readonly #unstored = new Map<string, string>();
-  #storing: Promise<void> | undefined;
+  #storing: Promise<unknown> | undefined;
   #isClosed = false;
 
   constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock" | "outage">) {
@@ -136,20 +136,16 @@ export class StepRecords {
   /**
    * Writes a step that has ended.
    *
-   * @param fields `tookMs` is the time since it began
    * @param value JSON text: the result of a step, the cursor of an iteration; empty for none
+   * @param tookMs the time since it began
    * @returns the step as later attempts read it
    */
-  async end(
-    name: string,
-    { kind, tookMs, ...fields }: RecordFields & { readonly kind: StepKind; readonly tookMs: number },
-    value = "",
-  ): Promise<Step> {
+  end(name: string, kind: StepKind, fields: RecordFields, value: string, tookMs: number): Step | Promise<Step> {
     const record = this.#add(name, kind, "succeeded", fields, value);
     this.#unstored.set(name, record);
-    if (value !== "" || tookMs > QUICK_MS) await this.store();
+    if (value !== "" || tookMs > QUICK_MS) return this.store().then(() => this.get(name)!);
     // A failure is that of the next call.
-    else void this.#services.clock.turn().then(() => this.store()).catch(() => {});
+    void this.#services.clock.turn().then(() => this.store()).catch(() => {});
     return this.get(name)!;
   }
 
@@ -163,8 +159,9 @@ export class StepRecords {
    *
    * @throws {LeaseLost} if the worker has lost the lease
    */
-  async store(): Promise<void> {
-    while (!this.areStored) await (this.#storing ??= this.#storeAll());
+  store(): Promise<void> {
+    if (this.areStored) return Promise.resolve();
+    return (this.#storing ??= this.#storeAll()).then(() => this.areStored ? undefined : this.store());
   }
 
   /** Forgets the ended steps that are not stored, and rejects further writes: the outcome of the attempt is decided. */
@@ -206,10 +203,11 @@ export class StepRecords {
     name: string,
     kind: StepKind,
     state: "succeeded" | "failed" | "running",
-    { since, ...fields }: RecordFields,
+    fields: RecordFields,
     value: string,
   ): string {
-    const about = { state, since, ended: this.now(), kind, ...fields };
+    // The members in the order in which the store reads them.
+    const about = Object.assign({ state, since: fields.since, ended: this.now(), kind }, fields);
     const members = JSON.stringify(about);
     const label = kind === "each" ? "cursor" : "value";
     // Spliced in unparsed, so that large numbers keep their digits.
@@ -227,14 +225,13 @@ export class StepRecords {
     return record;
   }
 
-  async #storeAll(): Promise<void> {
-    try {
-      const unstored = [...this.#unstored];
-      if (unstored.length === 1) await this.#remember(...unstored[0]!);
-      else await Promise.all(unstored.map((each) => this.#remember(...each)));
-    } finally {
-      this.#storing = undefined;
-    }
+  #storeAll(): Promise<unknown> {
+    const writes: Promise<void>[] = [];
+    for (const [name, record] of this.#unstored) writes.push(this.#remember(name, record));
+    const stored = writes.length === 1 ? writes[0]! : Promise.all(writes);
+    const end = () => this.#storing = undefined;
+    stored.then(end, end);
+    return stored;
   }
 
   async #remember(name: string, record: string): Promise<void> {
@@ -261,28 +258,36 @@ export class StepRecords {
     return reply;
   }
 
-  /** Repeats a call to the store until the store replies or the job aborts. */
-  async #untilReply<Reply>(call: () => Promise<Reply>): Promise<Reply> {
+  /** Calls the store, and repeats the call until the store replies or the job aborts. */
+  #untilReply<Reply>(call: () => Promise<Reply>): Promise<Reply> {
+    return call().catch((error) => this.#repeat(call, error));
+  }
+
+  async #repeat<Reply>(call: () => Promise<Reply>, failure: unknown): Promise<Reply> {
+    if (!isTransient(failure)) throw failure;
     const { clock, outage } = this.#services;
-    let [isRepeated, hasReplied] = [false, false];
+    outage?.begin(failure);
+    let hasReplied = false;
     try {
       for (;;) {
+        await clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#job.signal);
+        if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
         try {
           const reply = await call();
           hasReplied = true;
           return reply;
         } catch (error) {
-          if (!(error instanceof StoreError && error.transient)) throw error;
-          if (!isRepeated) outage?.begin(error);
-          isRepeated = true;
-          await clock.sleep(RETRY_MS * (0.5 + Math.random()), this.#job.signal);
-          if (this.#job.abortedBy !== undefined) throw this.#job.abortedBy;
+          if (!isTransient(error)) throw error;
         }
       }
     } finally {
-      if (isRepeated) outage?.end(hasReplied);
+      outage?.end(hasReplied);
     }
   }
+}
+
+function isTransient(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.transient;
 }
 
 /**

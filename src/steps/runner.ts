@@ -84,6 +84,7 @@ export class StepRunner {
   }
 
   /** See `JobContext.step`. */
+  // deno-lint-ignore require-await -- invalid options reject; awaiting would keep this call in memory, one for each running job
   async step<Value>(
     name: string,
     run: (step: StepRun) => Value,
@@ -92,10 +93,9 @@ export class StepRunner {
     const full = stepName(name, options.each);
     const retries = retriesOf(options);
     const timeoutMs = options.timeout === undefined ? undefined : spanMs("timeout", options.timeout);
-    const pauseMs = (failures: number) => backoffMs(options, failures);
     // An invalid backoff fails before the function runs, not after its first failure.
-    pauseMs(1);
-    return await this.#use(full, "step", async (present) => {
+    if (options.backoff !== undefined) backoffMs(options, 1);
+    return this.#use(full, "step", async (present): Promise<Awaited<Value> | Pause> => {
       if (present?.state === "succeeded") return present.value as Awaited<Value>;
       const failures = present?.attempts ?? 0;
       if (present?.final) throw new StepFailed(full, present.error!, failures);
@@ -110,7 +110,7 @@ export class StepRunner {
         const call = { name: full, attempt, timeoutMs };
         const { clock, around } = this.#services;
         const perform = () => callStep(this.#job, clock, call, run);
-        value = await this.#active.inside(full, () => around === undefined ? perform() : around(call, perform));
+        value = await this.#active.inside(full, () => around ? around(call, async () => await perform()) : perform());
       } catch (error) {
         // An error that ends the job isn't a failure of the step.
         if (this.#job.abortedBy !== undefined || (verdictOf(error) !== undefined)) throw error;
@@ -124,11 +124,11 @@ export class StepRunner {
           throw error;
         }
         const which = `attempt ${attempt} of ${retries + 1}: ${shown.class}: ${shown.message}`;
-        return this.#active.pause(pauseMs(attempt), `step "${full}" failed, ${which}`);
+        return this.#active.pause(backoffMs(options, attempt), `step "${full}" failed, ${which}`);
       }
       const tookMs = this.#services.clock.monotonic() - begun;
-      const end = { kind: "step", tookMs, since, attempts: attempt } as const;
-      return (await this.#records.end(full, end, resultText(full, value))).value as Awaited<Value>;
+      const ended = this.#records.end(full, "step", { since, attempts: attempt }, resultText(full, value), tookMs);
+      return (await ended).value as Awaited<Value>;
     });
   }
 
@@ -227,7 +227,7 @@ export class StepRunner {
         throw error;
       }
       const tookMs = this.#services.clock.monotonic() - begun;
-      await this.#records.end(full, { kind: "each", tookMs, since, count }, resultText(full, cursor, "cursor"));
+      await this.#records.end(full, "each", { since, count }, resultText(full, cursor, "cursor"), tookMs);
       return count;
     });
   }

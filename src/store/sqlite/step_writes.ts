@@ -23,7 +23,10 @@ interface Together {
 }
 
 /** A step, and the lease of its job. */
-type LeasedStep = StepLease & StoredStep;
+interface LeasedStep {
+  readonly lease: StepLease;
+  readonly step: StoredStep;
+}
 
 /** Writes steps. */
 export class StepWrites {
@@ -36,12 +39,12 @@ export class StepWrites {
   }
 
   /** See `StepStore.remember`. */
-  async add(lease: StepLease, step: StoredStep): Promise<string | undefined> {
+  add(lease: StepLease, step: StoredStep): Promise<string | undefined> {
     const together = this.#next ??= this.#begin();
-    const at = together.steps.push({ ...lease, ...step }) - 1;
+    const at = together.steps.push({ lease, step }) - 1;
     together.bytes += step.record.length;
     if (together.bytes >= MAX_BYTES) this.#next = undefined;
-    return (await together.records)[at];
+    return together.records.then((records) => records[at]);
   }
 
   #begin(): Together {
@@ -74,16 +77,20 @@ function writeAll(context: Context, steps: readonly LeasedStep[]): (string | und
 
 /** Writes steps. Returns the stored record of each; undefined without its lease. */
 function write(context: Context, steps: readonly LeasedStep[]): (string | undefined)[] {
-  const rows = steps.map(({ worker, token, jid, name, record }) => [...partsOf(token), worker, jid, name, record]);
+  const values: (string | number)[] = [];
+  for (const { lease: { worker, token, jid }, step: { name, record } } of steps) {
+    const [job, take] = partsOf(token);
+    values.push(job, take, worker, jid, name, record);
+  }
   const { changes } = context.sql(
     `INSERT INTO step (jid, name, record) SELECT column4, column5, column6 FROM (VALUES ${
       marks("(?, ?, ?, ?, ?, ?)", steps.length)
     }) CROSS JOIN lease ON job = column1 AND take = column2 AND worker = column3
      WHERE true ON CONFLICT DO UPDATE SET record = excluded.record WHERE record NOT LIKE '{"state":"succeeded",%'`,
-  ).run(...rows.flat());
-  if (Number(changes) === steps.length) return steps.map(({ record }) => record);
+  ).run(...values);
+  if (Number(changes) === steps.length) return steps.map(({ step }) => step.record);
   // Of each without a change, the lease is lost, or the step has succeeded.
-  return steps.map((step) => findStep(context, step, step.name)?.record ?? undefined);
+  return steps.map(({ lease, step }) => findStep(context, lease, step.name)?.record ?? undefined);
 }
 
 /** Reads the record of a step under the lease of its job: null if it has none. Undefined without that lease. */
