@@ -52,6 +52,32 @@ Deno.test("requests more jobs before the jobs taken ahead are done, however shor
   await processor;
 });
 
+Deno.test("takes nothing ahead of long jobs that end together", async () => {
+  const clock = new FakeClock();
+  const limits: number[] = [];
+  const take = ({ limit }: TakeRequest) => Promise.resolve((limits.push(limit), []));
+  const store = { jobs: { take } } as unknown as ServerStore;
+  const worker = "host:1:a";
+  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  const finish = async (count: number) => {
+    for (let i = 0; i < count; i++) fetcher.buffer.next(1_000);
+    await clock.advance(3);
+    await fetcher.step();
+  };
+  // Ten processors, of which one is the first to end.
+  for (let round = 0; round < 3; round++) {
+    await clock.advance(1_000);
+    await finish(1);
+    await finish(9);
+  }
+  assertEquals(limits, []);
+  // At the rate of 200 jobs in 1 s, 4 are taken ahead.
+  await clock.advance(1_000);
+  await finish(200);
+  assertEquals(limits, [4]);
+});
+
 Deno.test("names lost jobs by their jid, or as unreadable if the jid isn't text", async () => {
   const clock = new FakeClock();
   const payloads = [`{"class":"A","args":[],"jid":"a"}`, `{"class":"A","args":[],"jid":{"toString":1}}`, "no JSON"];

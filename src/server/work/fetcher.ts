@@ -80,7 +80,7 @@ export class Fetcher implements LoopBody<boolean> {
       leaseGuard,
       suspects,
       unstarted,
-      onFinished: () => this.#ahead.finished(),
+      onFinished: (ranMs) => this.#ahead.finished(ranMs),
       onHandedOut: () => this.#isLow() && this.#wakeForMore(),
       onIdle: () => this.#wakeForMore(),
       onUnsure: () => this.#wake.ring(),

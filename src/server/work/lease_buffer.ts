@@ -31,8 +31,8 @@ export interface LeaseBufferOptions {
   readonly suspects?: Suspects | undefined;
   /** Holds the jobs. Default: not shared with the heartbeat's thread. */
   readonly unstarted?: UnstartedJobs | undefined;
-  /** Called when a processor has finished a job. */
-  readonly onFinished: () => void;
+  /** Called when a processor has finished a job that took this time. */
+  readonly onFinished: (ranMs: number) => void;
   /** Called when a job was handed out. */
   readonly onHandedOut: () => void;
   /** Called when a processor begins to wait for a job. */
@@ -93,9 +93,9 @@ export class LeaseBuffer {
     return this.size > 0 && !suspects?.admitting && clock.monotonic() - this.#filledAt >= STALE_MS;
   }
 
-  /** Returns a job for a processor that has just finished one; undefined if there is none. */
-  next(): Unstarted | undefined {
-    this.#options.onFinished();
+  /** Returns a job for a processor that has just finished one, which took this time; undefined if there is none. */
+  next(ranMs = 0): Unstarted | undefined {
+    this.#options.onFinished(ranMs);
     return this.#handOut();
   }
 

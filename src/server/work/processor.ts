@@ -140,13 +140,13 @@ export class Processor implements Component {
     void this.#services.timeouts.abort(this.#attempt.job, reason, this.#ended.signal);
   }
 
-  /** Performs one job and settles it. Never rejects. */
-  async step(lease: Lease): Promise<void> {
+  /** Performs one job and settles it. Never rejects. Returns the milliseconds that it took. */
+  async step(lease: Lease): Promise<number> {
     const job = parsePayload(lease.payload);
     if (job === undefined) {
       this.#services.log.error("Moved an unreadable payload to dead", { queue: lease.queue });
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
-      return;
+      return 0;
     }
     const counted = countMember(lease, job, this.#services);
     // An await would cost a turn of the event loop, which most jobs don't need.
@@ -156,7 +156,10 @@ export class Processor implements Component {
       this.#services,
       { worker: this.#services.worker, token: lease.token },
     );
-    if (isExpired(job.payload, this.#services.clock.now())) return this.#expire(lease, running);
+    if (isExpired(job.payload, this.#services.clock.now())) {
+      this.#expire(lease, running);
+      return 0;
+    }
     const attempt = this.#begin(lease, running);
     let outcome: AttemptOutcome | undefined;
     try {
@@ -177,7 +180,7 @@ export class Processor implements Component {
     } catch (error) {
       outcome = await this.#thrown(attempt, error);
     }
-    this.#end(attempt, outcome);
+    return this.#end(attempt, outcome);
   }
 
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
@@ -227,9 +230,9 @@ export class Processor implements Component {
     this.#task.rest();
     let lease = await buffer.wait(signal);
     while (lease) {
-      if (buffer.begin(lease)) await this.step(lease);
+      const ranMs = buffer.begin(lease) ? await this.step(lease) : 0;
       buffer.ended(lease);
-      lease = (signal.aborted ? undefined : buffer.next()) ?? await buffer.wait(signal);
+      lease = (signal.aborted ? undefined : buffer.next(ranMs)) ?? await buffer.wait(signal);
     }
     tasks.remove(this.#task);
   }
@@ -255,26 +258,28 @@ export class Processor implements Component {
     return attempt;
   }
 
-  /** Ends an attempt. Its outcome counts if this worker still holds the lease. */
-  #end(attempt: Attempt, outcome: AttemptOutcome | undefined): void {
+  /** Ends an attempt. Its outcome counts if this worker still holds the lease. Returns the milliseconds that it took. */
+  #end(attempt: Attempt, outcome: AttemptOutcome | undefined): number {
     const { log, clock } = this.#services;
     const { job, since } = attempt;
     const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
     this.#attempt = undefined;
     this.#ended?.abort();
     this.#ended = undefined;
-    if (attempt.leaseState === "settled") return;
+    if (attempt.leaseState === "settled") return elapsed;
     const fields = () => jobFields(this.name, job, elapsed);
     if (attempt.leaseState !== "held" || outcome === undefined) {
       const isLost = attempt.leaseState === "lost";
       const message = isLost
         ? "Finished after losing its lease: result ignored, the job runs again"
         : "Finished after it was released: result ignored, the job runs again";
-      return logJob(job, log, "info", message, fields);
+      logJob(job, log, "info", message, fields);
+      return elapsed;
     }
     attempt.leaseState = "settled";
     this.#settle(attempt, outcome, elapsed);
     if (outcome.kind === "ack" && !isCancelled(job)) logJob(job, log, "info", "Done", fields);
+    return elapsed;
   }
 
   /** Settles and counts an attempt. Its lease state is already `settled`. */

@@ -2,6 +2,9 @@
  * Decides how many jobs to take ahead: as many as the processors finish in 20 ms at the current rate. Thousands of short jobs/s
  * are taken in large batches, and no job waits behind a long one while another worker could perform it.
  *
+ * The rate is measured over at least the time that a job takes. Processors that start together often end together: within that
+ * moment they finish many jobs, and then none for as long as a job takes.
+ *
  * @module
  */
 import type { Clock } from "../../clock.ts";
@@ -13,13 +16,15 @@ const AHEAD_MS = 20;
 const MAX_AHEAD = 1_000;
 /** The jobs taken ahead have at most this many turns of groups: a turn has the jobs of at least 1 ms. */
 const TURNS_AHEAD = 20;
-/** The rate is measured over at least this time: two jobs that end together don't make a burst. */
+/** The rate is measured over at least this time, however short the jobs are. */
 const MIN_MEASURED_MS = 2;
 
 export class TakeAhead {
   readonly #clock: Clock;
   /** The number of jobs finished since `#since`. */
   #finished = 0;
+  /** The time that these jobs took. */
+  #ranMs = 0;
   #since: number;
   #jobs = 0;
 
@@ -38,18 +43,20 @@ export class TakeAhead {
     return Math.min(MAX_MIN_TURN, Math.max(1, Math.floor(this.#jobs / TURNS_AHEAD)));
   }
 
-  /** Records that a processor has finished a job. */
-  finished(): void {
+  /** Records that a processor has finished a job that took this time. */
+  finished(ranMs: number): void {
     this.#finished++;
+    this.#ranMs += ranMs;
   }
 
   /** Measures the rate since the last call. */
   measure(): void {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#since;
-    if (elapsed < MIN_MEASURED_MS) return;
+    if (elapsed < MIN_MEASURED_MS || elapsed * this.#finished < this.#ranMs) return;
     this.#jobs = Math.min(MAX_AHEAD, Math.floor(this.#finished / elapsed * AHEAD_MS));
     this.#finished = 0;
+    this.#ranMs = 0;
     this.#since = now;
   }
 
