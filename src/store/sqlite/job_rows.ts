@@ -69,7 +69,7 @@ export function inParts(
     let to = from + 1;
     while (sorted[to] === sorted[to - 1]! + 1) to++;
     if (to - from >= MIN_SPAN) run(`${column} BETWEEN ? AND ?`, [sorted[from]!, sorted[to - 1]!]);
-    else rest.push(...sorted.slice(from, to));
+    else for (let i = from; i < to; i++) rest.push(sorted[i]!);
     from = to;
   }
   const [most, some, one] = ROWS_PER_STATEMENT;
