@@ -214,7 +214,10 @@ class ReadyGroups {
     return arrayStatement(this.#context, text).all(...parameters) as unknown as GroupRow[];
   }
 
-  /** Reads the oldest jobs of groups. */
+  /**
+   * Reads the oldest jobs of groups. The joins fix the order: by group as listed, then by job along the primary key. An `ORDER BY`
+   * would sort all payloads. A group with no more jobs than a turn needs no bound.
+   */
   #withOldest(rows: readonly GroupRow[]): ReadyGroup[] {
     const groups = rows.map(([id, name, tag, size]): ReadyGroup => {
       this.#known.add(id);
@@ -222,10 +225,11 @@ class ReadyGroups {
     });
     const oldest = arrayStatement(
       this.#context,
-      `SELECT job.id, payload, queued.queue FROM json_each(?1) CROSS JOIN queued ON queued.queue = value AND queued.job <= coalesce(
-         (SELECT job FROM queued AS one WHERE one.queue = value ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST})
-       CROSS JOIN job ON job.id = queued.job ORDER BY key, job.id`,
-    ).all(JSON.stringify(groups.map(({ id }) => id)), this.#minTurn) as unknown as QueuedRow[];
+      `SELECT job.id, payload, queued.queue FROM json_each(?1) CROSS JOIN queued
+         ON queued.queue = value ->> 0 AND queued.job <= iif(value ->> 1 <= ?2, ${LAST}, coalesce(
+           (SELECT job FROM queued AS one WHERE one.queue = value ->> 0 ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST}))
+         CROSS JOIN job ON job.id = queued.job`,
+    ).all(JSON.stringify(groups.map(({ id, size }) => [id, size])), this.#minTurn) as unknown as QueuedRow[];
     this.#jobs += oldest.length;
     let from = 0;
     for (const group of groups) {
@@ -283,7 +287,8 @@ class Changes {
     );
     sql(
       `INSERT INTO lease (job, queue, worker, take, at, from_group)
-       SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1`,
+       SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1
+       ORDER BY job`,
     ).run(groups, worker, name, now(), this.#fromGroup);
     const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
     for (const { id, last } of this.#groups) remove.run(id, last!);
