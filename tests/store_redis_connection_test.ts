@@ -402,9 +402,27 @@ Deno.test("redis: a large command arrives complete, and in order with small ones
     connection.send(["SET", "bytes", bytes]),
     connection.send(["INCR", "n"]),
     connection.send(["GET", "text"]),
-    connection.send(["GET", "bytes"], true),
+    connection.send(["GET", "bytes"], { bytes: true }),
   ]);
   assertEquals(answers.slice(0, 5), ["OK", "OK", 2, "OK", 3]);
   assert(answers[5] === text && bytes.equals(answers[6] as Buffer));
+  connection.destroy();
+});
+
+Deno.test("redis: a command to write at once is sent in its turn, with those before it", async () => {
+  await using redis = await startRedis();
+  const endpoint = { host: "127.0.0.1", port: redis.port };
+  const options = { endpoint, login: {}, database: 0, name: "jobs:test", replyTimeoutMs: 5_000 };
+  const connection = await Connection.connect(options, new AbortController().signal);
+  const replies = Promise.all([
+    connection.send(["INCR", "n"]),
+    connection.send(["INCR", "n"], { atOnce: true }),
+  ]);
+  // Writes follow in a microtask. The next turn can't begin while this process waits for another one.
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  const args = ["-p", `${redis.port}`, "GET", "n"];
+  const { stdout } = new Deno.Command("redis-cli", { args, stdin: "null" }).outputSync();
+  assertEquals(new TextDecoder().decode(stdout).trim(), "2");
+  assertEquals(await replies, [1, 2]);
   connection.destroy();
 });

@@ -152,10 +152,10 @@ Deno.test("redis: a received reply isn't kept in memory while the next one is pe
     };
     const connection = await Connection.connect(options, new AbortController().signal);
     const replies = [];
-    let next = connection.send(["GET", "LARGE"], true);
+    let next = connection.send(["GET", "LARGE"], { bytes: true });
     for (let i = 0; i < 400; i++) {
       const received = next;
-      next = connection.send(["GET", "LARGE"], true);
+      next = connection.send(["GET", "LARGE"], { bytes: true });
       replies.push(new WeakRef(await received));
     }
     const pending = connection.send(["GET", "never"]);

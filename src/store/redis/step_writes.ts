@@ -60,7 +60,9 @@ export class StepWrites {
       args.push(lease.token, step.name, step.record);
     }
     try {
-      const reply = await this.#context.client.run(SCRIPTS.stepRemember, keys, args) as (number | string | null)[];
+      const reply = await this.#context.client.run(SCRIPTS.stepRemember, keys, args, {
+        atOnce: true,
+      }) as (number | string | null)[];
       const unwritten = new Map<number, string | undefined>();
       for (let i = 0; i < reply.length; i += 2) {
         unwritten.set(reply[i] as number - 1, reply[i + 1] as string | null ?? undefined);

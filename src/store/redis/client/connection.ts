@@ -123,13 +123,18 @@ export class Connection {
   /**
    * Sends a command, and resolves with its reply.
    *
-   * @param bytes returns the strings of the reply as Buffers
+   * @param options.bytes returns the strings of the reply as Buffers. Default false
+   * @param options.atOnce writes it without waiting for the end of the turn, together with those issued before. Default false
    * @throws {RedisError} if the server replies with an error
    * @throws {ConnectionLost} if the connection breaks before the reply arrives
    * @throws {Unsendable} if the command is too long or malformed (see {@linkcode encode}); nothing of it is sent
    */
-  send(args: readonly Arg[], bytes = false): Promise<unknown> {
+  send(
+    args: readonly Arg[],
+    { bytes = false, atOnce = false }: { readonly bytes?: boolean; readonly atOnce?: boolean } = {},
+  ): Promise<unknown> {
     const reply = this.#enqueue(args, bytes ? BYTES_TYPES : TEXT_TYPES);
+    if (atOnce) this.#beginWrite();
     if (!this.#isWatched) void this.#watch();
     return reply;
   }

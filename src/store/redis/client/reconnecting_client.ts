@@ -44,6 +44,8 @@ export interface CallOptions {
   readonly repeatable?: boolean;
   /** Returns the strings of the reply as Buffers. Default false. */
   readonly bytes?: boolean;
+  /** Writes the call at once: its caller has gathered those of a turn of the event loop already. Default false. */
+  readonly atOnce?: boolean;
 }
 
 const FIRST_BACKOFF_MS = 25;
@@ -157,12 +159,12 @@ export class ReconnectingClient {
     done.abort();
   }
 
-  async #send(args: readonly Arg[], { repeatable = true, bytes = false }: CallOptions): Promise<unknown> {
+  async #send(args: readonly Arg[], { repeatable = true, ...how }: CallOptions): Promise<unknown> {
     const deadline = systemClock.monotonic() + this.#maxWaitMs;
     for (let failures = 0;; failures++) {
       const connection = this.#connection ?? await this.#connected(deadline);
       try {
-        return await connection.send(args, bytes);
+        return await connection.send(args, how);
       } catch (error) {
         if (isTransient(error)) {
           // After a failover the same address leads to the new master.
