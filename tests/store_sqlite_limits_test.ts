@@ -28,7 +28,7 @@ Deno.test("sqlite: hasWork returns soon only if a limit opens within a second wi
   assertEquals(hasWork(context, "mail"), false);
   now += 59_500;
   assertEquals(hasWork(context, "mail"), "soon");
-  sql("INSERT INTO lease (job, queue, worker, take, at) VALUES (1, 1, 'worker', 'take', 1000000)").run();
+  sql("INSERT INTO lease (job, queue, worker_id, take, at) VALUES (1, 1, 1, 1, 1000000)").run();
   assertEquals(hasWork(context, "mail"), false);
   now += 500;
   assertEquals(hasWork(context, "mail"), false);

@@ -11,6 +11,7 @@ import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts
 import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { Context } from "./context.ts";
 import * as flowRows from "./flow_rows.ts";
+import { workerIn } from "./lease_workers.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** Returns the row of a batch. */
@@ -40,7 +41,8 @@ function isRunningIn(context: Context, id: string, by: MemberLease | undefined):
 export function leasedPayload({ sql }: Context, { worker, token }: MemberLease): string | undefined {
   const dot = token.indexOf(".");
   const job = sql(
-    "SELECT payload FROM job JOIN lease ON lease.job = job.id WHERE lease.job = ? AND take = ? AND worker = ?",
+    `SELECT payload FROM job JOIN lease ON lease.job = job.id
+     WHERE lease.job = ? AND take = ? AND worker_id = ${workerIn("?")}`,
   ).get(Number(token.slice(0, dot)), token.slice(dot + 1), worker);
   return job?.payload as string | undefined;
 }

@@ -16,8 +16,8 @@ export interface Context {
   readonly watch: Watch;
   /** The store's time in whole epoch milliseconds. */
   readonly now: () => number;
-  /** Returns a name for a take. No other take has it. */
-  readonly newTakeName: () => string;
+  /** Returns a number for a take. No other take of the same worker has it. */
+  readonly newTake: () => number;
   /** Yields to the event loop. */
   readonly turn: () => Promise<void>;
   /** Reads outside of transactions. Waits while the file is locked, and translates errors. */

@@ -37,6 +37,7 @@ import schema26 from "./schema/26.sql" with { type: "text" };
 import schema27 from "./schema/27.sql" with { type: "text" };
 import schema28 from "./schema/28.sql" with { type: "text" };
 import schema29 from "./schema/29.sql" with { type: "text" };
+import schema30 from "./schema/30.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -71,6 +72,7 @@ const MIGRATIONS: readonly string[] = [
   schema27,
   schema28,
   schema29,
+  schema30,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

@@ -8,14 +8,15 @@ import type { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease } from "../port/jobs.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
+import { numberOf } from "./lease_workers.ts";
 import { grow } from "./queues.ts";
 import * as locks from "./unique_locks.ts";
 
 /** The state of one take. */
 export interface Take {
   readonly worker: string;
-  /** Unique among all takes: the tokens contain it. */
-  readonly name: string;
+  /** Unique among the takes of the worker: the tokens contain it. */
+  readonly number: number;
   /** See `TakeRequest.minTurn`. */
   readonly minTurn: number;
   readonly budget: ByteBudget;
@@ -61,7 +62,7 @@ export function addLeases(
   take: Take,
 ): void {
   for (const [job, payload] of rows) {
-    take.leases.push({ token: `${job}.${take.name}`, ...from, payload });
+    take.leases.push({ token: `${job}.${take.number}`, ...from, payload });
     locks.releaseStarted(context, payload);
   }
 }
@@ -73,9 +74,9 @@ export function leaseOldest(context: Context, id: number, queue: string, most: n
   if (rows.length === 0) return 0;
   const [last] = rows.at(-1)!;
   sql(
-    "INSERT INTO lease (job, queue, worker, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
+    "INSERT INTO lease (job, queue, worker_id, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
   )
-    .run(take.worker, take.name, now(), id, last);
+    .run(numberOf(context, take.worker), take.number, now(), id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
   grow(context, id, -rows.length);
   addLeases(context, rows, { queue }, take);

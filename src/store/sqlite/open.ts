@@ -60,15 +60,15 @@ async function openAt(url: string, { path, durability }: SqliteAddress, options:
     },
   });
   const clock = options.clock ?? systemClock;
-  const nonce = crypto.randomUUID().slice(-12);
-  let takes = 0;
+  // Random, because a worker may open the store more than once. Short: each lease has it.
+  let takes = crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1;
   const context: Context = {
     database,
     sql: statementCache(database),
     commit,
     watch,
     now: () => Math.round(clock.now()),
-    newTakeName: () => `${nonce}-${++takes}`,
+    newTake: () => ++takes,
     turn: () => systemClock.turn(),
     read: async (run) => {
       try {

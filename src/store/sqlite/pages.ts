@@ -68,7 +68,7 @@ function readStep(
     case "running":
       return sql(
         `SELECT job.id, jid, payload, 'running' AS place, NULL AS queue, lease.at, worker
-         FROM lease CROSS JOIN job ON job.id = lease.job
+         FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN lease_worker ON lease_worker.id = worker_id
          WHERE lease.job ${beyond} ? ORDER BY lease.job ${direction} LIMIT ?`,
       ).all(after.id, limit) as unknown as EntryRow[];
     default:

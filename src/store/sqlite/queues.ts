@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
 import { readGroups } from "./group_pages.ts";
 import { advance, pauseGroup as setGroupPause, readyIn, setLimit } from "./groups.ts";
+import { workerIn } from "./lease_workers.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 import { markSteps } from "./step_rows.ts";
@@ -184,12 +185,13 @@ export function returnLease(context: Context, queue: number, job: number): void 
 /** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
 export function returnLeases(context: Context, worker: string): void {
   const { sql } = context;
-  const jobs = sql("SELECT job FROM lease WHERE worker = ?").all(worker);
+  const theirs = `FROM lease WHERE worker_id = ${workerIn("?")}`;
+  const jobs = sql(`SELECT job ${theirs}`).all(worker);
   for (const { job } of jobs) markSteps(context, job as number);
-  const counts = sql("SELECT queue, count(*) AS count FROM lease WHERE worker = ? GROUP BY queue").all(worker);
+  const counts = sql(`SELECT queue, count(*) AS count ${theirs} GROUP BY queue`).all(worker);
   for (const { queue, count } of counts) grow(context, queue as number, count as number);
-  sql("INSERT INTO queued (queue, job) SELECT queue, job FROM lease WHERE worker = ?").run(worker);
-  sql("DELETE FROM lease WHERE worker = ?").run(worker);
+  sql(`INSERT INTO queued (queue, job) SELECT queue, job ${theirs}`).run(worker);
+  sql(`DELETE ${theirs}`).run(worker);
 }
 
 /** Removes a job from its queue; inside a transaction. */

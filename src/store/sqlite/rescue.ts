@@ -10,6 +10,7 @@ import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
+import { workerIn } from "./lease_workers.ts";
 import * as leases from "./settle.ts";
 import * as queues from "./queues.ts";
 import * as workers from "./workers.ts";
@@ -19,7 +20,7 @@ interface LeasedRow {
   readonly payload: string;
   readonly queue: number;
   readonly name: string;
-  readonly take: string;
+  readonly take: number;
 }
 
 /** See `JobStore.rescue`. */
@@ -48,7 +49,7 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
       sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
-         WHERE lease.worker = ? AND lease.job > ? ORDER BY lease.job LIMIT ?`,
+         WHERE worker_id = ${workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
       ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
     let buried = 0;
     for (const { id, payload, queue, name, take } of rows) {

@@ -7,6 +7,7 @@ import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 import { JobEnds } from "./job_ends.ts";
 import { inParts } from "./job_rows.ts";
+import { workerIn } from "./lease_workers.ts";
 import { takeWake } from "./step_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
@@ -66,10 +67,10 @@ function find(context: Context, worker: string, tokens: readonly Token[]): Map<n
   const held = new Map<number, string>();
   inParts(tokens.map((token) => token.job), "job", (where, values) => {
     const rows = context.sql(
-      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND worker = ? GROUP BY take`,
+      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND worker_id = ${workerIn("?")} GROUP BY take`,
     ).all(...values, worker);
     for (const { take, jobs } of rows) {
-      for (const job of (jobs as string).split(",")) held.set(Number(job), take as string);
+      for (const job of (jobs as string).split(",")) held.set(Number(job), String(take));
     }
   });
   return held;

@@ -7,6 +7,7 @@
 import type { StepLease, StoredStep } from "../port/steps.ts";
 import type { Context } from "./context.ts";
 import { marks, ROWS_PER_STATEMENT } from "./job_rows.ts";
+import { workerIn } from "./lease_workers.ts";
 
 /** Records are written together up to this many bytes: a store must not be locked for long. */
 const MAX_BYTES = 1024 * 1024;
@@ -85,7 +86,7 @@ function write(context: Context, steps: readonly LeasedStep[]): (string | undefi
   const { changes } = context.sql(
     `INSERT INTO step (jid, name, record) SELECT column4, column5, column6 FROM (VALUES ${
       marks("(?, ?, ?, ?, ?, ?)", steps.length)
-    }) CROSS JOIN lease ON job = column1 AND take = column2 AND worker = column3
+    }) CROSS JOIN lease ON job = column1 AND take = column2 AND worker_id = ${workerIn("column3")}
      WHERE true ON CONFLICT DO UPDATE SET record = excluded.record WHERE record NOT LIKE '{"state":"succeeded",%'`,
   ).run(...values);
   if (Number(changes) === steps.length) return steps.map(({ step }) => step.record);
@@ -101,7 +102,7 @@ export function findStep(
 ): { readonly record: string | null } | undefined {
   return sql(
     `SELECT record FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5
-     WHERE job = ?1 AND take = ?2 AND worker = ?3`,
+     WHERE job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")}`,
   ).get(...partsOf(token), worker, jid, name) as { record: string | null } | undefined;
 }
 

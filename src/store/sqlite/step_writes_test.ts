@@ -13,11 +13,13 @@ async function write(count: number, length: number): Promise<[transactions: numb
   const path = ":memory:";
   const busyRetry = new BusyRetry({ path, clock: systemClock, waitMs: 0 });
   const database = await openDatabase(path, { durability: "normal", busyRetry, create: true });
-  database.exec("INSERT INTO lease (job, queue, worker, take, at) VALUES (1, 1, 'worker', 'take', 0)");
+  database.exec(
+    "INSERT INTO lease_worker VALUES (1, 'worker'); INSERT INTO lease (job, queue, worker_id, take, at) VALUES (1, 1, 1, 2, 0)",
+  );
   let transactions = 0;
   const commit = new GroupCommit(database, { path, clock: systemClock, busyRetry, onCommit: () => transactions++ });
   const writes = new StepWrites({ database, sql: statementCache(database), commit } as unknown as Context);
-  const lease = { worker: "worker", token: "1.take", jid: "j" };
+  const lease = { worker: "worker", token: "1.2", jid: "j" };
   const records = await Promise.all(
     Array.from({ length: count }, (_, i) => writes.add(lease, { name: `${i}`, record: `${i}`.padEnd(length) })),
   );

@@ -14,7 +14,7 @@ import { leaseInTurn } from "./turns.ts";
 /** See `JobStore.take`. */
 export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
   return context.commit.run(() => {
-    const take: Take = { worker, name: context.newTakeName(), minTurn, budget: new ByteBudget(), leases: [] };
+    const take: Take = { worker, number: context.newTake(), minTurn, budget: new ByteBudget(), leases: [] };
     if (areAllPaused(context)) return take.leases;
     for (const name of queues) {
       const left = limit - take.leases.length;

@@ -9,6 +9,7 @@ import type { Context } from "./context.ts";
 import { hasPauses, pausedFor } from "./group_pauses.ts";
 import { advance, countReady, hasLimits, heal, hold, limitOf, wakeDue } from "./groups.ts";
 import { addLeases, leaseOldest, type QueuedRow, type Take } from "./leasing.ts";
+import { numberOf } from "./lease_workers.ts";
 import * as limits from "./limits.ts";
 import { type ReadyGroup, ReadyGroups } from "./ready_groups.ts";
 
@@ -123,15 +124,15 @@ class Changes {
   write(): void {
     if (this.#groups.size === 0) return;
     const { sql, now } = this.#context;
-    const { worker, name } = this.#take;
+    const { worker, number } = this.#take;
     const groups = JSON.stringify(
       Array.from(this.#groups, ({ id, last, unwritten, tag }) => [id, last, unwritten, tag]),
     );
     sql(
-      `INSERT INTO lease (job, queue, worker, take, at, from_group)
+      `INSERT INTO lease (job, queue, worker_id, take, at, from_group)
        SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1
        ORDER BY job`,
-    ).run(groups, worker, name, now(), this.#fromGroup);
+    ).run(groups, numberOf(this.#context, worker), number, now(), this.#fromGroup);
     const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
     for (const { id, last } of this.#groups) remove.run(id, last!);
     // With its tag, so that no trigger writes the rest.

@@ -6,6 +6,7 @@
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import type { HeartbeatReply, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 import type { Context } from "./context.ts";
+import { workerIn } from "./lease_workers.ts";
 import * as queues from "./queues.ts";
 
 /** Workers past their heartbeat timeout. */
@@ -88,10 +89,12 @@ export function findOffline(context: Context, worker: string): Offline {
   const { sql } = context;
   const now = context.now();
   const lapsed = sql(
-    `SELECT id, heartbeat_at AS heartbeatAt, ttl, id IN (SELECT worker FROM lease) AS hasLeases
+    `SELECT id, heartbeat_at AS heartbeatAt, ttl,
+            EXISTS (SELECT 1 FROM lease WHERE worker_id = ${workerIn("worker.id")}) AS hasLeases
        FROM worker WHERE deadline <= ?
      UNION ALL
-     SELECT worker, max(at), 0, 1 FROM lease WHERE worker NOT IN (SELECT id FROM worker) GROUP BY worker`,
+     SELECT worker, max(at), 0, 1 FROM lease_worker CROSS JOIN lease ON worker_id = lease_worker.id
+       WHERE worker NOT IN (SELECT id FROM worker) GROUP BY worker`,
   ).all(now) as unknown as Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };
   const isOffline = offlineFor(context, worker, now);
@@ -135,7 +138,9 @@ export function lastMoments(context: Context, worker: string, isLeased: (token: 
 
 /** Returns how many jobs a worker has leased. */
 export function countLeases(context: Context, worker: string): number {
-  return Number(context.sql("SELECT count(*) AS count FROM lease WHERE worker = ?").get(worker)!.count);
+  return Number(
+    context.sql(`SELECT count(*) AS count FROM lease WHERE worker_id = ${workerIn("?")}`).get(worker)!.count,
+  );
 }
 
 /** Removes a worker with its commands; inside a transaction. */
