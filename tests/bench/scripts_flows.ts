@@ -102,11 +102,14 @@ export const FLOW_CASES: readonly Case[] = [
   {
     script: "stepWake",
     what: `a job with ${STEPS} waits`,
-    prepare: async ({ store }) => {
-      const record = `{"state":"waiting","until":${Date.now() + HOUR_MS},"since":1}`;
-      await importSteps({ store }, id = newId(), record);
-    },
+    prepare: importWaits,
     run: ({ store }) => store.steps.wake(id),
+  },
+  {
+    script: "stepClear",
+    what: `a job with ${STEPS} waits`,
+    prepare: importWaits,
+    run: ({ store }) => store.steps.clear(id),
   },
   {
     script: "signal",
@@ -206,6 +209,11 @@ async function takeOne(redis: Redis, queue?: string): Promise<void> {
 async function takeWithSteps(redis: Redis): Promise<void> {
   await takeOne(redis);
   await importSteps(redis, lease.jid);
+}
+
+async function importWaits(redis: Redis): Promise<void> {
+  const record = `{"state":"waiting","until":${Date.now() + HOUR_MS},"since":1}`;
+  await importSteps(redis, id = newId(), record);
 }
 
 async function importSteps({ store }: Pick<Redis, "store">, jid: string, record = DONE): Promise<void> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SetName, WaitKind } from "../admin/admin.ts";
+import type { SetName } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 
 /** Sidekiq: names of all queues (set). */
@@ -122,10 +122,8 @@ export function stepsKey(jid: string): string {
   return `jobs:steps:${jid}`;
 }
 
-/** Ours: the waits of all jobs' steps by kind, `JID NAME` by time (sorted set). */
-export function waitsKey(kind: WaitKind): string {
-  return `jobs:waits:${kind}`;
-}
+/** Ours: the number of waits of all jobs' steps by `KIND HOUR`, the hour in which their time passes (hash). */
+const WAITS = "jobs:waits";
 
 /** Ours: the counters of a batch, and the jobs to push when its members have ended (hash). */
 export function batchKey(id: string): string {
@@ -182,9 +180,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [FLOWS]: "zset",
   [FLOWS_PENDING]: "list",
   [AUDIT]: "stream",
-  [waitsKey("sleep")]: "zset",
-  [waitsKey("wait")]: "zset",
-  [waitsKey("child")]: "zset",
+  [WAITS]: "hash",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",
 };

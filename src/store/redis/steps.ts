@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { WAIT_KINDS } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 import {
   MAX_KEPT_SIGNALS,
@@ -19,7 +18,7 @@ import {
 import type { NewJob } from "../port/jobs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { leasesKey, signalledKey, stepsKey, waitsKey } from "./keys.ts";
+import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
 import { StepWrites } from "./step_writes.ts";
 
 /** See `StepStore`. */
@@ -65,14 +64,8 @@ export function stepsPart(context: Context): StepStore {
     },
 
     async clear(jid: string, names?: readonly string[]): Promise<number> {
-      const fields = names ?? (await this.read(jid)).map(({ name }) => name);
-      if (fields.length === 0) return 0;
-      const waits = fields.map((name) => `${jid} ${name}`);
-      const [cleared] = await Promise.all([
-        client.call(["HDEL", stepsKey(jid), ...fields]),
-        ...WAIT_KINDS.map((kind) => client.call(["ZREM", waitsKey(kind), ...waits])),
-      ]);
-      return cleared as number;
+      if (names?.length === 0) return 0;
+      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], names ?? []) as number;
     },
 
     async wake(jid: string): Promise<number> {

@@ -62,6 +62,7 @@ import settle from "../lua/settle.lua" with { type: "text" };
 import signal from "../lua/signal.lua" with { type: "text" };
 import slowestGroup from "../lua/slowest_group.lua" with { type: "text" };
 import stats from "../lua/stats.lua" with { type: "text" };
+import stepClear from "../lua/step_clear.lua" with { type: "text" };
 import stepRemember from "../lua/step_remember.lua" with { type: "text" };
 import stepWait from "../lua/step_wait.lua" with { type: "text" };
 import stepWake from "../lua/step_wake.lua" with { type: "text" };
@@ -153,7 +154,7 @@ export const SCRIPTS = {
   keepRecord: script(keepRecord, records),
   limitGroup: script(limitGroup, groups),
   limitQueue: script(limitQueue, groups),
-  migrateOut: script(migrateOut, groups + takeOut + unlock + endCronJob + endJob + endDebounce),
+  migrateOut: script(migrateOut, groups + takeOut + unlock + endCronJob + steps + endJob + endDebounce),
   move: script(
     move,
     groups + replace + steps + failParent + takeOut + addMember + batch + flow + trimDead + unlock + endCronJob +
@@ -191,6 +192,7 @@ export const SCRIPTS = {
   signal: script(signal, steps),
   slowestGroup: script(slowestGroup, enqueuedAt),
   stats: script(stats, pauses + limits + queueRows),
+  stepClear: script(stepClear, steps),
   stepRemember: script(stepRemember),
   stepWait: script(stepWait, groups + steps + addMember),
   stepWake: script(stepWake, steps),

@@ -14,9 +14,9 @@ for i = 3, #ARGV, 2 do
   local waits = string.match(record, WAITING)
   local present = call('HGET', KEYS[1], name)
   if not present or not waits and string.match(present, WAITING) then
-    if present and not waits then call('ZREM', waitsKey(present), ARGV[2] .. ' ' .. name) end
+    if present and not waits then uncountWait(present) end
     call('HSET', KEYS[1], name, record)
-    if waits then countWait(now, ARGV[2], name, record) end
+    if waits then countWait(now, record) end
     local key = waits and cjson.decode(record).key
     if key then
       local waiters = 'jobs:waiting:' .. key

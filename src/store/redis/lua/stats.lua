@@ -23,6 +23,14 @@ for _, worker in ipairs(call('SMEMBERS', 'processes')) do
   if not ours[worker] and call('EXISTS', worker) == 1 then live = live + 1 end
 end
 
+-- By kind and hour (steps.lua).
+local waits = { sleep = 0, wait = 0, child = 0 }
+local counted = call('HGETALL', 'jobs:waits')
+for i = 1, #counted, 2 do
+  local kind, hour = string.match(counted[i], '^(%a+) (%d+)$')
+  if hour * 3600000 > now then waits[kind] = (waits[kind] or 0) + counted[i + 1] end
+end
+
 local counts = {
   now,
   tonumber(call('GET', 'stat:processed') or 0),
@@ -32,9 +40,9 @@ local counts = {
   call('ZCARD', 'dead'),
   leased,
   live,
-  call('ZCOUNT', 'jobs:waits:sleep', '(' .. now, '+inf'),
-  call('ZCOUNT', 'jobs:waits:wait', '(' .. now, '+inf'),
-  call('ZCOUNT', 'jobs:waits:child', '(' .. now, '+inf'),
+  waits.sleep,
+  waits.wait,
+  waits.child,
 }
 local names = call('SUNION', 'queues', 'paused')
 local known = {}

@@ -50,7 +50,7 @@ if key ~= '' then
   if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
 end
 call('HSET', steps, name, waiting)
-countWait(now, jid, name, waiting)
+countWait(now, waiting)
 
 if queue then
   local at = now

@@ -1,7 +1,12 @@
 -- Included: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
 -- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
--- The sorted set jobs:waits:KIND has the waits by their time, as "JID NAME", for their number. A wait that is left there when
--- its job has ended counts until its time has passed.
+-- The hash jobs:waits has the number of waits by kind and by the hour in which their time passes: an entry per wait would take as
+-- much memory as half of the job. A wait that is left there when its job has ended counts until that hour has passed.
+local WAITS, HOUR_MS = 'jobs:waits', 3600000
+-- Longer waits are counted by day, so that the hash stays small: for a year it has 1,440 hours and 305 days at most.
+local LONG_WAIT_MS = 60 * 24 * HOUR_MS
+-- No record of a wait is longer. Those of ended steps may have a megabyte.
+local MAX_WAIT_BYTES = 8192
 local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+)(.*)}$'
 
 -- A record without a kind is that of a sleep.
@@ -9,15 +14,35 @@ local function kindOf(record)
   return string.match(record, ',"kind":"(%a+)"') or 'sleep'
 end
 
-local function waitsKey(record)
-  return 'jobs:waits:' .. kindOf(record)
+-- Returns the field of jobs:waits that counts a wait: "KIND HOUR", the end of the hour or day in which its time passes.
+local function countedIn(record)
+  local untilMs, since = string.match(record, WAITING)
+  local hours = untilMs - since > LONG_WAIT_MS and 24 or 1
+  return string.format('%s %.0f', kindOf(record), math.ceil(untilMs / HOUR_MS / hours) * hours)
 end
 
--- Counts a wait that begins. O(log W) for W waits.
-local function countWait(now, jid, name, record)
-  local key = waitsKey(record)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-  redis.call('ZADD', key, string.match(record, WAITING), jid .. ' ' .. name)
+-- Counts a wait that begins. Forgets up to two hours that have passed, which is more than begin.
+local function countWait(now, record)
+  redis.call('HINCRBY', WAITS, countedIn(record), 1)
+  for _, field in ipairs(redis.call('HRANDFIELD', WAITS, 2)) do
+    if tonumber(string.match(field, '%d+$')) * HOUR_MS <= now then redis.call('HDEL', WAITS, field) end
+  end
+end
+
+-- No longer counts a wait. Does nothing if the record isn't that of a wait.
+local function uncountWait(record)
+  if not string.match(record, WAITING) then return end
+  local field = countedIn(record)
+  if redis.call('HINCRBY', WAITS, field, -1) <= 0 then redis.call('HDEL', WAITS, field) end
+end
+
+-- No longer counts those waits of a job that have these names. O(N) for N names.
+local function uncountWaits(steps, names)
+  for _, name in ipairs(names) do
+    if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
+      uncountWait(redis.call('HGET', steps, name) or '')
+    end
+  end
 end
 
 local function endedRecord(record, now, outcome, state)
@@ -30,7 +55,7 @@ end
 local function endWait(now, jid, name, record, outcome, state)
   local ended = endedRecord(record, now, outcome, state)
   redis.call('HSET', 'jobs:steps:' .. jid, name, ended)
-  redis.call('ZREM', waitsKey(record), jid .. ' ' .. name)
+  uncountWait(record)
   return ended
 end
 
