@@ -631,6 +631,22 @@ export const groups: Cases = {
     assertEquals(await latencies(), { a: 0, b: 0 });
   },
 
+  "a queue's latency is the age of its oldest job, also in a held group": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const hours = async () => Math.floor((await t.store.admin.stats()).queues[0]!.latencyMs / HOUR_MS);
+    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.jobs.enqueue(groupOf("a", 1, 2));
+    t.advance(HOUR_MS);
+    assertEquals(await hours(), 1, "a group that has its turn");
+    await register(t.store, worker);
+    assertEquals((await takeUpTo(t.store, worker)).length, 1);
+    assertEquals(await hours(), 1, "only a held group");
+    t.advance(HOUR_MS);
+    await t.store.jobs.enqueue([job(3), ...groupOf("b", 4, 4)]);
+    assertEquals(await hours(), 2, "among newer jobs, with and without a group");
+  },
+
   "the slowest group is the one whose oldest job has been queued for the longest time, also if it is held": async (
     open,
   ) => {

@@ -3,7 +3,7 @@
 --
 -- ARGV     offset of the clock in ms, names of queues
 -- Result   per queue a row (queue_rows.lua)
--- O(Q) for Q queues, and the jobs that count against limits
+-- O(Q) for Q queues, up to 1,000 groups, and the jobs that count against limits
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]

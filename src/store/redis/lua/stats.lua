@@ -5,7 +5,7 @@
 -- Result   now in ms, processed, failed, scheduled, retry, dead, running jobs, online workers,
 --          steps that sleep, wait for a signal, and wait for a child;
 --          per queue a row (queue_rows.lua); the names of the other queues
--- O(Q + W) for Q queues and W workers, and the jobs that count against limits
+-- O(Q + W) for Q queues and W workers, up to 1,000 groups, and the jobs that count against limits
 
 local call = redis.call
 local time = call('TIME')

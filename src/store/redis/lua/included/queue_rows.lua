@@ -3,22 +3,46 @@
 -- (0 no, -1 until it is resumed, else the remaining ms); number of held groups; 1 if limits or pauses of its groups are stored,
 -- else 0. With a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
--- Reduces a large payload to its enqueue time, its last field unless another program wrote it. In a payload of more than 1 MiB
--- only the ends are searched. A nested field may be taken for it there, but reading all of it each time would block Redis.
+-- Returns the oldest payload of a list, and its bytes. Reduces a large one to its enqueue time, its last field unless another
+-- program wrote it. In a payload of more than 1 MiB only the ends are searched. A nested field may be taken for it there, but
+-- reading all of it each time would block Redis.
 local function headOf(key)
-  local head = redis.call('LINDEX', key, -1)
-  if not head or #head <= 2048 then return head end
+  -- A group's key of another type must not hide the other groups.
+  local head = redis.pcall('LINDEX', key, -1)
+  if type(head) ~= 'string' then return false, 0 end
+  if #head <= 2048 then return head, #head end
   local time = string.match(string.sub(head, -64), ',"enqueued_at":([%d.]+)}$')
   if not time and #head > 1048576 then
     time = string.match(string.sub(head, -4096), '.*"enqueued_at":([%d.]+)')
       or string.match(string.sub(head, 1, 4096), '"enqueued_at":([%d.]+)')
-    if not time then return false end
+    if not time then return false, #head end
   end
-  return time and '{"enqueued_at":' .. time .. '}' or ''
+  return time and '{"enqueued_at":' .. time .. '}' or '', #head
+end
+
+-- A script reads the oldest jobs of at most this many groups over all of its queues, until they have this many bytes.
+local MAX_GROUPS_READ, MAX_GROUP_BYTES_READ = 1000, 1048576
+
+-- Returns the oldest payload of a queue and its groups, held ones included: the jobs of a full group wait, too.
+local function oldestOf(name, head, max, budget)
+  if head == '' then return head end
+  local oldest, first = head, head and enqueuedAt(head)
+  for _, state in ipairs({ 'held', 'ready' }) do
+    for _, group in ipairs(redis.call('ZRANGE', 'jobs:groups:' .. state .. ':' .. name, 0, max - 1)) do
+      if budget.bytes <= 0 then return oldest end
+      local payload, bytes = headOf('queue:' .. name .. '|' .. group)
+      budget.bytes = budget.bytes - bytes
+      local at = payload and enqueuedAt(payload)
+      if at and (not first or at < first) then oldest, first = payload, at end
+    end
+  end
+  return oldest
 end
 
 local function rowsOf(now, names)
   if #names == 0 then return {} end
+  local maxGroups = math.max(1, math.floor(MAX_GROUPS_READ / 2 / #names))
+  local budget = { bytes = MAX_GROUP_BYTES_READ }
   local paused = pausedOf(now, names)
   local limits = redis.call('HMGET', 'jobs:limits', unpack(names))
   local rows = {}
@@ -31,9 +55,7 @@ local function rowsOf(now, names)
     local head = isList and headOf(key)
     if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
       size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
-      -- If all jobs are in groups, the oldest job of the group whose turn is next.
-      local next = not head and redis.call('ZRANGE', 'jobs:groups:ready:' .. name, 0, 0)[1]
-      if next then head = headOf(key .. '|' .. next) end
+      head = oldestOf(name, head, maxGroups, budget)
     end
     if limits[i] and string.sub(limits[i], -2) == ' g' then
       held = redis.call('ZCARD', 'jobs:groups:held:' .. name)
