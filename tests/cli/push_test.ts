@@ -204,6 +204,9 @@ Deno.test("a throttled push prints the accepted job and when the next is accepte
   const waited = await push("--wait");
   assertEquals([waited.code, waited.stdout], [1, ""], "a jid isn't a result");
   assertStringIncludes(waited.stderr, "accepted again in");
+  const bulk = await on(bench, ["push", "--bulk", "-"], '{"class":"Hook","args":[7],"throttle":"1/1h"}\n');
+  assertEquals([bulk.code, bulk.stdout], [0, `${jid}\n`]);
+  assertEquals(bulk.stderr.trim().split("\n").at(-1), "jobs: skipped 1 line as throttled");
 });
 
 Deno.test("--on-duplicate replace gives the waiting job new arguments, also in bulk", async () => {

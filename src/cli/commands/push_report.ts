@@ -87,7 +87,7 @@ export class BulkReport {
           countLines(this.stored)
         } stored. Push only the invalid ones again`,
       );
-    } else if (this.stored + this.#duplicates === 0 && !this.#work.signal.aborted) {
+    } else if (this.stored + this.#duplicates + this.#throttled === 0 && !this.#work.signal.aborted) {
       printError(`jobs: nothing to push: ${file === "-" ? "standard input" : file} has no lines`);
     }
     return failure === undefined && this.#rejected === 0 ? 0 : 1;
