@@ -187,7 +187,8 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
   }
   for (const [field, value] of Object.entries(options)) {
     const { on = [], kind }: Partial<JobOption> = jobOption(field) ?? {};
-    if (value !== undefined && !on.includes("push")) kind?.write(field, value);
+    // A push leaves functions out: `retryIn` is one, and others would have no effect.
+    if (typeof value === "function" || value !== undefined && !on.includes("push")) kind?.write(field, value);
   }
   prepare({ class: className }, options);
 }
