@@ -15,13 +15,13 @@ const MAX_GROUP_BYTES = 256;
 export const GROUP_NAME_EXPECTED = `a text of 1 to ${MAX_GROUP_BYTES} bytes that doesn't begin with |`;
 const PATH_EXPECTED = "a path into the arguments such as args[0] or args[0].customer";
 /** The accepted values; completes "expected …". */
-export const GROUP_EXPECTED = `${GROUP_NAME_EXPECTED}, a number, or ${PATH_EXPECTED}`;
+export const GROUP_EXPECTED = `${GROUP_NAME_EXPECTED}, a whole number, or ${PATH_EXPECTED}`;
 
 /** A path into the arguments: `args[0]`, `args[1].customer.id`. */
 const PATH = /^args(\[\d{1,9}\]|\.[A-Za-z_$][\w$-]*)+$/;
 const STEP = /\[(\d+)\]|\.([\w$-]+)/g;
 /** The beginning of a path. As a name, a mistyped path would put the jobs of all customers into one group. */
-const MEANT_AS_PATH = /^args?\[|^args(\.|$)/;
+const MEANT_AS_PATH = /^\s*(args?|arguments)\s*\[|^\s*args(\.|$)/;
 
 /** Returns whether a value is a valid name of a group. */
 export function isGroup(value: unknown): value is string {

@@ -28,11 +28,25 @@ Deno.test("the option accepts a name of up to 256 bytes, a whole number, and fal
   for (const value of ["", "|a", "ä".repeat(129), "\ud800", 1.5, true, null, {}]) {
     assertEquals(isGroupOption(value), false);
   }
+  assertEquals(groupExpected(1.5).includes(", a whole number, or"), true, groupExpected(1.5));
 });
 
 Deno.test("the option rejects a mistyped path, which would be one group for all jobs", () => {
   for (
-    const value of ["args", "args[", "args[-1]", "args[0", "args[x]", "args.0", "args[0]['id']", "arg[0]", "args."]
+    const value of [
+      "args",
+      "args[",
+      "args[-1]",
+      "args[0",
+      "args[x]",
+      "args.0",
+      "args[0]['id']",
+      "arg[0]",
+      "args.",
+      " args[0]",
+      "args [0]",
+      "arguments[0]",
+    ]
   ) {
     assertEquals([value, isGroupOption(value)], [value, false]);
     assertEquals(groupExpected(value), "a path into the arguments such as args[0] or args[0].customer");
