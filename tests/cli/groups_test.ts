@@ -87,3 +87,17 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals(/^position/m.test(await show(first)), false, "it runs");
   });
 }
+
+Deno.test("jobs list groups rejects the filters of jobs, and its cursor can be pasted into a shell", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  for (const group of ["a b", "c"]) await bench.push("Export", [], { group });
+  for (const flags of [["--group", "c"], ["-q", "other"], ["--class", "X"], ["--reverse"]]) {
+    const { code, stderr } = await on(bench, ["list", "groups", "default", ...flags]);
+    assertEquals(code, 2);
+    assertMatch(stderr, /^jobs: --[a-z]+ doesn't apply to groups\. Usage: jobs list groups QUEUE \[-n N\]/);
+  }
+  const first = await on(bench, ["list", "groups", "default", "-n", "1"]);
+  assertMatch(first.stdout, /^more: --cursor='a b'$/m);
+  assertMatch((await on(bench, ["list", "groups", "default", "--cursor=a b"])).stdout, /^c +1 /m);
+});

@@ -14,6 +14,7 @@ import {
   describeFilterFlags,
   FILTER_FLAGS,
   FILTER_HELP,
+  FILTER_NAMES,
   type FilterFlags,
   hasFilter,
   parseFilter,
@@ -22,7 +23,7 @@ import { jobColumns, jobRow } from "../shared/job_rows.ts";
 import { parseState, placesOf, type State, STATES } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
-import { listGroups } from "./list_groups.ts";
+import { GROUPS_USAGE, listGroups } from "./list_groups.ts";
 import { listWaiting } from "./list_waiting.ts";
 import { printError } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
@@ -66,7 +67,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     cursor: { takes: "text" },
     reverse: { takes: "switch", short: "r" },
   }, "STATE [QUEUE]");
-  if (list === "groups") return await listGroups(queue, flags);
+  if (list === "groups") {
+    const unused = [...FILTER_NAMES, "reverse" as const].find((name) =>
+      flags[name] !== undefined && flags[name] !== false
+    );
+    if (unused !== undefined) throw new UsageError(`--${unused} doesn't apply to groups. Usage: ${GROUPS_USAGE}`);
+    return await listGroups(queue, flags);
+  }
   if (queue !== undefined) throw new UsageError(`Unexpected argument "${queue}"; did you mean -q ${queue}?`);
   if (list === "queues" || list === "workers" || list === "cron") {
     throw new UsageError(`"${list}" isn't a state; did you mean jobs ${list === "cron" ? "cron list" : list}?`);

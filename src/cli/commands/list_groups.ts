@@ -7,6 +7,9 @@ import { UsageError } from "../terminal/errors.ts";
 import { faint, print, printJson } from "../terminal/output.ts";
 import { printTable } from "../terminal/table.ts";
 
+/** Completes "Usage: …". */
+export const GROUPS_USAGE = "jobs list groups QUEUE [-n N] [--cursor CURSOR]";
+
 /** The flags of the list. */
 export interface GroupListFlags extends ConfigFlags {
   readonly json: boolean;
@@ -16,7 +19,7 @@ export interface GroupListFlags extends ConfigFlags {
 
 /** Lists the groups of a queue: their queued and running jobs, fair share and limit, and why they are held. */
 export async function listGroups(queue: string | undefined, flags: GroupListFlags): Promise<number> {
-  if (queue === undefined) throw new UsageError("Missing argument: QUEUE. Usage: jobs list groups QUEUE");
+  if (queue === undefined) throw new UsageError(`Missing argument: QUEUE. Usage: ${GROUPS_USAGE}`);
   const limit = Math.min(parseLimit(flags.limit), 10_000);
   return await withStore(flags, async (store) => {
     const { cursor } = flags;
@@ -52,7 +55,12 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
     if (page.slowest !== undefined && page.groups.length > 1) {
       print(faint(`slowest: ${groupName(page.slowest.name)}, ${formatDuration(page.slowest.latencyMs)}`));
     }
-    if (page.next !== undefined) print(faint(`more: --cursor ${page.next}`));
+    if (page.next !== undefined) print(faint(`more: --cursor=${shellWord(page.next)}`));
     return 0;
   });
+}
+
+/** Returns a text as one word for a shell: a group's name may contain spaces. */
+function shellWord(text: string): string {
+  return /^[\w.:@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -19,6 +19,9 @@ export const FILTER_FLAGS = {
   "newer-than": { takes: "text" },
 } as const satisfies Record<string, Flag>;
 
+/** Their names. */
+export const FILTER_NAMES = Object.keys(FILTER_FLAGS) as (keyof FilterFlags)[];
+
 /** Their values. */
 export type FilterFlags = { readonly [Name in keyof typeof FILTER_FLAGS]: string | undefined };
 
@@ -66,7 +69,7 @@ export function describeFilterFlags(flags: FilterFlags): string {
 
 /** Returns whether a filter option is given. */
 export function hasFilter(flags: FilterFlags): boolean {
-  return (Object.keys(FILTER_FLAGS) as (keyof FilterFlags)[]).some((name) => flags[name] !== undefined);
+  return FILTER_NAMES.some((name) => flags[name] !== undefined);
 }
 
 function parseAge(option: string, text: string): number {
