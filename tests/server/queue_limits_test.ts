@@ -184,6 +184,12 @@ Deno.test("a push of high priority goes ahead, and jobs show and list groups nam
   assertMatch(listed, /^\(low priority\) +1 +\S+ +0 +0\.9 % +weight 0\.1$/m);
   assertMatch(listed, /^without a group: 2, fair share 9\.0 %$/m);
   assertMatch(listed, /^slowest: \(low priority\), /m);
+  assertEquals(
+    (await command("pause", "default", "--group", "|low")).stdout,
+    'Paused group "|low" of queue "default"\n',
+  );
+  assertMatch((await command("list", "groups", "default")).stdout, /^\(low priority\) .* paused$/m);
+  assertMatch((await command("resume", "default", "--group", "|low")).stdout, /^Resumed group/);
   await using server = await bench.server(["--burst", "-c", "1"], {}, false);
   assertEquals((await server.status()).code, 0);
   const notes = await bench.readNotes();

@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
+import { priorityIn } from "../../job/priority.ts";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -38,7 +39,8 @@ export async function changeGroupPause(
   if (!QUEUE_NAME.test(queue)) {
     throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
   }
-  checkGroupFlag(group);
+  // The dashboard pauses priorities, too.
+  if (priorityIn(group) === undefined) checkGroupFlag(group);
   return await withStore(flags, async (store) => {
     const [before] = (await store.admin.groups(queue, { group })).groups;
     await store.admin.pauseGroup(queue, group, verb === "resume" ? 0 : forMs);
