@@ -13,7 +13,7 @@
  *
  * @module
  */
-import { LeaseLost } from "../job/errors.ts";
+import { InvalidPayload, LeaseLost } from "../job/errors.ts";
 import { parseLossless, stringifyLossless } from "../job/json.ts";
 import {
   MAX_STEP_CHARACTERS,
@@ -293,13 +293,22 @@ function isTransient(error: unknown): error is StoreError {
 /**
  * Returns the JSON text of a result or cursor; empty for undefined.
  *
- * @throws {StepError} if the text is longer than {@linkcode MAX_STEP_CHARACTERS}
+ * @throws {StepError} if the value isn't JSON, or the text is longer than {@linkcode MAX_STEP_CHARACTERS}
  */
 export function resultText(name: string, value: unknown, label: "result" | "cursor" = "result"): string {
   if (value === undefined) return "";
-  const text = checkValue(value, `${label} of step "${name}"`) ? stringifyLossless(value)! : JSON.stringify(value);
+  const text = jsonText(value, `${label} of step "${name}"`);
   if (text.length <= MAX_STEP_CHARACTERS) return text;
   throw new StepError(
     `The ${label} of step "${name}" has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}: keep it elsewhere, and return where`,
   );
+}
+
+function jsonText(value: unknown, path: string): string {
+  try {
+    return checkValue(value, path) ? stringifyLossless(value)! : JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof InvalidPayload) throw new StepError(`The ${error.message}`);
+    throw error;
+  }
 }

@@ -117,7 +117,10 @@ Deno.test("a step returns its stored value: undefined for no value, JSON for eve
 Deno.test("a result that JSON would change fails the step, with its name and path", async () => {
   const test = testJob((ctx: JobContext) => ctx.step("load", () => ({ at: new Date(0) })), []);
   assertEquals(await test.run(), "failed");
-  assertStringIncludes(errorOf(test), 'result of step "load".at');
+  assertMatch(
+    errorOf(test),
+    /^StepError: The result of step "load"\.at is a Date "1970-01-01T00:00:00.000Z"; expected a /,
+  );
 });
 
 Deno.test("a result that is too large is an error and is not truncated", async () => {
