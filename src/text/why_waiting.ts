@@ -24,9 +24,12 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
   if (place.in === "running") return [];
   const job = parsePayload(entry.payload);
   if (place.in === "dead") {
-    const why = job !== undefined && job.payload.error_class === undefined
-      ? "it was killed"
-      : "its retries are exhausted";
+    const failure = job?.payload.error_class;
+    // Stored with the step: a retry would throw it again.
+    if (failure === "StepFailed" || failure === "ChildFailed") {
+      return ["It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step."];
+    }
+    const why = job !== undefined && failure === undefined ? "it was killed" : "its retries are exhausted";
     return [`It is dead: ${why}. jobs retry runs it again.`];
   }
   const named = job?.payload.queue;

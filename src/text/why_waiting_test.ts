@@ -43,6 +43,22 @@ Deno.test("a job whose steps' time has passed is only due", () => {
   assertEquals(why({ name: "nap", kind: "sleep", state: "waiting", until: NOW }), ["It is due in 1d."]);
 });
 
+Deno.test("a dead job names the command that helps: a retry repeats no step that failed for good", () => {
+  const why = (fields: object) => {
+    const payload = JSON.stringify({ class: "Order", args: [], jid: "o1", ...fields });
+    return whyNotRunning({ ref: "d1", place: { in: "dead" }, payload }, { workers: [], queues: [], now: NOW });
+  };
+  assertEquals(why({}), ["It is dead: it was killed. jobs retry runs it again."]);
+  assertEquals(why({ error_class: "TypeError" }), [
+    "It is dead: its retries are exhausted. jobs retry runs it again.",
+  ]);
+  for (const failure of ["StepFailed", "ChildFailed"]) {
+    assertEquals(why({ error_class: failure }), [
+      "It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step.",
+    ]);
+  }
+});
+
 Deno.test("a queued job says that its group, its queue or all queues are paused, and until when", () => {
   const entry: Entry = { ref: "q1", place: { in: "queue", queue: "mail", group: "acme" }, payload: ASLEEP.payload };
   const paused = (name: string, forMs?: number) => ({
