@@ -4,7 +4,7 @@
  * @module
  */
 import { InvalidPayload } from "../job/errors.ts";
-import { stringifyLossless } from "../job/json.ts";
+import { parseLossless, stringifyLossless } from "../job/json.ts";
 import { MAX_STEP_CHARACTERS, MAX_STEP_NAME } from "../job/step.ts";
 import { readSpan } from "../job/time.ts";
 import { checkValue } from "../job/values.ts";
@@ -35,4 +35,19 @@ export function sendSignal(
     throw new InvalidPayload("data", `${text.length} characters of JSON`, `at most ${MAX_STEP_CHARACTERS}`);
   }
   return steps.signal({ key, data: text, ttlMs: readSpan("keepFor", keepFor) * 1_000 });
+}
+
+/**
+ * Reads the data of a signal as a user writes it: JSON, or else a text.
+ *
+ * @throws {InvalidPayload} if it begins as an object or array and isn't JSON
+ */
+export function readSignalData(text: string): unknown {
+  try {
+    return parseLossless(text);
+  } catch (error) {
+    // A job decides by the signal: a mistyped object must not reach it as a text, and so as one without the field.
+    if (!/^\s*[{[]/.test(text)) return text;
+    throw new InvalidPayload("data", text, `JSON after ${text.trim()[0]} (${(error as Error).message})`);
+  }
 }

@@ -13,6 +13,24 @@ onBothStores("A job's page shows its steps, what it waits for, and no secrets", 
   assertStringIncludes(text, "Step &quot;approval&quot; waits for signal &quot;order:42&quot;, until ");
 });
 
+onBothStores(
+  "The page sends a signal with data, and refuses what isn't JSON but begins as an object",
+  async (bench) => {
+    const { store, visitor } = bench;
+    await asleep(store);
+    const someone = visitor();
+    const { text } = await someone.visit("/jobs/o1");
+    assertStringIncludes(text, 'aria-label="Data of signal order:42: JSON, or text"');
+    const send = (data: string) =>
+      someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data }, "/jobs/o1");
+    const refused = await send("{approved: true}");
+    assertEquals(refused.status, 422);
+    await send('{"approved":false}');
+    const [, approval] = await store.steps.read("o1");
+    assertEquals(JSON.parse(approval!.record).value, { approved: false });
+  },
+);
+
 onBothStores("Buttons of the page signal the wait, wake the job and run a step again", async ({ store, visitor }) => {
   await asleep(store);
   const names = async () => (await store.steps.read("o1")).map(({ name }) => name);

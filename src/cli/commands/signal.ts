@@ -1,6 +1,6 @@
 /** `jobs signal KEY [DATA]`. @module */
-import { sendSignal } from "../../client/signal.ts";
-import { parseLossless } from "../../job/json.ts";
+import { readSignalData, sendSignal } from "../../client/signal.ts";
+import { InvalidPayload } from "../../job/errors.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -40,14 +40,9 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 function valueOf(text: string): unknown {
   try {
-    return parseLossless(text);
+    return readSignalData(text);
   } catch (error) {
-    // A job decides by the signal: a mistyped object must not reach it as a text, and so as one without the field.
-    if (/^\s*[{[]/.test(text)) {
-      throw new UsageError(
-        `Invalid DATA "${text}": expected JSON after ${text.trim()[0]} (${(error as Error).message})`,
-      );
-    }
-    return text;
+    if (error instanceof InvalidPayload) throw new UsageError(`Invalid DATA "${text}": expected ${error.expected}`);
+    throw error;
   }
 }

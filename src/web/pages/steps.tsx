@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { readSignalData } from "../../client/signal.ts";
 import type { Step } from "../../job/step.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
 import { clear, rerun, signal, wake } from "../actions/steps.ts";
@@ -11,7 +12,7 @@ import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { back } from "./responses.tsx";
-import { ActionButton, Time, type View } from "./view.tsx";
+import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
 import { TableHead } from "./table.tsx";
 
 /** The colors of states. */
@@ -67,7 +68,13 @@ export function Steps({ view, jid, steps }: {
 function StepAction({ view, jid, step }: { readonly view: View; readonly jid: string; readonly step: Step }) {
   const { name, state, key } = step;
   if (state === "waiting" && key !== undefined) {
-    return <ActionButton view={view} path="/jobs/steps" fields={{ do: "signal", jid, key }} label="Signal" />;
+    return (
+      <form method="post" action={link(view, "/jobs/steps")} class="inline">
+        <Hidden view={view} fields={{ do: "signal", jid, key, back: view.here }} />
+        <input name="data" value="true" aria-label={`Data of signal ${key}: JSON, or text`} autocomplete="off" />
+        <button type="submit">Signal</button>
+      </form>
+    );
   }
   if (state === "waiting") return null;
   return (
@@ -103,7 +110,7 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
     }
     case "signal": {
       const key = form.get("key") ?? "";
-      const { reached } = await signal(services, visitor, key, true, {});
+      const { reached } = await signal(services, visitor, key, readSignalData(form.get("data") || "true"), {});
       const text = reached === undefined
         ? `Signal ${key} kept: no job is waiting for it.`
         : `Job ${reached} continues.`;
