@@ -224,13 +224,14 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       maxRescues: settings.maxRescues,
     }),
   );
+  const poller = new Poller({ store, clock, log: log("poller") });
   const work = new Work({
     stopNotice,
     manager,
     fetcher,
     settler,
     inProcessRuns,
-    taking: [loop(new Poller({ store, clock, log: log("poller") })), rescuer, loop(scheduler), loop(fetcher)],
+    taking: [loop(poller), rescuer, loop(scheduler), loop(fetcher)],
     timeoutMs: launcher.timeoutMs,
     cold: launcher.cold,
     onQuiet: async () => {
@@ -242,10 +243,16 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     limits: settings,
     activity: () => ({
       unfinished: manager.busy + fetcher.waiting + settler.unsettled,
+      taken: fetcher.taken,
       queuesEmpty: fetcher.queuesEmpty,
       exhausted: fetcher.exhausted,
     }),
-    hasQueuedJobs: async () => !fetcher.quiet && (rescuer.body.hasWork || await fetcher.hasQueuedJobs()),
+    hasQueuedJobs: async () => {
+      if (fetcher.quiet) return false;
+      // The job that has just ended may have made its parent due, and the poller may not have been notified.
+      await poller.step();
+      return rescuer.body.hasWork || await fetcher.hasQueuedJobs();
+    },
     end: launcher.end,
   });
   const all: Component[] = [

@@ -68,6 +68,17 @@ for (const [kind, isolate] of [["SQLite", false], ["SQLite", true], ["Redis", fa
   });
 }
 
+Deno.test("a burst worker continues a job whose child has just ended, also if no message tells it that the job is due", async () => {
+  await using redis = await startRedis();
+  await redis.cli("ACL", "SETUSER", "default", "resetchannels");
+  await using bench = await Bench.open(redis.url);
+  await bench.push("Parent", []);
+  await using burst = await bench.server([HANDLERS, "--burst"], {}, false);
+  assertEquals((await burst.status()).code, 0);
+  const { processed, scheduled } = await bench.store.admin.stats();
+  assertEquals([processed, scheduled], [2, 0]);
+});
+
 Deno.test("a worker that stops releases an iteration after an item, and the next worker continues without using an attempt", async () => {
   await using bench = await Bench.open();
   await using first = await worker(bench);

@@ -48,6 +48,10 @@ export async function Every(ctx, file) {
   return { said, child, count };
 }
 
+export async function Parent(ctx) {
+  return await ctx.run("child", "Doubles", [21]);
+}
+
 export async function OneStep(ctx) {
   await ctx.step("one", () => {});
   return 1;

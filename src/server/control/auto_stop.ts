@@ -20,6 +20,8 @@ export interface Limits {
 export interface Activity {
   /** Jobs that are running, have not started, or whose outcomes are not stored. */
   readonly unfinished: number;
+  /** Jobs that the worker has taken so far. */
+  readonly taken: number;
   /** The queues were empty at the last taking, and the store has not reported jobs since. */
   readonly queuesEmpty: boolean;
   /** The worker has taken as many jobs as it may. */
@@ -57,24 +59,26 @@ export class AutoStop implements LoopBody<void> {
 
   async step(): Promise<void> {
     const { activity, clock, end, limits: { burst, maxIdleMs } } = this.#options;
-    const { unfinished, queuesEmpty, exhausted } = activity();
+    const { unfinished, taken, queuesEmpty, exhausted } = activity();
     const now = clock.monotonic();
     if (unfinished > 0) this.#idleSince = now;
     else if (exhausted) end("max-jobs");
-    else if (burst && queuesEmpty) await this.#endUnlessQueued("burst");
-    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) await this.#endUnlessQueued("max-idle");
+    else if (burst && queuesEmpty) await this.#endUnlessQueued("burst", taken);
+    else if (maxIdleMs !== undefined && now - this.#idleSince >= maxIdleMs) {
+      await this.#endUnlessQueued("max-idle", taken);
+    }
   }
 
   /**
    * Stops unless the store has jobs for this worker: jobs that wait for a limit, or that were pushed a moment ago (by a job
    * that has just ended, for example) and that the fetcher has not been notified of.
    */
-  async #endUnlessQueued(why: string): Promise<void> {
+  async #endUnlessQueued(why: string, takenBefore: number): Promise<void> {
     const { activity, end, hasQueuedJobs } = this.#options;
     // If the store fails, the next step repeats the question.
     if (await hasQueuedJobs().catch(() => true)) return;
-    // Jobs may have been taken in the meantime.
-    if (activity().unfinished === 0) end(why);
+    // Jobs may have been taken in the meantime. One that has ended already may have made others due.
+    if (activity().taken === takenBefore) end(why);
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {

@@ -4,22 +4,28 @@ import { type Activity, AutoStop, type Limits } from "./auto_stop.ts";
 
 function bench(limits: Partial<Limits>) {
   let now = 0;
-  let activity: Activity = { unfinished: 0, queuesEmpty: false, exhausted: false };
+  let activity: Activity = { unfinished: 0, taken: 0, queuesEmpty: false, exhausted: false };
   let queued = false;
+  let meanwhile: Partial<Activity> = {};
   const ends: string[] = [];
   const clock = { monotonic: () => now } as Clock;
   const autoStop = new AutoStop({
     clock,
     limits: { burst: false, maxJobs: undefined, maxIdleMs: undefined, ...limits },
     activity: () => activity,
-    hasQueuedJobs: () => Promise.resolve(queued),
+    hasQueuedJobs: () => {
+      activity = { ...activity, ...meanwhile };
+      return Promise.resolve(queued);
+    },
     end: (why) => ends.push(why),
   });
   return {
     ends,
-    async look(after: number, more: Partial<Activity>, work = false) {
+    /** @param during the activity that a job changes while the store is asked */
+    async look(after: number, more: Partial<Activity>, work = false, during: Partial<Activity> = {}) {
       now += after;
       queued = work;
+      meanwhile = during;
       activity = { ...activity, ...more };
       await autoStop.step();
     },
@@ -39,6 +45,16 @@ Deno.test("burst and max-idle wait for jobs that a limit delays or that were pus
   for (const limits of [{ burst: true }, { maxIdleMs: 1_000 }]) {
     const t = bench(limits);
     await t.look(2_000, { queuesEmpty: true }, true);
+    assertEquals(t.ends, []);
+    await t.look(0, {});
+    assertEquals(t.ends.length, 1);
+  }
+});
+
+Deno.test("burst and max-idle don't stop the worker after a job that was taken and has ended during the check", async () => {
+  for (const limits of [{ burst: true }, { maxIdleMs: 1_000 }]) {
+    const t = bench(limits);
+    await t.look(2_000, { queuesEmpty: true }, false, { taken: 1 });
     assertEquals(t.ends, []);
     await t.look(0, {});
     assertEquals(t.ends.length, 1);

@@ -65,6 +65,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #wake = new Wakeup();
   /** Whether the queues are empty. The store then reports new jobs, and an idle processor need not wake the fetcher. */
   #queuesEmpty = false;
+  #taken = 0;
   /** The number of jobs that it may still take. */
   #left: number;
 
@@ -96,6 +97,11 @@ export class Fetcher implements LoopBody<boolean> {
   /** Whether the queues were empty at the last take, and the store has not reported jobs since. */
   get queuesEmpty(): boolean {
     return this.#queuesEmpty;
+  }
+
+  /** Number of jobs taken so far. */
+  get taken(): number {
+    return this.#taken;
   }
 
   /** Whether it has taken the maximum number of jobs. */
@@ -195,6 +201,7 @@ export class Fetcher implements LoopBody<boolean> {
         this.buffer.holdUntilSent(),
       ]);
       this.#left -= leases.length;
+      this.#taken += leases.length;
       this.#deliver(leases);
       if (queues.length < MAX_QUEUES_PER_TAKE) return leases.length < limit;
       // The queues that gave jobs may have more, which come before those of later queues.
