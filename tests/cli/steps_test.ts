@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { asleep } from "../web/asleep.ts";
 
 Deno.test("jobs steps names the missing, unexpected or unknown argument, and the usage of the command", async () => {
   await using bench = await Bench.open();
@@ -19,4 +20,13 @@ Deno.test("jobs steps names the missing, unexpected or unknown argument, and the
     const ended = await jobs(["steps", ...args], { env: { JOBS_STORE: bench.url } });
     assertEquals([ended.code, ended.stderr], [code, `jobs: ${message}\n`]);
   }
+});
+
+Deno.test("jobs signal names the command that runs a dead job, which doesn't continue by itself", async () => {
+  await using bench = await Bench.open();
+  const { admin } = bench.store;
+  await asleep(bench.store);
+  await admin.edit((await admin.find(["o1"])).map(({ ref }) => ref), "kill");
+  const { stdout } = await jobs(["signal", "order:42"], { env: { JOBS_STORE: bench.url } });
+  assertEquals(stdout, 'Job "o1" has received it, but is dead: jobs retry o1 runs it again\n');
 });

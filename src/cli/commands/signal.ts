@@ -1,6 +1,7 @@
 /** `jobs signal KEY [DATA]`. @module */
 import { readSignalData, sendSignal } from "../../client/signal.ts";
 import { InvalidPayload } from "../../job/errors.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -33,9 +34,17 @@ export async function run(argv: readonly string[]): Promise<number> {
     const { reached } = await sendSignal(store.steps, key, value, keepFor === undefined ? {} : { keepFor });
     await recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" });
     if (flags.json) printJson({ key, reached });
-    else print(reached === undefined ? "Kept: no job waits for it yet" : `Job "${reached}" continues`);
+    else print(reached === undefined ? "Kept: no job waits for it yet" : await effectOn(store, reached));
     return 0;
   }, { make: "unnamed" });
+}
+
+/** Returns the effect of a signal on the job that has received it. */
+async function effectOn({ admin }: Pick<Store, "admin">, jid: string): Promise<string> {
+  const isDead = (await admin.find([jid])).some(({ place }) => place.in === "dead");
+  return isDead
+    ? `Job "${jid}" has received it, but is dead: jobs retry ${jid} runs it again`
+    : `Job "${jid}" continues`;
 }
 
 function valueOf(text: string): unknown {
