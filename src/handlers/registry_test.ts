@@ -80,7 +80,9 @@ Deno.test("options that would fail each push are rejected when the class is regi
   rejected({ failure_ttl: -7 }, "failure_ttl is -7");
   rejected({ log_level: "loud" } as unknown as HandlerOptions, 'log_level is "loud"');
   rejected({ isolate: "maybe" } as unknown as HandlerOptions, 'isolate is "maybe"; expected true or false');
-  for (const field of ["queue", "group", "priority", "retry", "tags", "unique_for", "unique_key", "throttle", "debounce"]) {
+  for (
+    const field of ["queue", "group", "priority", "retry", "tags", "unique_for", "unique_key", "throttle", "debounce"]
+  ) {
     rejected({ [field]: () => "x" }, `${field} is the function`);
   }
   rejected({ meta: { call: () => {} } }, "meta.call");

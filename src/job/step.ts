@@ -28,7 +28,7 @@ export interface Step {
   readonly state: StepState;
   /** The kind of the step. */
   readonly kind: StepKind;
-  /** When the last attempt, the sleep or the wait began. */
+  /** When the last attempt, the sleep or the wait began. Steps of a job that begin in one millisecond differ by microseconds. */
   readonly since: number;
   /** When the step succeeded, failed, or stored its cursor. */
   readonly ended?: number;
@@ -77,6 +77,11 @@ export function hasSucceeded(record: string): boolean {
 export function waitsUntil(record: string): number | undefined {
   const match = WAITING.exec(record);
   return match === null ? undefined : Number(match[1]);
+}
+
+/** Returns when a wait begins: now, or after the job's last step if that began later, by the clock of its worker. */
+export function waitBegins(now: number, after = 0): number {
+  return Math.max(now, Math.floor(after) + 1);
 }
 
 /**

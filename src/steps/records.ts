@@ -58,6 +58,8 @@ export class StepRecords {
   #count = 0;
   /** The characters of all records, which {@linkcode MAX_STEPS_CHARACTERS} limits. */
   #characters = 0;
+  /** When the last of the known steps began. */
+  #lastSince = 0;
   #hasWritten = false;
   /** The records of ended steps that are not stored yet, by name. */
   readonly #unstored = new Map<string, string>();
@@ -90,8 +92,17 @@ export class StepRecords {
     };
   }
 
-  /** Epoch milliseconds, as records have them. */
-  now(): number {
+  /**
+   * Returns the time at which a step begins, in epoch milliseconds: later than those of all known steps, if need be by
+   * microseconds. Redis keeps no order of the steps, and the clocks of workers and stores differ.
+   */
+  begin(): number {
+    const now = this.#now();
+    this.#lastSince = now > this.#lastSince ? now : Math.round(this.#lastSince * 1_000 + 1) / 1_000;
+    return this.#lastSince;
+  }
+
+  #now(): number {
     return Math.round(this.#services.clock.now());
   }
 
@@ -179,9 +190,14 @@ export class StepRecords {
     this.checkCount(wait.name, present);
     await this.store();
     this.#noteWrite();
-    const { record, leftMs } = this.#leased(await this.#untilReply(() => this.#services.steps.wait(wait)));
+    const after = this.#lastSince;
+    const { record, leftMs } = this.#leased(
+      await this.#untilReply(() => this.#services.steps.wait({ ...wait, after })),
+    );
     if (present === undefined) this.#count++;
-    return { step: readStep(wait.name, record), leftMs };
+    const step = readStep(wait.name, record);
+    this.#lastSince = Math.max(this.#lastSince, step.since);
+    return { step, leftMs };
   }
 
   async #read(): Promise<void> {
@@ -196,6 +212,7 @@ export class StepRecords {
   #know(step: Step, characters: number): void {
     this.#characters += characters - (this.#steps!.get(step.name)?.characters ?? 0);
     this.#steps!.set(step.name, { step, characters });
+    this.#lastSince = Math.max(this.#lastSince, step.since);
   }
 
   /** Adds a record to those of this attempt. Returns its JSON text. */
@@ -207,7 +224,12 @@ export class StepRecords {
     value: string,
   ): string {
     // The members in the order in which the store reads them.
-    const about = Object.assign({ state, since: fields.since, ended: this.now(), kind }, fields);
+    const about = Object.assign({
+      state,
+      since: fields.since,
+      ended: Math.max(this.#now(), Math.ceil(fields.since)),
+      kind,
+    }, fields);
     const members = JSON.stringify(about);
     const label = kind === "each" ? "cursor" : "value";
     // Spliced in unparsed, so that large numbers keep their digits.

@@ -101,7 +101,7 @@ export class StepRunner {
       if (present?.final) throw new StepFailed(full, present.error!, failures);
       this.#checkRun(full, present);
       if (!this.#records.areStored) await this.#records.store();
-      const since = this.#records.now();
+      const since = this.#records.begin();
       const begun = this.#services.clock.monotonic();
       const attempt = failures + 1;
       let value: unknown;
@@ -197,7 +197,7 @@ export class StepRunner {
       if (present?.state === "succeeded") return present.count ?? 0;
       this.#checkRun(full, present);
       await this.#records.store();
-      const since = present?.since ?? this.#records.now();
+      const since = present?.since ?? this.#records.begin();
       let { count = 0, cursor } = present ?? {};
       let storedCount = count;
       const begun = this.#services.clock.monotonic();
@@ -251,7 +251,7 @@ export class StepRunner {
     await this.#records.load();
     const present = this.#stored(full, "each");
     this.#records.checkCount(full, present);
-    const { since = this.#records.now(), count = 0 } = present ?? {};
+    const { since = this.#records.begin(), count = 0 } = present ?? {};
     const fields = { since, count: count + 1 };
     await this.#records.write(full, "each", "running", fields, resultText(full, cursor, "cursor"));
     if (this.#job.isStopping) this.#active.release();

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { systemClock } from "../clock.ts";
 import { Discard } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
-import { MAX_STEPS } from "../job/step.ts";
+import { MAX_STEPS, readStep } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { RunningJob } from "../handlers/running_job.ts";
 import { StoreError } from "../store/port/errors.ts";
@@ -17,14 +17,18 @@ function errorOf({ error }: { error: unknown }): string {
 }
 
 /** Returns the runner of a job, which writes its steps with `remember`. */
-function runnerOn(remember: (step: StoredStep) => string, outage?: StepOutage): StepRunner {
-  const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default"}`)!;
+function runnerOn(
+  remember: (step: StoredStep) => string,
+  outage?: StepOutage,
+  stored: readonly StoredStep[] = [],
+): StepRunner {
+  const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default","has_steps":true}`)!;
   return new StepRunner(new RunningJob(job, "default", {} as never), {
     clock: systemClock,
     build: () => Promise.resolve(undefined),
     ...(outage !== undefined && { outage }),
     steps: {
-      read: () => Promise.resolve([]),
+      read: () => Promise.resolve([...stored]),
       remember: async (step) => await remember(step),
       wait: () => Promise.resolve(undefined),
     },
@@ -45,6 +49,38 @@ Deno.test("a step that a failing store rejects is written again, and the outage 
   });
   assertEquals(await runner.step("charge", () => 1), 1);
   assertEquals(reported, [failing, true]);
+});
+
+Deno.test("each step begins later than those before it, also if the clock stands still or is set back", async () => {
+  const names = ["one", "two", "three"];
+  const test = testJob(
+    async (ctx: JobContext) => {
+      for (const name of names) await ctx.step(name, () => name);
+      await ctx.sleep("nap", "1h");
+      await ctx.step("last", () => 1);
+    },
+    [],
+    { now: new Date(1_800_000_000_000) },
+  );
+  assertEquals(await test.run(), "asleep");
+  assertEquals(test.steps.slice(0, 3).map(({ since }) => since), [
+    1_800_000_000_000,
+    1_800_000_000_000.001,
+    1_800_000_000_000.002,
+  ]);
+  assert(test.steps.slice(0, 3).every(({ since, ended }) => since <= ended!));
+
+  const sinces: number[] = [];
+  const runner = runnerOn(
+    ({ name, record }) => {
+      sinces.push(readStep(name, record).since);
+      return record;
+    },
+    undefined,
+    [{ name: "future", record: `{"state":"succeeded","since":${2 ** 42},"ended":${2 ** 42},"kind":"step"}` }],
+  );
+  await runner.step("now", () => 1);
+  assertEquals(sinces, [2 ** 42 + 0.001]);
 });
 
 Deno.test("a step that is done does not run again, and returns the same value in the next attempt", async () => {

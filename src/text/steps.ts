@@ -20,7 +20,9 @@ export function stepState({ state, kind, timedOut }: Step): string {
 /** Returns the details of a step next to its state: `until 2026-11-24 10:00 UTC, in 2d, for signal "order:42"`. */
 export function stepDetails(step: Step, now: number): string {
   const { state, kind, since, ended, until, attempts = 1, key, child, count, error, final } = step;
-  const took = ended !== undefined && kind !== "each" && state === "succeeded" ? [formatDuration(ended - since)] : [];
+  const took = ended !== undefined && kind !== "each" && state === "succeeded"
+    ? [formatDuration(Math.max(0, ended - since))]
+    : [];
   return [
     ...took,
     ...(until === undefined || state !== "waiting"

@@ -71,6 +71,24 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("2"));
   },
 
+  "steps are read in the order in which they began, also within a millisecond, and by clocks that differ": async (
+    open,
+  ) => {
+    await using t = await open();
+    const lease = await running(t);
+    const now = Date.now() + HOUR_MS;
+    const long = JSON.stringify("x".repeat(100));
+    const names = Array.from({ length: 40 }, (_, i) => `step ${i}`);
+    const sinceOf = (i: number) => now + i / 1_000;
+    for (const [i, name] of names.entries()) {
+      await t.store.steps.remember(lease, { name, record: done(long).replace(/"since":1,/, `"since":${sinceOf(i)},`) });
+    }
+    await t.store.steps.wait(lease, { ...waitFor("k"), after: sinceOf(39) });
+    const steps = await t.store.steps.read(lease.jid);
+    assertEquals(steps.map(({ name }) => name), [...names, "approval"]);
+    assertEquals(readStep("approval", steps.at(-1)!.record).since, now + 1);
+  },
+
   "remember: steps are read in the order in which they began": async (open) => {
     await using t = await open();
     const lease = await running(t);

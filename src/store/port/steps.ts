@@ -37,6 +37,8 @@ export interface NewWait {
   readonly about: string;
   /** It times out after this many milliseconds. */
   readonly forMs: number;
+  /** When the job's last step began: the wait begins later, by whatever clock. Default: it is the first. */
+  readonly after?: number;
   /** The signal that ends it earlier. */
   readonly key?: string;
   /** The job to enqueue with it, whose end ends it. Its payload names this step in the field `parent`. */

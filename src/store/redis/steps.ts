@@ -35,7 +35,7 @@ export function stepsPart(context: Context): StepStore {
     remember: (lease: StepLease, step: StoredStep): Promise<string | undefined> => writes.add(lease, step),
 
     async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
-      const { name, about, forMs, key = "", child } = wait;
+      const { name, about, forMs, after = 0, key = "", child } = wait;
       const reply = await client.run(SCRIPTS.stepWait, [leasesKey(worker), stepsKey(jid)], [
         offset(),
         token,
@@ -43,6 +43,7 @@ export function stepsPart(context: Context): StepStore {
         name,
         about,
         `${Math.round(forMs)}`,
+        `${Math.floor(after)}`,
         key,
         `${wire}`,
         ...(child === undefined ? [] : [nameOf(child.queue, child.group), child.payload, ...timeOf(child)]),
@@ -76,7 +77,7 @@ export function stepsPart(context: Context): StepStore {
 
 /** Returns when a step began: a hash keeps no order. Every record has the time before the first value of a user. */
 function beginOf({ record }: StoredStep): number {
-  return Number(/"since":(\d+)/.exec(record)?.[1] ?? 0);
+  return Number(/"since":([\d.]+)/.exec(record)?.[1] ?? 0);
 }
 
 function timeOf({ at, delayMs }: NewJob): string[] {

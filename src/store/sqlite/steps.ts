@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endedRecord, isSleep, waitingRecord, waitsUntil } from "../../job/step.ts";
+import { endedRecord, isSleep, waitBegins, waitingRecord, waitsUntil } from "../../job/step.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -102,9 +102,9 @@ export function stepsPart(context: Context): StepStore {
   };
 }
 
-function begin(context: Context, jid: string, { name, about, forMs, key, child }: NewWait, now: number): Wait {
+function begin(context: Context, jid: string, { name, about, forMs, after, key, child }: NewWait, now: number): Wait {
   const { sql } = context;
-  const waiting = waitingRecord(about, Math.round(now + forMs), now);
+  const waiting = waitingRecord(about, Math.round(now + forMs), waitBegins(now, after));
   const kept = key === undefined ? undefined : sql(
     "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ? AND expires > ?) RETURNING data",
   ).get(key, now);

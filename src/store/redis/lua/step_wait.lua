@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- KEYS[2]  jobs:steps:JID
--- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, longest wait in ms,
---          key of its signal ("" for none), wire (7 or 8),
+-- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, longest wait in ms, when the job's last
+--          step began, key of its signal ("" for none), wire (7 or 8),
 --          and of its child job, if it has one: queue, payload, "at" or "in" ("" for now), ms
 -- Result   its record, ms until it times out; false if the worker has lost the lease
 -- O(1), and O(log M) for a scheduled child, with M members of `schedule`
@@ -13,7 +13,7 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local leases, steps = KEYS[1], KEYS[2]
-local token, jid, name, about, forMs, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+local token, jid, name, about, forMs, after, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
 
 if call('HEXISTS', leases, token) == 0 then return false end
 local present = call('HGET', steps, name)
@@ -25,12 +25,12 @@ if present then
 end
 
 -- Fail on a key of the wrong type before anything is written.
-local queue, payload = ARGV[9], ARGV[10]
+local queue, payload = ARGV[10], ARGV[11]
 if queue then
   call('LLEN', 'queue:' .. queue)
   call('ZCARD', 'schedule')
 end
-local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, now) ..
+local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, math.max(now, after + 1)) ..
   (about == '' and '' or ',' .. about) .. '}'
 if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)
@@ -54,9 +54,9 @@ countWait(now, waiting)
 
 if queue then
   local at = now
-  if ARGV[11] == 'in' then at = now + ARGV[12] elseif ARGV[11] == 'at' then at = tonumber(ARGV[12]) end
+  if ARGV[12] == 'in' then at = now + ARGV[13] elseif ARGV[12] == 'at' then at = tonumber(ARGV[13]) end
   if at <= now then
-    local enqueuedAt = ARGV[8] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
+    local enqueuedAt = ARGV[9] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
     call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
     notePush(queue, 1)
   else
