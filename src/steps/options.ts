@@ -83,6 +83,30 @@ export function spanMs(field: string, value: unknown): number {
   }
 }
 
+/** The options of each method, for those that JavaScript passes. */
+const OPTIONS = {
+  step: ["each", "retry", "backoff", "timeout"],
+  waitFor: ["key", "timeout"],
+  each: ["cursor"],
+} as const;
+
+/** Throws if options have another name: it would be ignored. */
+export function checkOptions(method: keyof typeof OPTIONS, step: string, options: object): void {
+  const known: readonly string[] = OPTIONS[method];
+  for (const name in options) {
+    if (known.includes(name)) continue;
+    throw new StepError(`Unknown option "${name}" of step "${step}": expected ${known.join(", ")}`);
+  }
+}
+
+/** Throws if the code of a step is missing, or in the place of its options. */
+export function checkFunction(step: string, what: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new StepError(
+    `Step "${step}" has no ${what}: expected a function, got ${value === null ? value : typeof value}`,
+  );
+}
+
 /** Returns the number of retries of a step, checked; undefined if the job's retries apply. */
 export function retriesOf({ retry }: StepOptions): number | undefined {
   if (retry === undefined || (Number.isSafeInteger(retry) && retry >= 0)) return retry;

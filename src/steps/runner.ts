@@ -17,6 +17,8 @@ import { buildChild, type ChildClass } from "./child.ts";
 import { ChildFailed, errorOf, nameStep, StepError, StepFailed } from "./errors.ts";
 import {
   backoffMs,
+  checkFunction,
+  checkOptions,
   type EachOptions,
   retriesOf,
   signalKey,
@@ -91,6 +93,8 @@ export class StepRunner {
     options: StepOptions = {},
   ): Promise<Awaited<Value>> {
     const full = stepName(name, options.each);
+    checkFunction(full, "function to run", run);
+    checkOptions("step", full, options);
     const retries = retriesOf(options);
     const timeoutMs = options.timeout === undefined ? undefined : spanMs("timeout", options.timeout);
     // An invalid backoff fails before the function runs, not after its first failure.
@@ -146,6 +150,7 @@ export class StepRunner {
   async waitFor(name: string, options: WaitOptions): Promise<unknown> {
     const full = stepName(name);
     const key = signalKey(options?.key);
+    checkOptions("waitFor", full, options);
     const forMs = spanMs("timeout", options.timeout);
     return await this.#use(full, "wait", async (present) => {
       const about = `"kind":"wait","key":${JSON.stringify(key)}`;
@@ -193,6 +198,9 @@ export class StepRunner {
     options: EachOptions<Item> = {},
   ): Promise<number> {
     const full = stepName(name);
+    checkFunction(full, "source of items", source);
+    checkFunction(full, "function for each item", run);
+    checkOptions("each", full, options);
     return await this.#use(full, "each", async (present) => {
       if (present?.state === "succeeded") return present.count ?? 0;
       this.#checkRun(full, present);

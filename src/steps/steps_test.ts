@@ -472,6 +472,18 @@ Deno.test("invalid options are errors before anything runs", async () => {
     [(ctx) => ctx.step("x".repeat(201), () => 1), /expected 1 to 200 characters/],
     [(ctx) => ctx.step("a", () => 1, { retry: -1 }), /Invalid retry -1: expected a whole number from 0/],
     [(ctx) => ctx.step("a", () => 1, { timeout: "soon" }), /timeout is "soon"/],
+    [
+      (ctx) => ctx.step("a", () => 1, { retries: 3 } as never),
+      /Unknown option "retries" of step "a": expected each, retry, backoff, timeout/,
+    ],
+    [(ctx) => ctx.step("a", { retry: 3 } as never), /Step "a" has no function to run: expected a function, got object/],
+    [
+      (ctx) => ctx.each("a", [1] as never, () => {}),
+      /Step "a" has no source of items: expected a function, got object/,
+    ],
+    [(ctx) => ctx.each("a", () => [1], undefined as never), /no function for each item: .* got undefined/],
+    [(ctx) => ctx.each("a", () => [1], () => {}, { size: 2 } as never), /Unknown option "size" of step "a"/],
+    [(ctx) => ctx.waitFor("a", { key: "k", timeout: "1h", keepFor: "1d" } as never), /Unknown option "keepFor"/],
     [(ctx) => ctx.sleep("a", "whenever"), /duration is "whenever"/],
     [(ctx) => ctx.waitFor("a", { key: "", timeout: "1h" }), /Invalid key ""/],
     [(ctx) => ctx.waitFor("a", { key: "k" } as never), /timeout is undefined/],

@@ -22,6 +22,13 @@ Deno.test("jobs steps names the missing, unexpected or unknown argument, and the
   }
 });
 
+Deno.test("jobs steps clear says when the steps run again", async () => {
+  await using bench = await Bench.open();
+  await asleep(bench.store);
+  const { stdout } = await jobs(["steps", "clear", "o1"], { env: { JOBS_STORE: bench.url } });
+  assertEquals(stdout.replace(/\d+/, "N"), "Cleared N steps; the next attempt runs them again\n");
+});
+
 Deno.test("jobs signal names the command that runs a dead job, which doesn't continue by itself", async () => {
   await using bench = await Bench.open();
   const { admin } = bench.store;

@@ -76,7 +76,10 @@ interface Done {
 
 async function perform(store: Store, verb: Verb, jid: string, name: string | undefined): Promise<Done> {
   if (verb === "wake") return { count: await store.steps.wake(jid) };
-  if (verb === "clear") return { count: await store.steps.clear(jid, name === undefined ? undefined : [name]) };
+  if (verb === "clear") {
+    const count = await store.steps.clear(jid, name === undefined ? undefined : [name]);
+    return { count, more: "; the next attempt runs them again" };
+  }
   const { cleared, queued } = await rerunFrom(store, jid, name!);
   return { count: cleared, queued, more: queued ? "; the job is queued" : "; the next attempt runs them again" };
 }

@@ -147,12 +147,14 @@ function endPart(
 async function runStep(job: JobContext, request: StepRequest, part: (step: StepRun) => unknown): Promise<unknown> {
   const { name } = request;
   switch (request.kind) {
-    case "step":
-      return await job.step(name, part, request);
+    case "step": {
+      const { token: _token, name: _name, kind: _kind, ...options } = request;
+      return await job.step(name, part, options);
+    }
     case "sleep":
       return await job.sleep(name, request.duration);
     case "wait":
-      return await job.waitFor(name, request);
+      return await job.waitFor(name, { key: request.key, timeout: request.timeout });
     case "cursor": {
       const steps = stepRunnerOf(job);
       if (request.cursor === undefined) return await steps.cursor(name);
