@@ -39,6 +39,11 @@ export function groupExpected(value: unknown): string {
   return isMistypedPath(value) ? PATH_EXPECTED : GROUP_EXPECTED;
 }
 
+/** Returns whether the option takes a text as a path into the arguments, so that it names no group by itself. */
+export function isPath(text: string): boolean {
+  return PATH.test(text);
+}
+
 function isMistypedPath(value: unknown): boolean {
   return typeof value === "string" && MEANT_AS_PATH.test(value) && !PATH.test(value);
 }

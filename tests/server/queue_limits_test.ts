@@ -73,6 +73,10 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
         ["mail", "--group", "a", "--running", "1", "--for", "0s"],
         /Invalid --for "0s": expected a time above 0 such as 2h/,
       ],
+      [
+        ["mail", "--group", "args[0]", "--running", "1"],
+        /Invalid --group "args\[0\]": .* not a path; --each-group limits/,
+      ],
       [["mail", "--group", "a", "--for", "2h"], /--for needs a limit that ends: add --running, --starts or --weight/],
     ] as const
   ) {

@@ -69,7 +69,10 @@ onBothStores("a group is limited by its page's form and over the API", async ({ 
   const answer = await someone.api("POST", limit, { running: 2, starts: "10/1m" });
   assertEquals(answer.value, { queue: "default", running: 2, starts: { count: 10, perMs: 60_000 } });
   for (
-    const wrong of [{ weight: 2 }, { group: "" }, { group: "a", weight: 0 }, { group: "a", for: "soon" }, {
+    const wrong of [{ weight: 2 }, { group: "args[0]", running: 1 }, { group: "" }, { group: "a", weight: 0 }, {
+      group: "a",
+      for: "soon",
+    }, {
       group: "a",
       for: "2h",
     }, {

@@ -1,4 +1,5 @@
 /** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
+import { isPath } from "../../job/group.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
 import { type GroupLimit, parseEnd, parseWeight, separateLimit } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts } from "../../store/port/limits.ts";
@@ -40,6 +41,9 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
   const forMs = optionOf("for", flags.for, parseEnd);
   const parts = [flags.running, flags.starts, flags.weight, flags.for];
   const changes = flags.off || parts.some((part) => part !== undefined);
+  if (group !== undefined && isPath(group) && changes && !flags.off) {
+    throw new UsageError(`Invalid --group "${group}": expected a name, not a path; --each-group limits each group`);
+  }
   return await withStore(flags, async (store) => {
     if (changes) {
       const before = await limitOf(store.admin, queue, group);

@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import { isPath } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { type GroupLimit, parseEnd, parseWeight } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
@@ -112,6 +113,13 @@ export async function setGroupLimit(
     ...(weight !== undefined && { weight }),
     ...(forMs !== undefined && { forMs }),
   };
+  if (group !== undefined && isPath(group) && Object.keys(limit).length > 0) {
+    throw new HttpError(
+      422,
+      `Invalid group "${group}"; expected a name, not a path; without it, limits each group`,
+      "group",
+    );
+  }
   await services.store.admin.limitGroup(queue, group, limit);
   const details = groupLimitText(limit) || "off";
   const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
