@@ -21,7 +21,7 @@ An option applies to one job or to a class. It can be set:
 - **cron**: on a cron entry
 - **exec**: on a class that an external program performs
 
-A push or a cron entry overrides the class. Times are seconds or durations: \`90\`, \`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`1d\`, \`1h30m\`.
+A push or a cron entry overrides the class. \`false\` turns off its \`group\`, \`unique_for\`, \`debounce\` or \`throttle\`. Times are seconds or durations: \`90\`, \`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`1d\`, \`1h30m\`.
 `;
 
 const TAIL = `
