@@ -13,18 +13,9 @@
  *
  * @module
  */
-import { InvalidPayload, LeaseLost } from "../job/errors.ts";
-import { parseLossless, stringifyLossless } from "../job/json.ts";
-import {
-  MAX_STEP_CHARACTERS,
-  MAX_STEPS,
-  MAX_STEPS_CHARACTERS,
-  mayHaveSteps,
-  readStep,
-  type Step,
-  type StepKind,
-} from "../job/step.ts";
-import { checkValue } from "../job/values.ts";
+import { LeaseLost } from "../job/errors.ts";
+import { parseLossless } from "../job/json.ts";
+import { MAX_STEPS, MAX_STEPS_CHARACTERS, mayHaveSteps, readStep, type Step, type StepKind } from "../job/step.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { NewWait } from "../store/port/steps.ts";
 import { StepError } from "./errors.ts";
@@ -310,27 +301,4 @@ export class StepRecords {
 
 function isTransient(error: unknown): error is StoreError {
   return error instanceof StoreError && error.transient;
-}
-
-/**
- * Returns the JSON text of a result or cursor; empty for undefined.
- *
- * @throws {StepError} if the value isn't JSON, or the text is longer than {@linkcode MAX_STEP_CHARACTERS}
- */
-export function resultText(name: string, value: unknown, label: "result" | "cursor" = "result"): string {
-  if (value === undefined) return "";
-  const text = jsonText(value, `${label} of step "${name}"`);
-  if (text.length <= MAX_STEP_CHARACTERS) return text;
-  throw new StepError(
-    `The ${label} of step "${name}" has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}: keep it elsewhere, and return where`,
-  );
-}
-
-function jsonText(value: unknown, path: string): string {
-  try {
-    return checkValue(value, path) ? stringifyLossless(value)! : JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof InvalidPayload) throw new StepError(`The ${error.message}`);
-    throw error;
-  }
 }

@@ -28,7 +28,8 @@ import {
   type StepRun,
   type WaitOptions,
 } from "./options.ts";
-import { resultText, StepRecords } from "./records.ts";
+import { StepRecords } from "./records.ts";
+import { resultText } from "./result_text.ts";
 import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
 
 /** An iteration stores its cursor at most this often. */
