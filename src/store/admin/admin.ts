@@ -81,7 +81,7 @@ export const MAX_HELD = 1_000;
 /** The kinds of steps that wait, as in their records (`job/step.ts`). */
 export const WAIT_KINDS = ["sleep", "wait", "child"] as const;
 /** A kind of {@linkcode WAIT_KINDS}. */
-type WaitKind = typeof WAIT_KINDS[number];
+export type WaitKind = typeof WAIT_KINDS[number];
 
 /** Totals, and the sizes of all places. */
 export interface Stats {

@@ -9,7 +9,7 @@
 local call = redis.call
 local names = {}
 for _, name in ipairs(#ARGV > 0 and ARGV or call('HKEYS', KEYS[1])) do
-  -- The field without a name is no step.
+  -- The field without a name isn't a step.
   if name ~= '' then names[#names + 1] = name end
 end
 uncountWaits(KEYS[1], names)
