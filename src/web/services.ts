@@ -12,7 +12,7 @@ import type { Gate, Visitor } from "./auth/gate.ts";
 import type { BodyBudget } from "./http/body.ts";
 import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
-import type { Mask } from "./read/mask.ts";
+import type { Mask } from "../text/mask.ts";
 import type { RecentAlerts } from "./read/recent_alerts.ts";
 import type { Operations } from "./actions/operations.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";

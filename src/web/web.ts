@@ -15,7 +15,7 @@ import type { Services, SettingRow } from "./services.ts";
 import { LiveStats } from "./read/live_stats.ts";
 import { Limiter } from "./http/limiter.ts";
 import { TokenUses } from "./auth/tokens.ts";
-import { Mask } from "./read/mask.ts";
+import { Mask } from "../text/mask.ts";
 import { Operations } from "./actions/operations.ts";
 import { RecentAlerts } from "./read/recent_alerts.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { PushScope } from "../auth/accounts.ts";
-import type { Mask } from "../read/mask.ts";
+import type { Mask } from "../../text/mask.ts";
 import type { TokenInfo } from "../read/tokens.ts";
 import type { SettingRow } from "../services.ts";
 import { Layout } from "./layout.tsx";

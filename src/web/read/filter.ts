@@ -8,7 +8,7 @@
 import { parseDuration } from "../../job/duration.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { HttpError } from "../http/body.ts";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "../../text/mask.ts";
 import { type JobView, viewEntry } from "./job_view.ts";
 
 /** One filter, as pages and the API describe it. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Entry } from "../../store/admin/admin.ts";
-import { Mask, MASKED } from "./mask.ts";
+import { Mask, MASKED } from "../../text/mask.ts";
 import { argsLine, document, editableArgs, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
 
 const mask = new Mask();

@@ -7,7 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { AdminStore, Entry, Place } from "../../store/admin/admin.ts";
 import { type Filter, isEmpty, matcher } from "./filter.ts";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "../../text/mask.ts";
 import type { CooperativeQueue } from "../http/cooperative_queue.ts";
 
 /** Options of {@linkcode scan}. */
