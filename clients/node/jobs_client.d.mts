@@ -108,8 +108,9 @@ export interface Finished {
   payload?: Record<string, unknown>;
 }
 
-/** The API refused a request, or could not be reached. */
+/** The API refused a request, could not be reached, or something else answered in its place. */
 export class JobsError extends Error {
+  /** `invalid`, `conflict`, `forbidden`, `rate_limited`, `unavailable`, `unreachable`, `redirected`, `invalid_reply`, … */
   readonly code: string;
   readonly status: number | undefined;
   readonly field: string | undefined;
@@ -122,7 +123,7 @@ export class JobsClient {
     url: string;
     /** A token of the role push or operator. */
     token?: string;
-    /** How long one request may take. Default 10 s. */
+    /** How long one request may take, from connecting to the end of its reply. Default 10 s. */
     timeoutMs?: number;
     /** How many times a request is sent again. Default 4. */
     retries?: number;
