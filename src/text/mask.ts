@@ -25,18 +25,54 @@ const NAMES = [
   "ssn",
 ];
 
-/** Patterns of texts that are secrets, and the replacement. Every repetition has a bound: texts may be hostile. */
-const LOOKS: readonly (readonly [look: RegExp, shown: string])[] = [
-  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, MASKED],
-  [/\beyJ[\w-]{8,1000}\.[\w-]{8,1000}\.[\w-]{0,1000}/g, MASKED],
-  [/\b(AKIA|ASIA)[A-Z0-9]{16}\b/g, MASKED],
-  [/\b(ghp|gho|ghs|github_pat|glpat|xox[abprs]|sk_live|rk_live|sk-ant|sk-proj)[_-][\w-]{10,200}/g, MASKED],
-  [/\b(Bearer|Basic) [\w+/=.~-]{8,4000}/gi, `$1 ${MASKED}`],
-  [/(:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}@/g, `$1${MASKED}@`],
+/** A pattern of texts that are secrets. */
+interface Look {
+  /**
+   * Takes time in proportion to the text, however hostile: repetitions have a bound, and a match can't begin in the middle of
+   * the characters that its repetitions accept. Otherwise each of them is a beginning, and is searched to its end.
+   */
+  readonly look: RegExp;
+  readonly shown: string;
+  /** Texts whose repetition takes the longest to search: many beginnings, no end. */
+  readonly worst: readonly string[];
+}
+
+/** The patterns of secrets. */
+export const LOOKS: readonly Look[] = [
+  {
+    look: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+    shown: MASKED,
+    worst: ["-----BEGIN ", "-----BEGIN PRIVATE KEY", "-----END PRIVATE KEY-"],
+  },
+  {
+    look: /(?<![\w-])eyJ[\w-]{8,1000}\.[\w-]{8,1000}\.[\w-]{0,1000}/g,
+    shown: MASKED,
+    worst: ["eyJ-", "eyJaaaaaaaaa.", `eyJ${"-".repeat(998)}.`],
+  },
+  { look: /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g, shown: MASKED, worst: ["AKIA", "AKIA0123456789ABCDEF_", "AKIA012345 "] },
+  {
+    look: /\b(ghp|gho|ghs|github_pat|glpat|xox[abprs]|sk_live|rk_live|sk-ant|sk-proj)[_-][\w-]{10,200}/g,
+    shown: MASKED,
+    worst: ["ghp-", "sk-ant-.", "github_pat_ "],
+  },
+  {
+    look: /\b(Bearer|Basic) [\w+/=.~-]{8,4000}/gi,
+    shown: `$1 ${MASKED}`,
+    worst: ["Bearer ", "basic abcdefg ", "Basic."],
+  },
+  {
+    look: /(:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}@/g,
+    shown: `$1${MASKED}@`,
+    worst: ["://", "://a:", ":// :", `://a:${"b".repeat(200)}`],
+  },
 ];
 
-/** Characters of a text that are shown. Bounds the time of the search for secrets. */
+/** Characters of one text that are shown. */
 const MAX_TEXT_CHARS = 20_000;
+/** A secret that begins within a text that is cut ends within this many characters. */
+const MAX_SECRET_CHARS = 5_000;
+/** Characters of the texts and names of one payload, result or entry that are searched for secrets, and shown. */
+export const MAX_CHARS = 250_000;
 
 /** Levels of nesting that are shown. */
 const MAX_DEPTH = 64;
@@ -45,13 +81,29 @@ export const MAX_VALUES = 20_000;
 /** Replaces values beyond these bounds. */
 const CUT = "…";
 
-/** How many values may still be shown. */
+/** How many values, and characters of texts, may still be shown. */
 interface Budget {
-  left: number;
+  values: number;
+  chars: number;
 }
 
-/** A name and the beginning of its value, in JSON. */
-const MEMBER = /"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.)*"?|[[{]|[^",\]}\s]{0,2000})/g;
+function newBudget(): Budget {
+  return { values: MAX_VALUES, chars: MAX_CHARS };
+}
+
+/** Returns whether a text or a name may still be shown. */
+function spend(budget: Budget, { length }: string): boolean {
+  const chars = Math.min(length, MAX_TEXT_CHARS);
+  if (chars > budget.chars) return false;
+  budget.chars -= chars;
+  return true;
+}
+
+/**
+ * A name and the beginning of its value, in JSON. An escaped quote begins no name: each of them would be searched to the end of
+ * the text that they are in.
+ */
+const MEMBER = /(?<!\\)"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.)*"?|[[{]|[^",\]}\s]{0,2000})/g;
 
 /** Masks the secrets in values and texts. */
 export class Mask {
@@ -65,9 +117,9 @@ export class Mask {
 
   /** Masks texts that look like a secret, and cuts the result to 20,000 characters. */
   text(text: string): string {
-    let masked = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text;
-    for (const [look, shown] of LOOKS) masked = masked.replace(look, shown);
-    return masked;
+    let masked = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS);
+    for (const { look, shown } of LOOKS) masked = masked.replace(look, shown);
+    return text.length > MAX_TEXT_CHARS ? `${masked.slice(0, MAX_TEXT_CHARS)}${CUT}` : masked;
   }
 
   /** Masks the text of a payload that isn't parsed: values that look like a secret, and those of secret fields. */
@@ -90,21 +142,22 @@ export class Mask {
     return this.#names.test(name);
   }
 
-  /** Masks a value, up to 20,000 values and 64 levels; `…` replaces the rest. */
+  /** Masks a value, up to 20,000 values, 250,000 characters and 64 levels; `…` replaces the rest. */
   value(value: unknown): unknown {
-    return this.#value(value, 0, { left: MAX_VALUES });
+    return this.#value(value, 0, newBudget());
   }
 
   /** Returns whether {@linkcode value} shows all of a value. Only then {@linkcode restore} can undo the mask. */
   showsWhole(value: unknown): boolean {
-    let count = 0;
+    const left = newBudget();
     let level: object[] = isObject(value) ? [value] : [];
     for (let depth = 0; level.length > 0; depth++) {
       if (depth >= MAX_DEPTH) return false;
       const next: object[] = [];
       for (const one of level) {
-        for (const inner of Object.values(one)) {
-          if (++count > MAX_VALUES) return false;
+        for (const [name, inner] of Object.entries(one)) {
+          if (!Array.isArray(one) && !spend(left, name)) return false;
+          if (left.values-- <= 0 || typeof inner === "string" && !spend(left, inner)) return false;
           if (isObject(inner)) next.push(inner);
         }
       }
@@ -118,30 +171,33 @@ export class Mask {
    * shown, however many values the fields before them have.
    */
   payload<P extends { readonly args: readonly unknown[]; readonly encrypt?: unknown }>(payload: P): P {
-    const budget = { left: MAX_VALUES };
-    const fields = Object.entries(payload).slice(0, MAX_VALUES);
+    const [flat, nested] = [newBudget(), newBudget()];
+    const fields = Object.entries(payload).slice(0, MAX_VALUES).filter(([name]) => spend(flat, name));
     const masked = Object.fromEntries(
-      fields.map(([name, one]) => [name, this.hides(name) ? MASKED : this.#value(one, 1, budget)]),
+      fields.map(([name, one]) => [
+        name,
+        this.hides(name) ? MASKED : this.#value(one, 1, isObject(one) ? nested : flat),
+      ]),
     ) as unknown as P;
     const args: readonly unknown[] = Array.isArray(masked.args) ? masked.args : [masked.args];
     return { ...masked, args: payload.encrypt === true && args.length > 0 ? args.with(-1, MASKED) : args };
   }
 
   #value(value: unknown, depth: number, budget: Budget): unknown {
-    if (typeof value === "string") return this.text(value);
+    if (typeof value === "string") return spend(budget, value) ? this.text(value) : CUT;
     if (!isObject(value)) return value;
-    if (depth >= MAX_DEPTH || budget.left <= 0) return CUT;
+    if (depth >= MAX_DEPTH || budget.values <= 0) return CUT;
     if (Array.isArray(value)) {
       const shown: unknown[] = [];
       for (const one of value) {
-        if (budget.left-- <= 0) return [...shown, CUT];
+        if (budget.values-- <= 0) return [...shown, CUT];
         shown.push(this.#value(one, depth + 1, budget));
       }
       return shown;
     }
     const shown: [string, unknown][] = [];
     for (const name of Object.keys(value)) {
-      if (budget.left-- <= 0) return Object.fromEntries([...shown, [CUT, CUT]]);
+      if (budget.values-- <= 0 || !spend(budget, name)) return Object.fromEntries([...shown, [CUT, CUT]]);
       const one = (value as Record<string, unknown>)[name];
       shown.push([name, this.hides(name) ? MASKED : this.#value(one, depth + 1, budget)]);
     }
@@ -151,8 +207,8 @@ export class Mask {
   /** Returns an edited value with the original's secrets in place of the remaining masks. */
   restore(edited: unknown, original: unknown, depth = 0): unknown {
     if (edited === MASKED) return original ?? edited;
-    // The original was too deep to be shown.
-    if (edited === CUT && isObject(original)) return original;
+    // The original was too deep or too long to be shown.
+    if (edited === CUT && (isObject(original) || typeof original === "string")) return original;
     if (typeof edited === "string" && typeof original === "string" && edited === this.text(original)) return original;
     if (typeof edited !== "object" || edited === null || typeof original !== "object" || original === null) {
       return edited;

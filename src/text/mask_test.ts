@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { Mask, MASKED, MAX_VALUES } from "./mask.ts";
+import { assert, assertEquals } from "@std/assert";
+import { LOOKS, Mask, MASKED, MAX_CHARS, MAX_VALUES } from "./mask.ts";
 
 Deno.test("masks the values of secret fields at any depth, also those of given names", () => {
   const mask = new Mask(["iban", "a.b"]);
@@ -32,6 +32,55 @@ Deno.test("masks what looks like a secret within a text", () => {
 
 Deno.test("cuts a text, which bounds the search for secrets in it", () => {
   assertEquals(new Mask().text("eyJ-".repeat(1_000_000)).length, 20_001);
+});
+
+/** Returns the time per character of a search, the shortest of a few. */
+function cost(search: (text: string) => unknown, text: string): number {
+  const times = Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    search(text);
+    return performance.now() - began;
+  });
+  return Math.min(...times) / text.length;
+}
+
+Deno.test("a search for secrets takes time in proportion to the text, on the worst text of each pattern", () => {
+  const mask = new Mask();
+  const fill = (unit: string) => unit.repeat(Math.ceil(20_000 / unit.length));
+  const units = [...LOOKS.flatMap(({ worst }) => worst), '"', '\\"', '"\\\\', '"a" ', '"password" '];
+  const searches = { text: (text: string) => mask.text(text), json: (text: string) => mask.json(text) };
+  for (const [name, search] of Object.entries(searches)) {
+    for (let i = 0; i < 20; i++) search(fill("Lorem ipsum dolor "));
+    const usual = cost(search, fill("Lorem ipsum dolor "));
+    for (const unit of units) {
+      const ratio = cost(search, fill(unit)) / usual;
+      assert(ratio < 40, `mask.${name} takes ${Math.round(ratio)} times as long for ${unit.slice(0, 40)}`);
+    }
+  }
+});
+
+Deno.test("masks a secret that crosses the end of a text that is cut", () => {
+  const token = `eyJhbGciOiJIUzI1.eyJzdWIiOiIx.${"c".repeat(900)}`;
+  const masked = new Mask().text(`${"a ".repeat(9_998)}${token} ${"b".repeat(9_000)}`);
+  assertEquals(masked.slice(19_990), `a a a ${MASKED.slice(0, 4)}…`);
+});
+
+Deno.test("searches and shows a bounded number of characters of a value, and tells when it shows all", () => {
+  const mask = new Mask();
+  const texts = Array.from({ length: 100 }, (_, i) => String(i % 10).repeat(10_000));
+  const shown = mask.value(texts) as string[];
+  assertEquals(shown.map((text) => text.length), [...Array(MAX_CHARS / 10_000).fill(10_000), ...Array(75).fill(1)]);
+  assertEquals(mask.restore(shown, texts), texts);
+  assertEquals(
+    [texts, texts.slice(0, 25), { [texts.join("")]: 1, b: texts.slice(0, 25) }].map((one) => mask.showsWhole(one)),
+    [
+      false,
+      true,
+      false,
+    ],
+  );
+  const payload = mask.payload({ args: texts, jid: "j1", queue: "q".repeat(30_000), more: texts });
+  assertEquals([payload.jid, payload.queue.length, payload.more[0]], ["j1", 20_001, "…"]);
 });
 
 Deno.test("masks the last argument of an encrypted job", () => {

@@ -9,6 +9,8 @@ import type { Clock } from "../../clock.ts";
 
 /** Characters of text that one slice processes. A single text may be longer. */
 const SLICE_CHARS = 128 * 1024;
+/** A slice ends with the item after which it has taken this long: characters are only an estimate of the time. */
+const SLICE_MS = 20;
 /** The cost of each item of a list besides its text, in characters. */
 const ITEM_CHARS = 500;
 
@@ -24,7 +26,7 @@ export class CooperativeQueue {
   }
 
   /**
-   * Maps the items of a list, in slices of bounded text length.
+   * Maps the items of a list, in slices of bounded text length and time.
    *
    * @param weigh returns how many characters an item has
    */
@@ -34,7 +36,8 @@ export class CooperativeQueue {
   ): Promise<Result[]> {
     const results: Result[] = [];
     const mapSome = () => {
-      for (let chars = 0; chars < SLICE_CHARS && results.length < items.length;) {
+      const until = this.#clock.monotonic() + SLICE_MS;
+      for (let chars = 0; chars < SLICE_CHARS && results.length < items.length && this.#clock.monotonic() < until;) {
         const item = items[results.length]!;
         results.push(map(item));
         chars += ITEM_CHARS + weigh(item);

@@ -59,3 +59,23 @@ Deno.test("maps a list in slices by the length of its texts", async () => {
   await map(Array(1_000).fill(""));
   assertEquals(turns, 10);
 });
+
+Deno.test("ends a slice by time when its texts take longer than their length suggests", async () => {
+  const clock = new FakeClock();
+  const slices = new CooperativeQueue(clock);
+  const done: string[] = [];
+  const slow = slices.map(["a", "b", "c", "d", "e"], {
+    weigh: () => 1,
+    map: (name) => {
+      void clock.advance(15);
+      return done.push(name);
+    },
+  });
+  const other = slices.run(() => void done.push("other"));
+  await clock.untilSleeping();
+  assertEquals([done, clock.sleeping], [["a", "b"], [30]]);
+  await clock.advance(30);
+  await other;
+  assertEquals(done, ["a", "b", "other"]);
+  assertEquals(await slow, [1, 2, 4, 5, 6]);
+});
