@@ -8,7 +8,7 @@
  * @module
  */
 import { systemClock } from "../clock.ts";
-import type { JobClass, JsonArgs } from "../job/definition.ts";
+import { checkJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
@@ -67,7 +67,13 @@ export class Client {
     }
     const { store, clock = systemClock } = options;
     this.#store = store;
-    for (const job of options.jobs ?? []) this.#own.set(job.class, job.options);
+    if (options.jobs !== undefined && !Array.isArray(options.jobs)) {
+      throw new TypeError(`Invalid "jobs": expected a list such as [Greet], found ${typeof options.jobs}`);
+    }
+    for (const [i, job] of (options.jobs ?? []).entries()) {
+      checkJobClass(job, `"jobs[${i}]"`);
+      this.#own.set(job.class, job.options);
+    }
     this.#classes = new KnownClasses({
       own: (name) => this.#own.get(name) ?? options.classOptions?.(name),
       store,
@@ -357,6 +363,7 @@ export class Client {
   // deno-lint-ignore no-explicit-any -- a class with any arguments
   #nameOf(job: string | JobClass<any>): string {
     if (typeof job !== "function") return job;
+    checkJobClass(job, "class");
     this.#own.set(job.class, job.options);
     return job.class;
   }

@@ -15,6 +15,24 @@ export interface JobClass<Args extends readonly any[]> {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Checks a value that programs pass as a job class: a plain function has no name and no options.
+ *
+ * @param what the value's role, for the message
+ * @throws {TypeError}
+ */
+// deno-lint-ignore no-explicit-any -- a class with any arguments
+export function checkJobClass(value: unknown, what: string): asserts value is JobClass<any> {
+  if (typeof value === "function" && typeof (value as { class?: unknown }).class === "string") return;
+  const name = typeof value === "function" && value.name ? value.name : undefined;
+  const found = typeof value === "function" ? name ? `the function "${name}"` : "a function" : typeof value;
+  throw new TypeError(
+    `Invalid ${what}: expected what defineJob returns, such as defineJob("${name ?? "Greet"}", ${
+      name ?? "handler"
+    }); found ${value === null ? "null" : found}`,
+  );
+}
+
 /** Replaces a type whose values JSON would change or drop. No value has this type. */
 export interface ChangedByJson {
   /** Convert the value first: `date.toISOString()`, `Object.fromEntries(map)`, `String(bigint)`, `null`. */

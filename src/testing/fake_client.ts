@@ -10,7 +10,7 @@ import type { JobContext } from "../handlers/context.ts";
 import type { JobDefinition } from "../handlers/handler.ts";
 import { RunningJob } from "../handlers/running_job.ts";
 import { decide } from "../job/backoff.ts";
-import type { JobClass } from "../job/definition.ts";
+import { checkJobClass, type JobClass } from "../job/definition.ts";
 import { parseDuration } from "../job/duration.ts";
 import { describeError } from "../job/describe_error.ts";
 import { failedPayload } from "../job/failure.ts";
@@ -92,6 +92,7 @@ export class FakeClient extends Client {
   pushed(className?: string): PushedJob[];
   // deno-lint-ignore no-explicit-any -- as above
   pushed(job?: string | JobClass<any>): PushedJob[] {
+    if (typeof job === "function") checkJobClass(job, "class");
     const name = typeof job === "function" ? job.class : job;
     return this.#memory.entries.map(shown).filter((pushed) => name === undefined || pushed.class === name);
   }
@@ -254,6 +255,7 @@ export interface TestContextOptions {
  */
 // deno-lint-ignore no-explicit-any -- definitions with any arguments
 export function context(definition: JobClass<any>, options: TestContextOptions = {}): JobContext {
+  checkJobClass(definition, "definition");
   const { attempt = 1, payload = {}, client = fakeClient(), logged = [], stopping, batch, results } = options;
   const jid = String(payload["jid"] ?? "0".repeat(24));
   const member = FakeClient.enroll(client, jid, { batch, results });

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { defineJob } from "../handlers/handler.ts";
 import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { context, fakeClient } from "./fake_client.ts";
@@ -134,4 +134,25 @@ Deno.test("context returns the first argument of a handler", async () => {
   const ctx = context(Job, { attempt: 3, payload: { tenant: "acme" }, stopping: stop.signal, client, logged });
   assertEquals(await Job(ctx, "Ada"), ["Job", 3, "acme", true, false]);
   assertEquals([logged, client.pushed("Next")[0]!.args], [["hello Ada"], [3]]);
+});
+
+Deno.test("rejects a plain function and anything else that isn't a definition, by name", async () => {
+  const greet = (_ctx: unknown, name: string) => name;
+  const wrong: [unknown, RegExp][] = [
+    [
+      greet,
+      /^Invalid "jobs\[1\]": expected what defineJob returns, such as defineJob\("greet", greet\); found the function "greet"$/,
+    ],
+    [undefined, /^Invalid "jobs\[1\]": .*defineJob\("Greet", handler\); found undefined$/],
+    [null, /; found null$/],
+    [{ class: "Greet" }, /; found object$/],
+  ];
+  for (const [job, message] of wrong) {
+    assertMatch(assertThrows(() => fakeClient({ jobs: [Add, job as typeof Add] }), TypeError).message, message);
+  }
+  assertThrows(() => fakeClient({ jobs: { Add } as never }), TypeError, 'Invalid "jobs": expected a list');
+  const client = fakeClient();
+  await assertRejects(() => client.push(greet as never, ["Ada"]), TypeError, 'defineJob("greet", greet)');
+  assertThrows(() => client.pushed(greet as never), TypeError, 'defineJob("greet", greet)');
+  assertThrows(() => context(greet as never), TypeError, 'defineJob("greet", greet)');
 });

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { runHere } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
 
 const library = new URL("../../dist/test/library/", import.meta.url).pathname;
 await runHere(Deno.execPath(), ["run", "-A", "scripts/library.ts", "--output", library]);
@@ -83,6 +84,21 @@ Deno.test("testing.js has the helpers for tests, types.js the types", async () =
   await using folder = await newFolder({ "main.ts": program });
   const { stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts");
   assertEquals(stdout, "1 3 true\n", stderr);
+});
+
+Deno.test("testing.js runs a handler with steps in Node", async () => {
+  requireTool("node");
+  const program = `
+    import { testJob } from "./library/testing.js";
+    const job = testJob(async (ctx, a) => {
+      const b = await ctx.step("double", () => a * 2);
+      await ctx.sleep("rest", "1h");
+      return b + 1;
+    }, [3]);
+    const states = [await job.run(), await job.advance("1h")];
+    console.log(states.join(), job.result);`;
+  await using folder = await newFolder({ "main.mjs": program });
+  assertEquals(await runHere("node", [`${folder.path}/main.mjs`]), "asleep,succeeded 7\n");
 });
 
 Deno.test("the library reads no file outside its folder", async () => {
