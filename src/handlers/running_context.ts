@@ -54,6 +54,11 @@ export class RunningContext extends StepMethods implements JobContext {
     if (context instanceof RunningContext) context.#running.trace = trace;
   }
 
+  /** Sets the process; see {@linkcode setProcess}. */
+  static setProcess(context: JobContext, pid: number): void {
+    if (context instanceof RunningContext) context.#running.pid = pid;
+  }
+
   get trace(): JobTrace | undefined {
     return this.#running.trace;
   }
@@ -102,6 +107,11 @@ export class RunningContext extends StepMethods implements JobContext {
 /** Sets the span that a job is performed in, for the log and for the isolated process that performs it. */
 export function setTrace(context: JobContext, trace: JobTrace): void {
   RunningContext.setTrace(context, trace);
+}
+
+/** Sets the process ID of the isolated process or program that performs a job, for the dump. */
+export function setProcess(context: JobContext, pid: number): void {
+  RunningContext.setProcess(context, pid);
 }
 
 /** Returns the store of a job's steps, for its runner in an isolated process. */

@@ -49,6 +49,8 @@ export class RunningJob {
   readonly context: JobContext;
   /** The span that the job is performed in. */
   trace: JobTrace | undefined;
+  /** The process ID of the isolated process or program that performs the job. */
+  pid: number | undefined;
   readonly #services: RunningJobServices;
   /** Absent if the job cannot use steps. */
   readonly lease: MemberLease | undefined;
@@ -104,6 +106,11 @@ export class RunningJob {
   get flow(): MemberFlow | undefined {
     const batch = membershipOf(this.job.payload);
     return batch?.node === undefined ? undefined : new MemberFlow(batch.id, batch.node, this.client.flows);
+  }
+
+  /** The durable step that runs; the last one of several. Steps of isolated processes aren't known here. */
+  get step(): string | undefined {
+    return this.#steps?.current;
   }
 
   /** The step runner; undefined until the handler uses a step. */

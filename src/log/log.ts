@@ -19,13 +19,13 @@ import {
   type LogLevel as TapeLevel,
   type LogRecord,
 } from "@logtape/logtape";
-import { getColorEnabled } from "@std/fmt/colors";
 import { type Clock, systemClock } from "../clock.ts";
-import { formatJson, formatPretty, type LogLevel, type LogLine } from "./format.ts";
-import { LogOutput } from "./output.ts";
+import type { LogLevel, LogLine } from "./format.ts";
+import { type LogOptions, openLines } from "./lines.ts";
 import { asText, mergeFields } from "./value.ts";
 
 export { LOG_LEVELS, type LogLevel } from "./format.ts";
+export type { LogOptions } from "./lines.ts";
 export { LogError } from "./output.ts";
 
 /** Fields of a log line. The message stays constant. */
@@ -120,16 +120,6 @@ export function warn(part: string, message: string, fields: LogFields): void {
   else logger(part).warn(message, fields);
 }
 
-/** Destination and format of the log. */
-export interface LogOptions {
-  /** Lines below this level are dropped. Default `info`. */
-  readonly level?: LogLevel;
-  /** `auto` (default): pretty on a terminal, otherwise JSON. */
-  readonly format?: "auto" | "pretty" | "json";
-  /** A file to append to. Default: stderr. */
-  readonly file?: string | undefined;
-}
-
 /** Controls an open log. */
 export interface LogControl extends Disposable {
   /** Changes the level of all logs. */
@@ -161,19 +151,8 @@ export function isLoggingConfigured(): boolean {
  * @throws {LogError} if the file cannot be opened
  */
 export function openLog(options: LogOptions = {}): LogControl {
-  const terminal = options.file === undefined && Deno.stderr.isTerminal();
-  const pretty = options.format === "pretty" || ((options.format ?? "auto") === "auto" && terminal);
-  const color = terminal && pretty && getColorEnabled();
-  const format = (line: LogLine) => pretty ? formatPretty(line, color) : formatJson(line);
-  const output = new LogOutput(options.file, (count) =>
-    format({
-      time: systemClock.now(),
-      level: "error",
-      name: "log",
-      message: "Log lines lost: they could not be written",
-      fields: { count },
-    }));
-  const writeLine = (line: LogLine) => output.write(format(line));
+  const lines = openLines(options);
+  const writeLine = (line: LogLine) => lines.write(line);
   const sink: LineSink = Object.assign((record: LogRecord) => writeLine(lineOf(record)), { writeLine });
   const setLevel = (level: LogLevel) =>
     configureSync({
@@ -187,9 +166,9 @@ export function openLog(options: LogOptions = {}): LogControl {
   setLevel(options.level ?? "info");
   return {
     setLevel,
-    reopen: () => output.reopen(),
-    flush: () => output.flush(),
-    [Symbol.dispose]: () => output.close(),
+    reopen: () => lines.reopen(),
+    flush: () => lines.flush(),
+    [Symbol.dispose]: () => lines[Symbol.dispose](),
   };
 }
 

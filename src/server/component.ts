@@ -28,6 +28,8 @@ export interface Component {
 export interface LoopBody<Result> {
   /** Its label in the dump and in the log. */
   readonly name: string;
+  /** Shown while a step runs; default `working`. `waiting` if most of a step is a wait. */
+  readonly stepState?: string;
   /** Does the work once. `signal` aborts when the loop is being stopped. */
   step(signal: AbortSignal): Promise<Result>;
   /** Waits until there may be more to do, or until `signal` aborts. Never rejects. */
@@ -101,7 +103,7 @@ export class Loop<Body extends LoopBody<any> = LoopBody<unknown>> implements Com
     let warnedAt = -Infinity;
     while (!signal.aborted) {
       try {
-        task.enter("working");
+        task.enter(this.body.stepState ?? "working");
         const result = await this.body.step(signal);
         const level = outage.over(this.name);
         if (failures > 0) log[level ?? "warn"]("Working again", { failures });
@@ -134,6 +136,10 @@ export class Loop<Body extends LoopBody<any> = LoopBody<unknown>> implements Com
   }
 }
 
+/** After its signal has aborted at the shutdown timeout, a handler gets this long to end. */
+export const CLEAN_UP_MS = 2_000;
+/** A stop ends at most this long after the shutdown timeout: handlers end, then the store replies. */
+export const MAX_OVERTIME_MS = 3_000;
 /** How long a stop waits for the store in total, on top of the time that running jobs take. */
 export const SHUTDOWN_BUDGET_MS = 5_000;
 /** The share of the budget for outcomes. The rest is left for `deregister`, which gives back jobs without a stored outcome. */
@@ -146,13 +152,20 @@ export const OUTCOMES_SHARE = 0.8;
  */
 export class ShutdownBudget {
   readonly #clock: Clock;
-  readonly #maxMs: number;
+  #totalMs: number;
   #leftMs: number;
+  #endAt = Infinity;
+  #isUsed = false;
 
-  /** @param maxMs the budget; default {@linkcode SHUTDOWN_BUDGET_MS} */
-  constructor(clock: Clock, maxMs = SHUTDOWN_BUDGET_MS) {
+  /** @param totalMs the budget; default {@linkcode SHUTDOWN_BUDGET_MS} */
+  constructor(clock: Clock, totalMs = SHUTDOWN_BUDGET_MS) {
     this.#clock = clock;
-    this.#maxMs = this.#leftMs = maxMs;
+    this.#totalMs = this.#leftMs = totalMs;
+  }
+
+  /** Ends all waits in this many milliseconds, even if the budget is not used up by then. */
+  endIn(ms: number): void {
+    this.#endAt = Math.min(this.#endAt, this.#clock.monotonic() + ms);
   }
 
   /**
@@ -165,7 +178,10 @@ export class ShutdownBudget {
   async within(stored: Promise<unknown>, share = 1): Promise<boolean> {
     const since = this.#clock.monotonic();
     const over = new AbortController();
-    const forMs = this.#leftMs - (1 - share) * this.#maxMs;
+    this.#leftMs = Math.min(this.#leftMs, this.#endAt - since);
+    if (!this.#isUsed) this.#totalMs = this.#leftMs;
+    this.#isUsed = true;
+    const forMs = this.#leftMs - (1 - share) * this.#totalMs;
     // A reply that has arrived counts even if no time is left.
     const late = this.#clock.sleep(Math.max(1, forMs), over.signal).then(() => false);
     const inTime = await Promise.race([stored.then(() => true, () => false), late]);

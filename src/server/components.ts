@@ -46,6 +46,7 @@ import { LoggedStepOutage } from "./work/step_outage.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { Suspects } from "./work/suspects.ts";
 import { ClassCounters, Counters } from "./stats/counters.ts";
+import { TaskBoard } from "./control/task_board.ts";
 import { Tasks } from "./control/tasks.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
 import { Work } from "./work/work.ts";
@@ -76,7 +77,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const { store, settings } = options;
   const { workerId: worker, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
-  const tasks = new Tasks(clock);
+  const board = new TaskBoard();
+  const tasks = new Tasks(clock, board);
   const outage = new OutageLog(options.storeUrl);
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
@@ -186,13 +188,13 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const cancelHere = (jid: string) => manager.cancel(jid);
   const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
-  const remoteCommands = loop(new RemoteCommands({ clock, store, worker, inbox, cancellations }));
+  const remoteCommands = new RemoteCommands({ store, inbox, tasks, cancellations });
   const heartbeat = new Heartbeat({
     store,
     storeUrl: options.storeUrl,
     storeOptions: options.storeOptions ?? {},
     describe: launcher.describe,
-    onCommands: (commands) => remoteCommands.body.accept(commands),
+    onCommands: (commands) => remoteCommands.accept(commands),
     onBeat: ({ lapsed, sentAt }) => {
       leaseGuard.noteHeartbeat(sentAt, lapsed);
       void lostLeases.beat(lapsed);
@@ -205,9 +207,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     outage,
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.heartbeatTimeoutMs,
-    orphan: options.parent === undefined
-      ? undefined
-      : { parent: options.parent, timeoutMs: settings.shutdownTimeoutMs },
+    board,
+    guard: options.guard,
     clock,
     tasks,
     log: log("heartbeat"),

@@ -13,7 +13,7 @@ import type { QueueWeight } from "../config/kinds.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
-import { SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./component.ts";
+import { MAX_OVERTIME_MS, SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./component.ts";
 import { buildComponents, type Components } from "./components.ts";
 import { control, type Controls } from "./control/control.ts";
 import { Inbox } from "./control/signals.ts";
@@ -45,6 +45,7 @@ export class Launcher implements Controls {
   #started = false;
   readonly #cold = new AbortController();
   #stopping: Promise<void> | undefined;
+  #budget: ShutdownBudget;
   #finished: Promise<void> = Promise.resolve();
   #failure: StoreError | undefined;
 
@@ -55,6 +56,7 @@ export class Launcher implements Controls {
     this.inbox = options.inbox ?? new Inbox();
     this.#shutdownBudgetMs = options.shutdownBudgetMs ?? SHUTDOWN_BUDGET_MS;
     this.#clock = options.clock ?? systemClock;
+    this.#budget = new ShutdownBudget(this.#clock);
     this.#log = logger("launcher", this.#clock);
     this.#timeoutMs = settings.shutdownTimeoutMs;
     this.#components = buildComponents(options, {
@@ -147,7 +149,10 @@ export class Launcher implements Controls {
 
   /** Stops: waits for running jobs until the timeout. A second call ends them at once. */
   stop(): Promise<void> {
-    if (this.#stopping) this.#cold.abort();
+    if (this.#stopping) {
+      this.#cold.abort();
+      this.#budget.endIn(MAX_OVERTIME_MS);
+    }
     return this.#stopping ??= this.#stop();
   }
 
@@ -175,6 +180,7 @@ export class Launcher implements Controls {
     this.#readCrontab(settings);
     this.#queues = chooseQueues(settings.queues, this.#components.registry.queues());
     this.#timeoutMs = shutdownTimeoutMs;
+    this.#components.heartbeat.setShutdownTimeout(shutdownTimeoutMs);
     this.#components.fetcher.setOrder(queueOrder(this.#queues));
     this.#components.manager.resize(concurrency);
     onSettings?.(settings);
@@ -206,7 +212,8 @@ export class Launcher implements Controls {
 
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
-    const budget = new ShutdownBudget(this.#clock, this.#shutdownBudgetMs);
+    const budget = this.#budget = new ShutdownBudget(this.#clock, this.#shutdownBudgetMs);
+    budget.endIn(this.#timeoutMs + MAX_OVERTIME_MS);
     for (const component of this.#components.all.toReversed()) {
       try {
         await component.stop?.(budget);

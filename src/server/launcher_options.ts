@@ -13,6 +13,7 @@ import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Inbox } from "./control/signals.ts";
+import type { GuardOptions } from "./liveness/heartbeat_worker.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
 import type { AroundStep } from "../steps/services.ts";
 import type { ServerStore } from "../store/port/store.ts";
@@ -32,8 +33,8 @@ export interface LauncherOptions {
   readonly predecessor?: string | undefined;
   /** How that worker ended, if it died: for the errors of jobs that keep killing their workers. */
   readonly predecessorEnded?: string | undefined;
-  /** The process number of the supervisor, which this worker must not outlive. */
-  readonly parent?: number | undefined;
+  /** Lets the heartbeat's thread end the process. Absent in a program that embeds the worker: the process is the program's. */
+  readonly guard?: GuardOptions;
   readonly clock?: Clock;
   /** How long a stop waits for the store in total; default 5 seconds. */
   readonly shutdownBudgetMs?: number;

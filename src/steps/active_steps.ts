@@ -36,8 +36,8 @@ export class ActiveSteps {
   readonly #job: StepJob;
   readonly #clock: Clock;
   readonly #used = new Set<string>();
-  /** The number of active steps. */
-  #active = 0;
+  /** The names of the active steps, in the order in which they began. */
+  readonly #active = new Set<string>();
   readonly #paused: { readonly pause: Pause; readonly reject: (error: Error) => void }[] = [];
   #isChecking = false;
   #ending: Error | undefined;
@@ -53,6 +53,11 @@ export class ActiveSteps {
   /** The error that ends an attempt whose job has neither succeeded nor failed: it sleeps, or its worker stops. */
   get ending(): Error | undefined {
     return this.#ending;
+  }
+
+  /** The name of the active step that began last; undefined if none is active. */
+  get current(): string | undefined {
+    return [...this.#active].at(-1);
   }
 
   /** Runs code as the code of a step, in which no other step may begin. */
@@ -84,7 +89,7 @@ export class ActiveSteps {
       );
     }
     this.#used.add(name);
-    this.#active++;
+    this.#active.add(name);
     // An async function would stay in memory while the step runs and is stored, and there are as many as jobs run.
     let ended: Promise<Result | Pause>;
     try {
@@ -93,10 +98,10 @@ export class ActiveSteps {
       ended = Promise.reject(error);
     }
     return ended.then((result) => {
-      this.#ended();
+      this.#ended(name);
       return result instanceof Pause ? this.#waitForEnd(name, result) : result;
     }, (error) => {
-      this.#ended();
+      this.#ended(name);
       throw error;
     });
   }
@@ -116,7 +121,7 @@ export class ActiveSteps {
   finish(): Promise<void> | undefined {
     this.#isFinished = true;
     for (const { reject } of this.#paused.splice(0)) reject(this.#ending ?? new StepError("The handler has ended"));
-    if (this.#active === 0) return undefined;
+    if (this.#active.size === 0) return undefined;
     this.#idle ??= Promise.withResolvers();
     return this.#idle.promise;
   }
@@ -128,9 +133,9 @@ export class ActiveSteps {
     }
   }
 
-  #ended(): void {
-    this.#active--;
-    if (this.#active === 0) this.#idle?.resolve();
+  #ended(name: string): void {
+    this.#active.delete(name);
+    if (this.#active.size === 0) this.#idle?.resolve();
     this.#endIfPaused();
   }
 
@@ -145,13 +150,13 @@ export class ActiveSteps {
 
   /** Ends the attempt if steps have paused and none is active. */
   #endIfPaused(): void {
-    if (this.#paused.length === 0 || this.#active > 0 || this.#isChecking) return;
+    if (this.#paused.length === 0 || this.#active.size > 0 || this.#isChecking) return;
     this.#isChecking = true;
     // In the next turn: code that awaited a step may begin another one in this turn.
     void this.#clock.turn().then(() => {
       this.#isChecking = false;
       // A release in the meantime has ended the attempt already.
-      if (this.#active > 0 || this.#paused.length === 0) return;
+      if (this.#active.size > 0 || this.#paused.length === 0) return;
       const pauses = this.#paused.map(({ pause }) => pause);
       const first = pauses.reduce((one, other) => other.wakeAt < one.wakeAt ? other : one);
       const delayMs = Math.max(0, Math.round(first.wakeAt - this.#clock.monotonic()));

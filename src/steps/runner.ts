@@ -56,6 +56,11 @@ export class StepRunner {
     return this.#active.ending;
   }
 
+  /** See {@linkcode ActiveSteps.current}. */
+  get current(): string | undefined {
+    return this.#active.current;
+  }
+
   /** Throws {@linkcode ending} if it is set: the handler may have caught it. */
   throwIfEnding(): void {
     if (this.ending !== undefined) throw this.ending;

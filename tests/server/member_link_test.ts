@@ -131,10 +131,10 @@ Deno.test("a member reports that it takes jobs", async () => {
   await using site = exchangeAmong(2);
   const first = await site.join(1, counted(1));
   const second = await site.join(2, counted(2));
-  second.ready();
+  second.ready(25_000);
   await second.counts();
   assertEquals(site.ready, [2]);
-  first.ready();
+  first.ready(25_000);
   await first.counts();
   assertEquals(site.ready, [2, 1]);
 });

@@ -135,8 +135,8 @@ Deno.test("a worker that blocks its event loop doesn't outlive a parent killed w
   } finally {
     signalIfRunning(spinning, "SIGKILL");
   }
-  // The jobs of a killed worker are rescued later, as after any crash.
-  assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [spinning]);
+  assertEquals(await bench.store.workers.list(), []);
+  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
 });
 
 Deno.test("the parent listens on no socket while its workers run, and leaves no file behind", async () => {

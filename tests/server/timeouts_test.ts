@@ -121,7 +121,7 @@ Deno.test("a cancelled job that ignores its signal stays cancelled when the work
     jid: cancelled,
   });
   server.kill("SIGTERM");
-  await server.logged("Released unfinished jobs", { count: 1 });
+  await server.logged("Returned an unfinished job", { jid: other, class: "Hang" });
   assertEquals((await server.status()).code, 0);
   assertEquals(await bench.store.admin.find([cancelled]), []);
   assertEquals((await bench.client.result(cancelled))?.state, "cancelled");

@@ -1,9 +1,8 @@
 /** Jobs that have not started, shared between the main thread and the heartbeat's thread. */
 import { assert, assertEquals } from "@std/assert";
-import { systemClock } from "../../src/clock.ts";
 import { UnstartedJobs } from "../../src/server/work/unstarted.ts";
 import { UnstartedMemory } from "../../src/server/work/unstarted_memory.ts";
-import { UnstartedWatch } from "../../src/server/work/unstarted_watch.ts";
+import { LoopWatch } from "../../src/server/liveness/loop_watch.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -29,12 +28,16 @@ function lab() {
   let isAlive = true;
   const jobs = new UnstartedJobs();
   const memory = new UnstartedMemory(jobs.attach(() => void watch.watch()));
-  const watch: UnstartedWatch = new UnstartedWatch({
-    memory,
+  const watch: LoopWatch = new LoopWatch({
     clock,
     signal: stop.signal,
     ping: () => isAlive && watch.replied(),
-    release: (tokens) => returned.push([...tokens]),
+    rest: () => !memory.hasWaiting && memory.sleep(),
+    onBlocked: () => {
+      const claimed = memory.claimAll();
+      if (claimed.length > 0) returned.push(claimed.map(({ token }) => token));
+    },
+    onUnblocked: () => {},
   });
   void watch.watch();
   return { clock, watch, jobs, returned, block: () => isAlive = false, wake: () => isAlive = true, stop };
@@ -116,33 +119,6 @@ Deno.test("the thread watches only while jobs wait", async () => {
   t.block();
   await t.clock.advance(1_250);
   assertEquals(t.returned, [["3"]]);
-});
-
-Deno.test("a thread that was frozen itself gives the main thread another second", async () => {
-  const clock = new FakeClock();
-  const stop = new AbortController();
-  const jobs = new UnstartedJobs();
-  jobs.add(leases(1, 1));
-  const returned: string[] = [];
-  let sleeps = 0;
-  const watch: UnstartedWatch = new UnstartedWatch({
-    memory: new UnstartedMemory(jobs.attach(() => {})),
-    // Every sleep takes four seconds, whatever its duration.
-    clock: {
-      ...systemClock,
-      monotonic: () => clock.monotonic(),
-      sleep: async (_ms, signal) => {
-        await clock.advance(4_000);
-        if (++sleeps >= 3 && !signal?.aborted) watch.replied();
-        if (sleeps >= 6) stop.abort();
-      },
-    },
-    signal: stop.signal,
-    ping: () => {},
-    release: (tokens) => returned.push(...tokens),
-  });
-  await watch.watch();
-  assertEquals(returned, []);
 });
 
 Deno.test("jobs keep their order when slots are reused, and when there are more jobs than slots", async () => {

@@ -5,7 +5,7 @@ import type { SettingName } from "../../config/settings.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { misspelledOptions } from "../../handlers/option_typos.ts";
 import { Registry } from "../../handlers/registry.ts";
-import { type LogControl, logger, openLog } from "../../log/log.ts";
+import { type LogControl, logger, type LogOptions, openLog } from "../../log/log.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
 import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
 import { MemberLink } from "../../server/host/member_link.ts";
@@ -121,13 +121,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   };
   await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
     .step("handlers", loadHandlers(config.settings.handlers, registry));
-  using log = openLog({
-    level: config.settings.logLevel,
-    format: config.settings.logFormat,
-    file: config.settings.logFile,
-  });
+  const { logLevel: level, logFormat: format, logFile: file } = config.settings;
+  const logOptions: LogOptions = { level, format, file, ...(member && { fields: { process: member.index } }) };
+  using log = openLog(logOptions);
   const guard = new ExitGuard({ clock: systemClock, log: logger("run") });
-  return await Promise.race([serve(config, registry, log, { load, member, inbox, guard }), guard.expired]);
+  return await Promise.race([serve(config, registry, log, { load, member, inbox, guard, logOptions }), guard.expired]);
 }
 
 /**
@@ -166,11 +164,12 @@ async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  { load, member, inbox, guard }: {
+  { load, member, inbox, guard, logOptions }: {
     readonly load: () => Promise<LoadedConfig>;
     readonly member: MemberInfo | undefined;
     readonly inbox: Inbox;
     readonly guard: ExitGuard;
+    readonly logOptions: LogOptions;
   },
 ): Promise<number> {
   const { settings, file } = config;
@@ -218,13 +217,13 @@ async function serve(
     nonce: member?.nonce,
     predecessor: member?.predecessor,
     predecessorEnded: member?.predecessorEnded,
-    parent: member?.parent,
+    guard: { timeoutMs: settings.shutdownTimeoutMs, parent: member?.parent, log: logOptions },
     environment: config.environment,
     catchAllErrors: true,
     prepare,
     hooks: {
       // Before the first job is taken: a job that computes would delay the message, and with it the other processes.
-      startup: () => peers?.ready(),
+      startup: () => peers?.ready(settings.shutdownTimeoutMs),
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),

@@ -24,7 +24,7 @@ import {
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import { leaseOf, stepRelay } from "../running_context.ts";
+import { leaseOf, setProcess, stepRelay } from "../running_context.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
@@ -151,6 +151,7 @@ export class Horse {
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
+    setProcess(job, this.pid);
     if (this.#dead) this.#end(await this.#child.status);
     const lease = leaseOf(job);
     const delivered = this.#connection!.deliver({

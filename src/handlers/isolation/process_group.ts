@@ -50,3 +50,20 @@ export async function memoryOf(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
+
+/** Returns the process IDs of the children of a process. Empty where there is no `/proc`. */
+export async function childrenOf(parent: number): Promise<number[]> {
+  const children: number[] = [];
+  try {
+    for await (const { name } of Deno.readDir("/proc")) {
+      if (!/^\d+$/.test(name)) continue;
+      const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
+      // The name of the program, in parentheses, may contain any character.
+      const [, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (Number(ppid) === parent) children.push(Number(name));
+    }
+  } catch {
+    // A bare root without /proc, or a program with few permissions.
+  }
+  return children;
+}

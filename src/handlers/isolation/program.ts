@@ -14,6 +14,7 @@ import { Discard, Kill } from "../../job/errors.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
+import { setProcess } from "../running_context.ts";
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
@@ -77,6 +78,7 @@ class ProgramRun {
     };
     using session = this.#services.steps.open(job, end);
     const child = this.#spawn(job, session);
+    setProcess(job, child.pid);
     const onAbort = () => end(job.signal.reason);
     job.signal.addEventListener("abort", onAbort, { once: true });
     const feeding = feed(child.stdin, job.raw);

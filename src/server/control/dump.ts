@@ -39,6 +39,10 @@ export interface DumpTask {
     readonly jid: string;
     readonly queue: string;
     readonly attempt: number;
+    /** The durable step that it runs. */
+    readonly step?: string;
+    /** The process ID of its isolated process or program. */
+    readonly pid?: number;
     readonly progress?: string;
     readonly lastLine?: string;
     /** Name of the reason that its signal has aborted with. */
@@ -63,6 +67,8 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
           jid: job.jid,
           queue: job.queue,
           attempt: job.attempt,
+          ...(job.step !== undefined && { step: job.step }),
+          ...(job.pid !== undefined && { pid: job.pid }),
           ...(progress && { progress: progress.note ? `${progress.done} ${progress.note}` : String(progress.done) }),
           ...(job.abortedBy instanceof Error && { aborted: job.abortedBy.name }),
           ...(job.lastLine !== undefined && { lastLine: job.lastLine }),
@@ -72,31 +78,42 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   });
 }
 
-/** Formats the dump as lines of text with aligned columns. Control characters in names and texts of jobs are removed. */
+/** Formats a dump as lines of text. */
 export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): string[] {
+  return [
+    ...formatTasks(tasks),
+    `busy ${counts.busy}/${counts.concurrency}, leases ${counts.leases}, ` +
+    `waiting ${counts.waiting}, unsettled ${counts.unsettled}, ${formatMemory()}, ` +
+    `event-loop delay ${counts.loopDelayMs} ms, unhandled errors ${counts.unhandledErrors}${
+      counts.quiet ? ", quiet" : ""
+    }, worker ${counts.worker}`,
+  ];
+}
+
+/** Formats the tasks with aligned columns. Control characters in names and texts of jobs are removed. */
+export function formatTasks(tasks: readonly DumpTask[]): string[] {
   const width = (pick: (task: DumpTask) => string) => Math.max(...tasks.map((task) => pick(task).length), 1);
   const idWidth = width((task) => String(task.task));
   const labelWidth = width((task) => task.label);
   const stateWidth = width((task) => task.state);
-  const lines = tasks.map((task) => {
+  return tasks.map((task) => {
     const head = `task ${String(task.task).padStart(idWidth)}  ${task.label.padEnd(labelWidth)}  ${
       task.state.padEnd(stateWidth)
     }  ${formatDuration(task.forMs).padStart(8)}`;
     return task.job ? `${head}  ${plain(formatJob(task.job))}` : head;
   });
-  const memory = Deno.memoryUsage();
-  lines.push(
-    `busy ${counts.busy}/${counts.concurrency}, leases ${counts.leases}, waiting ${counts.waiting}, unsettled ${counts.unsettled}, ` +
-      `memory ${megabytes(memory.rss)} MB (heap ${megabytes(memory.heapUsed)} MB), ` +
-      `event-loop delay ${counts.loopDelayMs} ms, unhandled errors ${counts.unhandledErrors}${
-        counts.quiet ? ", quiet" : ""
-      }`,
-  );
-  return lines;
+}
+
+/** Formats the memory of this process. */
+export function formatMemory(): string {
+  const { rss, heapUsed } = Deno.memoryUsage();
+  return `memory ${megabytes(rss)} MB (heap ${megabytes(heapUsed)} MB)`;
 }
 
 function formatJob(job: NonNullable<DumpTask["job"]>): string {
   return `${job.class} ${job.jid} queue ${job.queue} attempt ${job.attempt}` +
+    (job.step === undefined ? "" : ` step ${job.step}`) +
+    (job.pid === undefined ? "" : ` pid ${job.pid}`) +
     (job.progress === undefined ? "" : ` progress ${job.progress}`) +
     (job.aborted === undefined ? "" : ` aborted ${job.aborted}`) +
     (job.lastLine === undefined ? "" : ` last "${job.lastLine}"`);

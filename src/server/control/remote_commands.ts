@@ -1,13 +1,11 @@
 /**
- * Remote commands: receives through the store what others request of this worker (`jobs quiet`, `stop`, `dump`, `cancel`,
- * Sidekiq's Web UI), and puts it into the same inbox as signals.
+ * Remote commands: puts what others request of this worker into the same inbox as signals. `command_receiver.ts` receives it.
  *
  * @module
  */
-import type { Clock } from "../../clock.ts";
-import type { ServerStore } from "../../store/port/store.ts";
-import type { Command } from "../../store/port/workers.ts";
-import type { LoopBody } from "../component.ts";
+import type { Command, WorkerStore } from "../../store/port/workers.ts";
+import type { Task, Tasks } from "./tasks.ts";
+import type { Component } from "../component.ts";
 import type { Inbox, Verb } from "./signals.ts";
 import type { Cancellations } from "./cancellations.ts";
 
@@ -18,37 +16,31 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
   dump: "dump",
 };
 
-/** Pause after a step without commands: a store that is closed returns at once. */
-const RETRY_MS = 1_000;
-
 /** Options of {@linkcode RemoteCommands}. */
 export interface RemoteCommandsOptions {
-  readonly store: ServerStore;
-  readonly clock: Clock;
-  readonly worker: string;
+  readonly store: { readonly workers: Pick<WorkerStore, "reply"> };
   readonly inbox: Inbox;
+  readonly tasks: Tasks;
   /** Receives the requests to cancel a job. */
   readonly cancellations: Pick<Cancellations, "cancel" | "stop">;
 }
 
-/** Receives commands. Its loop's task is `remote-commands`. */
-export class RemoteCommands implements LoopBody<number> {
+/** Accepts commands. Its task is `remote-commands`. */
+export class RemoteCommands implements Component {
   readonly name = "remote-commands";
   readonly #options: RemoteCommandsOptions;
+  #task: Task | undefined;
 
   constructor(options: RemoteCommandsOptions) {
     this.#options = options;
   }
 
-  /** Waits for commands and accepts them. Returns their number. */
-  async step(signal: AbortSignal): Promise<number> {
-    const { store, worker } = this.#options;
-    const commands = await store.workers.receive(worker, signal);
-    this.accept(commands);
-    return commands.length;
+  start(): void {
+    this.#task = this.#options.tasks.add(this.name);
+    this.#task.enter("waiting");
   }
 
-  /** Accepts commands, also those that came with a heartbeat. */
+  /** Accepts commands. */
   accept(commands: readonly Command[]): void {
     const { store, inbox, cancellations } = this.#options;
     for (const { verb, id, jid } of commands) {
@@ -60,11 +52,8 @@ export class RemoteCommands implements LoopBody<number> {
     }
   }
 
-  end(): void {
+  stop(): void {
     this.#options.cancellations.stop();
-  }
-
-  rest(received: number, signal: AbortSignal): Promise<void> {
-    return received > 0 ? Promise.resolve() : this.#options.clock.sleep(RETRY_MS, signal);
+    if (this.#task) this.#options.tasks.remove(this.#task);
   }
 }

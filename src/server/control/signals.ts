@@ -1,14 +1,17 @@
 /**
  * Signals: a table of their meanings, and the only place that listens for them. A listener only notes the request; one loop
- * (`control.ts`) acts on it, so that two signals never act at once.
+ * (`control.ts`) acts on it, so that two signals never act at once. The heartbeat's thread listens to some of them as well, for
+ * the time in which that loop is blocked (`liveness/heartbeat_worker.ts`).
  *
  * @module
  */
 
+import { ControllingTerminal } from "./terminal.ts";
+
 /** A request. */
 export type Verb = "stop" | "quiet" | "resume" | "reopen" | "reload" | "dump";
 
-/** The requests by signal. Equal signals close together may arrive as one. */
+/** The requests by signal. Equal signals close together may arrive as one. HUP stops a process whose terminal is closed. */
 export const SIGNALS: Readonly<Partial<Record<Deno.Signal, Verb>>> = {
   SIGTERM: "stop",
   SIGINT: "stop",
@@ -67,8 +70,13 @@ export function ignoreSignals(): void {
 
 /** Puts the requests of signals into the inbox, until disposed. */
 export function listenToSignals(inbox: Inbox): Disposable {
+  const terminal = new ControllingTerminal();
   const table = Object.entries(SIGNALS) as [Deno.Signal, Verb][];
-  return onSignals(Object.fromEntries(table.map(([signal, verb]) => [signal, () => inbox.put({ verb, by: signal })])));
+  return onSignals(Object.fromEntries(table.map(([signal, verb]) => [signal, () => {
+    // A worker without its terminal would fail every job that prints.
+    const isHangup = signal === "SIGHUP" && terminal.isClosed;
+    inbox.put({ verb: isHangup ? "stop" : verb, by: isHangup ? "SIGHUP: its terminal was closed" : signal });
+  }])));
 }
 
 /** Calls a function at each signal, until disposed. For programs other than workers, for example `cli/top/`. */

@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
+import type { BoardSlot, TaskBoard } from "./task_board.ts";
 
 /** One async task. */
 export class Task {
@@ -14,36 +15,50 @@ export class Task {
   /** `processor-3`, `poller`. */
   readonly label: string;
   readonly #clock: Clock;
-  #state = "starting";
-  #since: number;
+  readonly #slot: BoardSlot | undefined;
+  #state = "";
+  #since = 0;
   #job: RunningJob | undefined;
 
   /** Use {@linkcode Tasks.add}. */
-  constructor(id: number, label: string, clock: Clock) {
+  constructor(id: number, label: string, clock: Clock, slot: BoardSlot | undefined) {
     this.id = id;
     this.label = label;
     this.#clock = clock;
-    this.#since = clock.monotonic();
+    this.#slot = slot;
+    this.enter("starting");
   }
 
-  /** Sets the state, in one word: `idle`, `working`, `waiting`. */
-  enter(state: string): void {
+  /** Sets the state, in one word: `idle`, `working`, `waiting`. Returns the time, on the monotonic clock. */
+  enter(state: string): number {
     this.#state = state;
     this.#since = this.#clock.monotonic();
+    this.#slot?.enter(state, this.#since);
+    return this.#since;
   }
 
   /** Sets the job that it performs. Returns the time, on the monotonic clock. */
   perform(job: RunningJob): number {
     this.#job = job;
-    this.#state = "performing";
-    return this.#since = this.#clock.monotonic();
+    this.#slot?.perform(job);
+    return this.enter("performing");
+  }
+
+  /** Notes whether the function of the job's handler has been called and has not returned. */
+  calling(isCalling: boolean): void {
+    this.#slot?.calling(isCalling);
   }
 
   /** Sets that it performs no job. Returns the time, on the monotonic clock. */
   rest(): number {
     this.#job = undefined;
-    this.#state = "idle";
-    return this.#since = this.#clock.monotonic();
+    this.#slot?.rest();
+    return this.enter("idle");
+  }
+
+  /** Ends it; use {@linkcode Tasks.remove}. */
+  end(): void {
+    this.#slot?.remove();
   }
 
   get state(): string {
@@ -63,23 +78,27 @@ export class Task {
 /** The tasks of this process. */
 export class Tasks {
   readonly #clock: Clock;
+  readonly #board: TaskBoard | undefined;
   readonly #tasks = new Map<number, Task>();
   #lastId = 0;
 
-  constructor(clock: Clock) {
+  /** @param board receives all tasks; default: none */
+  constructor(clock: Clock, board?: TaskBoard) {
     this.#clock = clock;
+    this.#board = board;
   }
 
   /** Adds a task, until {@linkcode remove}. */
   add(label: string): Task {
-    const task = new Task(++this.#lastId, label, this.#clock);
-    this.#tasks.set(task.id, task);
+    const id = ++this.#lastId;
+    const task = new Task(id, label, this.#clock, this.#board?.add(id, label));
+    this.#tasks.set(id, task);
     return task;
   }
 
   /** Removes a task that has ended. */
   remove(task: Task): void {
-    this.#tasks.delete(task.id);
+    if (this.#tasks.delete(task.id)) task.end();
   }
 
   /** Returns all tasks, in the order in which they began. */

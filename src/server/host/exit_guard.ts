@@ -10,11 +10,12 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
+import { LIBC } from "./exit_now.ts";
 
 /** How long closing may take after the worker has stopped. */
-const CLOSE_MS = 5_000;
+const CLOSE_MS = 1_000;
 /** From then on the kernel ends the process. Its exit code is {@linkcode KILLED_CODE}. */
-const KILL_MS = 10_000;
+const KILL_MS = 2_000;
 
 /** `_exit` is called with the number of the timer's signal, `SIGALRM`. */
 export const KILLED_CODE = 14;
@@ -25,9 +26,9 @@ const ITIMER_REAL = 0;
 export interface ExitGuardOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Milliseconds from {@linkcode ExitGuard.arm} until the guard exits; default 5 seconds. */
+  /** Milliseconds from {@linkcode ExitGuard.arm} until the guard exits; default 1 second. */
   readonly closeMs?: number;
-  /** Milliseconds from {@linkcode ExitGuard.arm} until the kernel ends the process; default 10 seconds. */
+  /** Milliseconds from {@linkcode ExitGuard.arm} until the kernel ends the process; default 2 seconds. */
   readonly killMs?: number;
 }
 
@@ -71,7 +72,7 @@ export class ExitGuard {
  */
 function exitFromKernel(ms: number): void {
   // Not closed: the handler must stay loaded.
-  const { symbols } = Deno.dlopen("libc.so.6", {
+  const { symbols } = Deno.dlopen(LIBC, {
     dlsym: { parameters: ["pointer", "buffer"], result: "pointer" },
     signal: { parameters: ["i32", "pointer"], result: "pointer" },
     setitimer: { parameters: ["i32", "buffer", "pointer"], result: "i32" },

@@ -17,6 +17,8 @@ export interface CountsFrame extends Omit<ServerCounts, "classes"> {
 
 /** To a member. */
 export type ToMember =
+  /** The reply is `pong`. */
+  | { readonly kind: "ping" }
   /** Requests its counts. */
   | { readonly kind: "ask"; readonly id: number; readonly by: number }
   /** The other members, and how many of them were asked: a member that is being started has no connection. */
@@ -26,8 +28,9 @@ export type ToMember =
 
 /** From a member. */
 export type FromMember =
-  /** It takes jobs. */
-  | { readonly kind: "ready" }
+  /** It takes jobs. Its stop waits this long for running ones. */
+  | { readonly kind: "ready"; readonly shutdownTimeoutMs: number }
+  | { readonly kind: "pong" }
   /** Requests the counts of all others. */
   | { readonly kind: "ask"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly to: number; readonly counts: CountsFrame };
@@ -39,6 +42,8 @@ export class MemberHub {
   /** By the member's index. */
   readonly #lines = new Map<number, Line>();
   readonly #members: () => Iterable<number>;
+  /** Pings without a reply. */
+  readonly #pings = new Map<number, PromiseWithResolvers<void>>();
 
   /** @param members returns the indices of all members, including those that are being restarted */
   constructor(members: () => Iterable<number>) {
@@ -48,17 +53,32 @@ export class MemberHub {
   /**
    * Serves one member; resolves when its connection has ended.
    *
-   * @param onReady called when the member takes jobs
+   * @param onReady called when the member takes jobs, with its shutdown timeout
    */
-  async serve(index: number, connection: Deno.Conn, onReady: () => void): Promise<void> {
+  async serve(index: number, connection: Deno.Conn, onReady: (shutdownTimeoutMs: number) => void): Promise<void> {
     using line: Line = new FrameConnection(connection);
     this.#lines.set(index, line);
-    await line.read((frame) => frame.kind === "ready" ? onReady() : this.#pass(index, line, frame));
+    await line.read((frame) => {
+      if (frame.kind === "ready") onReady(frame.shutdownTimeoutMs);
+      else if (frame.kind === "pong") this.#pings.get(index)?.resolve();
+      else this.#pass(index, line, frame);
+    });
     // Its successor may have connected already.
     if (this.#lines.get(index) === line) this.#lines.delete(index);
   }
 
-  #pass(index: number, line: Line, frame: Exclude<FromMember, { kind: "ready" }>): void {
+  /** Resolves when a member has replied: its event loop turns. Never, if it has no connection. */
+  ping(index: number): Promise<void> {
+    let ping = this.#pings.get(index);
+    if (ping === undefined) {
+      this.#pings.set(index, ping = Promise.withResolvers<void>());
+      void ping.promise.then(() => this.#pings.delete(index));
+    }
+    this.#lines.get(index)?.send({ kind: "ping" });
+    return ping.promise;
+  }
+
+  #pass(index: number, line: Line, frame: Exclude<FromMember, { kind: "ready" | "pong" }>): void {
     if (frame.kind === "answer") {
       const { id, to, counts } = frame;
       this.#lines.get(to)?.send({ kind: "answer", id, from: index, counts });

@@ -82,9 +82,9 @@ export class MemberLink implements Disposable {
     }
   }
 
-  /** Reports that this process takes jobs. */
-  ready(): void {
-    this.#line.send({ kind: "ready" });
+  /** Reports that this process takes jobs, and how long its stop waits for running ones. */
+  ready(shutdownTimeoutMs: number): void {
+    this.#line.send({ kind: "ready", shutdownTimeoutMs });
   }
 
   /** Returns the counts of the other members, after at most two seconds. */
@@ -104,6 +104,7 @@ export class MemberLink implements Disposable {
   }
 
   #receive(frame: ToMember): void {
+    if (frame.kind === "ping") return void this.#line.send({ kind: "pong" });
     if (frame.kind === "ask") {
       const { id, by } = frame;
       this.#line.send({ kind: "answer", id, to: by, counts: pack(this.#options.counts()) });

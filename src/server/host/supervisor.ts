@@ -8,6 +8,8 @@
  *  3. It replaces a process that uses too much memory in the same way.
  *  4. If the first process doesn't start, no other is started, and the supervisor ends with its exit code.
  *  5. At a second stop request it kills processes that don't take jobs yet: their start may be stuck.
+ *  6. It kills a process that doesn't end within the time that a stop may take: it is frozen. It logs which processes don't
+ *     answer a dump.
  *
  * @module
  */
@@ -19,6 +21,7 @@ import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
 import { MemberHub } from "./member_hub.ts";
 import { randomId, workerIdOf } from "./worker_id.ts";
+import { MAX_OVERTIME_MS } from "../component.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
@@ -45,6 +48,10 @@ export interface SupervisorOptions {
 const POLL_INTERVAL_MS = 1_000;
 /** A process that has lived this long didn't die of its start. */
 const GROWN_UP_MS = 10_000;
+/** A process that doesn't answer within this time at a dump is reported. */
+const ANSWER_TIMEOUT_MS = 1_000;
+/** A process is killed if it needs this much longer for its stop than a stop may take. */
+const LATE_MS = 2_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
 
@@ -58,6 +65,8 @@ interface Member {
   isReady: boolean;
   /** It is being replaced on purpose. */
   replaced: boolean;
+  /** How long its stop waits for running jobs. */
+  shutdownTimeoutMs: number;
   /** How it ended, if it died. */
   died?: string;
   /** Resolves with its successor; undefined if there is none. */
@@ -131,7 +140,7 @@ export class Supervisor {
         if (!this.#stop.signal.aborted) return this.#start(index);
       } catch (error) {
         await this.#backOff(failures, "Can't start a process, retrying", {
-          index,
+          process: index,
           error: (error as Error).message,
         });
       }
@@ -165,9 +174,10 @@ export class Supervisor {
     const { promise: ready, resolve } = Promise.withResolvers<boolean>();
     const successor = Promise.withResolvers<Member | undefined>();
     const workerId = workerIdOf(child.pid, nonce);
-    const member: Member = { child, workerId, ready, isReady: false, replaced: false, successor };
-    const onReady = () => {
+    const member: Member = { child, workerId, ready, isReady: false, replaced: false, shutdownTimeoutMs: 0, successor };
+    const onReady = (shutdownTimeoutMs: number) => {
       member.isReady = true;
+      member.shutdownTimeoutMs = shutdownTimeoutMs;
       resolve(true);
       this.#countReady(index);
     };
@@ -203,7 +213,10 @@ export class Supervisor {
         failures = replaced || clock.monotonic() - since >= GROWN_UP_MS ? 0 : failures + 1;
         if (!replaced) {
           ended.died = causeOfEnd(status);
-          await this.#backOff(Math.max(1, failures), `Process ${howItEnded(status)}, starting another`, { index, pid });
+          await this.#backOff(Math.max(1, failures), `Process ${howItEnded(status)}, starting another`, {
+            process: index,
+            pid,
+          });
         }
         member = await this.#startEventually(index);
       }
@@ -231,7 +244,40 @@ export class Supervisor {
       onStopping();
     }
     if (verb === "reopen") onReopen();
-    for (const { child } of this.#members.values()) send(child, by as Deno.Signal);
+    for (const [index, member] of this.#members) {
+      if (verb === "stop") this.#end(index, member, by === "SIGINT" ? by : "SIGTERM");
+      else send(member.child, by as Deno.Signal);
+      if (verb === "dump") void this.#reportSilent(index, member);
+    }
+  }
+
+  /** Stops a process, and kills it if that takes too long. */
+  #end(index: number, { child, isReady, shutdownTimeoutMs }: Member, signal: Deno.Signal): void {
+    const { clock, log } = this.#options;
+    send(child, signal);
+    if (!isReady) return;
+    const ended = new AbortController();
+    void child.status.then(() => ended.abort());
+    void clock.sleep(shutdownTimeoutMs + MAX_OVERTIME_MS + LATE_MS, ended.signal).then(() => {
+      if (ended.signal.aborted) return;
+      log.error("Process doesn't stop, killing it", { process: index, pid: child.pid });
+      this.#code ||= 1;
+      send(child, "SIGKILL");
+    });
+  }
+
+  /** Logs that a process doesn't answer. If a handler blocks its event loop, its heartbeat's thread prints the dump. */
+  async #reportSilent(index: number, { child, isReady }: Member): Promise<void> {
+    const { clock, log } = this.#options;
+    const fields = { process: index, pid: child.pid };
+    if (!isReady) return log.warn("Process has no dump: it is still starting", fields);
+    const answered = new AbortController();
+    void this.#hub.ping(index).then(() => answered.abort());
+    void child.status.then(() => answered.abort());
+    await clock.sleep(ANSWER_TIMEOUT_MS, answered.signal);
+    if (!answered.signal.aborted) {
+      log.warn("Process doesn't answer: its event loop is blocked, or it is frozen", fields);
+    }
   }
 
   /** Replaces the processes one at a time. If a new one doesn't start, the others are kept. */
@@ -239,7 +285,7 @@ export class Supervisor {
     for (const index of [...this.#members.keys()]) {
       if (this.#stop.signal.aborted) return;
       if (await this.#replace(index)) continue;
-      this.#options.log.error("The new process did not start: the others are kept", { index });
+      this.#options.log.error("The new process did not start: the others are kept", { process: index });
       return;
     }
   }
@@ -248,7 +294,7 @@ export class Supervisor {
     const old = this.#members.get(index);
     if (old === undefined) return true;
     old.replaced = true;
-    send(old.child, "SIGTERM");
+    this.#end(index, old, "SIGTERM");
     const next = await old.successor.promise;
     return this.#stop.signal.aborted || next === undefined || await next.ready;
   }
@@ -260,7 +306,11 @@ export class Supervisor {
       for (const [index, { child, replaced }] of this.#members) {
         const used = await memoryOf(child.pid);
         if (used <= maxMemoryBytes || replaced || over.aborted) continue;
-        log.warn("Process uses too much memory, replacing it", { index, pid: child.pid, used: formatBytes(used) });
+        log.warn("Process uses too much memory, replacing it", {
+          process: index,
+          pid: child.pid,
+          used: formatBytes(used),
+        });
         this.#replacing = this.#replacing.then(async () => void await this.#replace(index));
         await this.#replacing;
       }

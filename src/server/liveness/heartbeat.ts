@@ -4,8 +4,10 @@
  *
  *  1. Before each heartbeat the thread asks this side what the worker is doing. It doesn't wait for a late answer (the event loop
  *     is blocked), and sends the previous one. The delay is reported as the event-loop delay.
- *  2. Only this process can open `sqlite::memory:`: then this side sends the heartbeats.
- *  3. Sidekiq's list of signals is read with the heartbeat, and passed on as commands.
+ *  2. Only this process can open `sqlite::memory:`: then this side sends the heartbeats, and receives commands.
+ *  3. The thread receives commands. Sidekiq's list of signals is read with the heartbeat as well.
+ *  4. While a handler blocks the event loop, the thread acts in place of this side: `loop_watch.ts`, `stand_in.ts`. In a process of
+ *     `jobs run` it also keeps the deadline of a stop (`stop_guard.ts`).
  *
  * If the process dies, its heartbeat expires, and its jobs are rescued.
  *
@@ -16,10 +18,11 @@ import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
-import type { FromHeartbeat, ToHeartbeat } from "./heartbeat_worker.ts";
-import type { OrphanGuardOptions } from "./orphan_guard.ts";
+import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_worker.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { Component, OutageLog, ShutdownBudget } from "../component.ts";
+import { CommandReceiver } from "../control/command_receiver.ts";
+import type { TaskBoard } from "../control/task_board.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { UnstartedJobs } from "../work/unstarted.ts";
 import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
@@ -53,8 +56,10 @@ export interface HeartbeatOptions {
   readonly outage: OutageLog;
   readonly intervalMs: number;
   readonly ttlMs: number;
-  /** The supervisor that has started this process, and how long the event loop may be blocked once it has ended. */
-  readonly orphan?: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
+  /** Shared with the thread. */
+  readonly board: TaskBoard;
+  /** Lets the thread end the process; absent in a program that embeds the worker. */
+  readonly guard?: GuardOptions | undefined;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
@@ -78,7 +83,7 @@ export class Heartbeat implements Component {
   readonly #stop = new AbortController();
   /** Resolves with the thread's first heartbeat that the store has accepted. */
   readonly #threadBeats = Promise.withResolvers<void>();
-  #inline: Promise<void> | undefined;
+  #inline: Promise<unknown> | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -103,8 +108,11 @@ export class Heartbeat implements Component {
     // Stopped during the first heartbeat: another one would register the worker again.
     if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
-    if (this.#options.storeUrl.startsWith("sqlite::memory:")) {
-      this.#inline = this.#beatHere().finally(() => this.#options.tasks.remove(task));
+    if (this.#isInline) {
+      this.#inline = Promise.all([this.#beatHere(), this.#receiveHere()]).finally(() =>
+        this.#options.tasks.remove(task)
+      );
+      if (this.#options.guard) await this.#startThread();
     } else {
       await this.#startThread();
       await this.#threadBeats.promise;
@@ -127,6 +135,18 @@ export class Heartbeat implements Component {
     const { store, describe } = this.#options;
     if (!await budget.within(this.#end())) this.#terminate();
     this.#isDeregistered = await budget.within(store.workers.deregister(describe().id));
+    // Until here the thread keeps the deadline of the stop.
+    this.#terminate();
+  }
+
+  /** Sets how long a stop waits for running jobs. */
+  setShutdownTimeout(ms: number): void {
+    this.#worker?.postMessage({ kind: "timeout", ms } satisfies ToHeartbeat);
+  }
+
+  /** Whether this side sends the heartbeats. */
+  get #isInline(): boolean {
+    return this.#options.storeUrl.startsWith("sqlite::memory:");
   }
 
   async #end(): Promise<void> {
@@ -140,7 +160,6 @@ export class Heartbeat implements Component {
       this.#stopped = resolve;
       worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
     });
-    this.#terminate();
   }
 
   /** Ends the thread at once. */
@@ -172,7 +191,7 @@ export class Heartbeat implements Component {
   }
 
   #startWorker(): void {
-    const { storeUrl, storeOptions, intervalMs, ttlMs, orphan, describe, log, clock } = this.#options;
+    const { storeUrl, storeOptions, intervalMs, ttlMs, guard, board, describe, log, clock } = this.#options;
     const { unstarted, onUnsure } = this.#options;
     const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
       type: "module",
@@ -195,16 +214,18 @@ export class Heartbeat implements Component {
     worker.postMessage(
       {
         kind: "start",
-        storeUrl,
+        storeUrl: this.#isInline ? undefined : storeUrl,
         storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
         record: describe(),
         at: momentOf(clock),
         unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
+        board: board.buffer,
         intervalMs,
         ttlMs,
-        orphan,
+        guard,
       } satisfies ToHeartbeat,
     );
+    board.attach((word) => worker.postMessage({ kind: "word", word } satisfies ToHeartbeat));
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
@@ -230,12 +251,17 @@ export class Heartbeat implements Component {
         if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
         this.#failing = 0;
         outage.beat();
-        if (message.commands.length > 0) onCommands(message.commands);
         onBeat(message);
         break;
-      case "blocked":
-        log.warn("Event loop was blocked: a handler did not yield", { blockedMs: Math.round(message.ms) });
+      case "commands":
+        onCommands(message.commands);
         break;
+      case "blocked": {
+        const { class: name, jid, task } = message.by ?? {};
+        const fields = { blockedMs: Math.round(message.ms), class: name, jid, processor: task };
+        log.warn("Event loop was blocked: a handler did not yield", fields);
+        break;
+      }
       case "gone":
         onGone(new StoreError("gone", message.error));
         break;
@@ -251,6 +277,11 @@ export class Heartbeat implements Component {
         this.#stopped?.();
         break;
     }
+  }
+
+  #receiveHere(): Promise<void> {
+    const { store, clock, describe, onCommands } = this.#options;
+    return new CommandReceiver({ store, clock, worker: describe().id, accept: onCommands }).run(this.#stop.signal);
   }
 
   async #beatHere(): Promise<void> {

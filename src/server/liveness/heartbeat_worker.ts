@@ -1,37 +1,60 @@
 /**
- * The heartbeat's thread, see `heartbeat.ts`. It only acts on messages.
+ * The heartbeat's thread, see `heartbeat.ts`. It sends the heartbeats, receives commands, and acts for the main thread while a
+ * handler blocks the event loop (`loop_watch.ts`, `stop_guard.ts`, `stand_in.ts`).
  *
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import type { LogOptions } from "../../log/lines.ts";
 import { isGone } from "../../store/port/errors.ts";
 import { openStore, type StoreOptions } from "../../store/open.ts";
-import { OrphanGuard, type OrphanGuardOptions } from "./orphan_guard.ts";
+import { CommandReceiver } from "../control/command_receiver.ts";
+import { onSignals } from "../control/signals.ts";
+import { BoardReader, type Word } from "../control/task_board.ts";
+import { LoopWatch } from "./loop_watch.ts";
+import { StandIn } from "./stand_in.ts";
+import { StopGuard } from "./stop_guard.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
-import { UnstartedWatch } from "../work/unstarted_watch.ts";
-import type { HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { BlockedLoop, Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+
+/** Lets the thread listen to signals, log, and end the process. For `jobs run`, not for a program that embeds a worker. */
+export interface GuardOptions {
+  /** How long a stop waits for running jobs. */
+  readonly timeoutMs: number;
+  /** The supervisor that has started this process. */
+  readonly parent?: number | undefined;
+  /** Where the process logs. */
+  readonly log: LogOptions;
+}
 
 /** Messages to the thread. */
 export type ToHeartbeat =
   | {
     readonly kind: "start";
-    readonly storeUrl: string;
+    /** Undefined if the main thread sends the heartbeats. */
+    readonly storeUrl: string | undefined;
     readonly storeOptions: StoreOptions;
     readonly record: WorkerRecord;
     readonly at: Moment;
     /** See `unstarted_memory.ts`. */
     readonly unstarted: SharedArrayBuffer;
+    /** See `task_board.ts`. */
+    readonly board: SharedArrayBuffer;
     readonly intervalMs: number;
     readonly ttlMs: number;
-    /** Undefined unless a supervisor has started this process. */
-    readonly orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs"> | undefined;
+    readonly guard: GuardOptions | undefined;
   }
   | { readonly kind: "record"; readonly record: WorkerRecord; readonly at: Moment }
+  /** A word of the task board. */
+  | { readonly kind: "word"; readonly word: Word }
   /** Jobs have been taken that the thread has to watch. */
   | { readonly kind: "watch" }
   | { readonly kind: "alive" }
+  /** The shutdown timeout has changed. */
+  | { readonly kind: "timeout"; readonly ms: number }
+  /** No more heartbeats. The thread still keeps the deadline of the stop. */
   | { readonly kind: "stop" };
 
 /** Messages from the thread. */
@@ -44,14 +67,20 @@ export type FromHeartbeat =
   | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
   /** `sentAt` is when the main side described the worker, which was before the heartbeat was sent. */
   | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
-  | { readonly kind: "blocked"; readonly ms: number }
+  | { readonly kind: "commands"; readonly commands: readonly Command[] }
+  /** The event loop was blocked. */
+  | { readonly kind: "blocked"; readonly ms: number; readonly by: BlockedLoop | undefined }
   | { readonly kind: "failed" | "gone"; readonly error: string }
   | { readonly kind: "stopped" };
 
 /** Wait for the main side's reply. */
 const REPLY_TIMEOUT_MS = 200;
-/** A delay of the event loop from this time on is logged. */
-const BLOCKED_MS = 1_000;
+/** An event loop that doesn't reply for this long doesn't print a dump either. */
+const DUMP_TIMEOUT_MS = 300;
+/** A loop that is blocked for this long is logged while it is, and once more when it turns again. */
+const LONG_BLOCKED_MS = 10_000;
+/** Other processes learn of a loop that is blocked for this long before the next heartbeat is due. */
+const REPORTED_BLOCKED_MS = 2_000;
 
 /** Maximum number of jobs released in one step of the store. */
 const MAX_BATCH_JOBS = 1_000;
@@ -63,43 +92,50 @@ const scope = self as unknown as {
   onmessage: ((event: MessageEvent<ToHeartbeat>) => void) | null;
 };
 
+/** Aborts when the heartbeats end. */
 const stopping = new AbortController();
+/** Aborts when the thread does nothing any more. Only the end of the thread does that. */
+const { signal: ended } = new AbortController();
 let store: ServerStore | undefined;
+/** Opens the store. Only after `start`, and if the thread sends the heartbeats. */
+let open: () => Promise<ServerStore>;
 let known: WorkerRecord;
 let knownAt: Moment;
+let learntAt: number;
 let onReport: (() => void) | undefined;
 let requestedAt: number | undefined;
-let running: Promise<void> | undefined;
-let guard: OrphanGuard | undefined;
-let watch: UnstartedWatch | undefined;
+let running: Promise<unknown> | undefined;
+let beatNow = new AbortController();
+let memory: UnstartedMemory;
+let board: BoardReader;
+let watch: LoopWatch;
+let guard: StopGuard | undefined;
+let standIn: StandIn;
+/** How the loop is blocked, as the last report of it to the log or the store says. */
+let logged = false;
+let reported = false;
+let blockedBy: BlockedLoop | undefined;
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
     case "start":
-      known = data.record;
-      knownAt = data.at;
-      watch = new UnstartedWatch({
-        memory: new UnstartedMemory(data.unstarted),
-        clock: systemClock,
-        signal: stopping.signal,
-        ping: () => scope.postMessage({ kind: "ping" }),
-        release: (tokens) => void releaseAll(tokens),
-      });
-      void watch.watch();
-      running = sendHeartbeats(data);
-      if (data.orphan) void watchParent(data.orphan);
+      start(data);
       break;
     case "record":
-      known = data.record;
-      guard?.replied();
-      knownAt = data.at;
+      learn(data);
       onReport?.();
       break;
+    case "word":
+      board.learn(data.word);
+      break;
     case "watch":
-      void watch?.watch();
+      void watch.watch();
       break;
     case "alive":
-      watch?.replied();
+      watch.replied();
+      break;
+    case "timeout":
+      guard?.setTimeout(data.ms);
       break;
     case "stop":
       void end();
@@ -107,21 +143,116 @@ scope.onmessage = ({ data }) => {
   }
 };
 
+function start(options: Extract<ToHeartbeat, { kind: "start" }>): void {
+  learn(options);
+  memory = new UnstartedMemory(options.unstarted);
+  board = new BoardReader(options.board);
+  watch = new LoopWatch({
+    clock: systemClock,
+    signal: ended,
+    ping: () => scope.postMessage({ kind: "ping" }),
+    rest: () => !board.isBusy && !memory.hasWaiting && memory.sleep(),
+    onBlocked,
+    onUnblocked,
+  });
+  const mainTime = () => ({ ...knownAt, monotonic: knownAt.monotonic + systemClock.monotonic() - learntAt });
+  const shared = { clock: systemClock, board, watch, worker: known.id, log: options.guard?.log };
+  standIn = new StandIn({ ...shared, mainTime: () => ({ ...mainTime(), now: systemClock.now() }) });
+  if (options.guard) startGuard(options.guard);
+  void watch.watch();
+  const { storeUrl, storeOptions } = options;
+  if (storeUrl === undefined) return;
+  open = () => openStore(storeUrl, storeOptions);
+  running = Promise.all([sendHeartbeats(options), receiveCommands()]);
+}
+
+function learn({ record, at }: { readonly record: WorkerRecord; readonly at: Moment }): void {
+  known = record;
+  knownAt = at;
+  learntAt = systemClock.monotonic();
+}
+
+function startGuard({ timeoutMs, parent }: GuardOptions): void {
+  guard = new StopGuard({ clock: systemClock, signal: ended, watch, timeoutMs, end: endProcess });
+  if (parent !== undefined) void guard.watchParent(parent);
+  const stop = () => guard!.request();
+  // The main thread listens as well, and acts on them when its event loop turns.
+  onSignals({ SIGTERM: stop, SIGINT: stop, SIGTTIN: () => void dumpIfBlocked() });
+}
+
 async function sendHeartbeats(
-  { storeUrl, storeOptions, intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
+  { intervalMs, ttlMs }: Extract<ToHeartbeat, { kind: "start" }>,
 ): Promise<void> {
   // At once, to notice a file that is replaced later. The first heartbeat reports an error.
-  store = await openStore(storeUrl, storeOptions).catch(() => undefined);
+  store = await open().catch(() => undefined);
   for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await requestReport()) {
     try {
-      store ??= await openStore(storeUrl, storeOptions);
+      store ??= await open();
       const sentAt = knownAt;
-      scope.postMessage({ kind: "beat", ...await store.workers.heartbeat(known, ttlMs), sentAt, loopDelayMs });
+      const record = standIn.describe(known);
+      reported = record.blocked !== undefined;
+      const { commands, lapsed } = await store.workers.heartbeat(record, ttlMs);
+      scope.postMessage({ kind: "beat", commands: [], lapsed, sentAt, loopDelayMs });
+      await accept(commands);
     } catch (error) {
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
-    await systemClock.sleep(intervalMs, stopping.signal);
+    // A job may have started before the thread could know of it.
+    if (board.isBusy) void watch.watch();
+    await systemClock.sleep(intervalMs, AbortSignal.any([stopping.signal, beatNow.signal]));
+    if (beatNow.signal.aborted) beatNow = new AbortController();
   }
+}
+
+/** Receives commands here, because one that the main thread has received waits while its event loop is blocked. */
+async function receiveCommands(): Promise<void> {
+  const { signal } = stopping;
+  while (!signal.aborted) {
+    if (store === undefined) await systemClock.sleep(RETRY_MS, signal);
+    else await new CommandReceiver({ store, clock: systemClock, worker: known.id, accept }).run(signal);
+  }
+}
+
+/** Acts on commands if the event loop is blocked, and passes them on. */
+async function accept(commands: readonly Command[]): Promise<void> {
+  const others: Command[] = [];
+  for (const command of commands) {
+    if (command.verb === "stop") guard?.request();
+    if (command.verb !== "dump" || await watch.replies(DUMP_TIMEOUT_MS)) others.push(command);
+    else if (command.id === undefined) logDump();
+    else await store!.workers.reply(command.id, standIn.dump().join("\n")).catch(() => {});
+  }
+  if (others.length > 0) scope.postMessage({ kind: "commands", commands: others });
+}
+
+/** The main thread prints the dump if its event loop turns. */
+async function dumpIfBlocked(): Promise<void> {
+  if (!await watch.replies(DUMP_TIMEOUT_MS)) logDump();
+}
+
+function logDump(): void {
+  for (const line of standIn.dump()) standIn.warn(line);
+}
+
+function onBlocked(): void {
+  // While it is blocked: later, the job may have ended.
+  blockedBy = standIn.blocked();
+  const claimed = memory.claimAll();
+  if (claimed.length > 0) void releaseAll(claimed.map(({ token }) => token));
+  const { silentMs = 0 } = watch;
+  if (silentMs >= REPORTED_BLOCKED_MS && !reported) beatNow.abort();
+  if (silentMs < LONG_BLOCKED_MS || logged) return;
+  logged = true;
+  const { class: name, jid, task } = blockedBy ?? {};
+  const fields = { blockedMs: Math.round(silentMs), class: name, jid, processor: task };
+  standIn.warn("Event loop is blocked: a handler does not yield", fields);
+}
+
+function onUnblocked(ms: number): void {
+  scope.postMessage({ kind: "blocked", ms, by: blockedBy });
+  blockedBy = undefined;
+  logged = false;
+  if (reported) beatNow.abort();
 }
 
 /** Returns jobs to the front of their queues. The last ones go first, so that the first ones end up before them. */
@@ -149,12 +280,6 @@ async function release(tokens: readonly string[]): Promise<number | undefined> {
   }
 }
 
-function watchParent(orphan: Pick<OrphanGuardOptions, "parent" | "timeoutMs">): Promise<void> {
-  const ping = () => scope.postMessage({ kind: "report" });
-  guard = new OrphanGuard({ ...orphan, ping, clock: systemClock, signal: stopping.signal });
-  return guard.run();
-}
-
 /** Requests a report of the main side. Returns how long the reply took, or has taken until now. */
 async function requestReport(): Promise<number> {
   const now = systemClock.monotonic();
@@ -165,8 +290,6 @@ async function requestReport(): Promise<number> {
   const since = requestedAt;
   const waiting = new AbortController();
   onReport = () => {
-    const ms = systemClock.monotonic() - since;
-    if (ms >= BLOCKED_MS) scope.postMessage({ kind: "blocked", ms });
     requestedAt = undefined;
     onReport = undefined;
     waiting.abort();
@@ -175,9 +298,24 @@ async function requestReport(): Promise<number> {
   return systemClock.monotonic() - since;
 }
 
+/** Ends the process, whose event loop is blocked at the deadline of its stop. */
+async function endProcess(): Promise<void> {
+  await standIn.end(async () => {
+    stopping.abort();
+    // None of these starts any more, should the event loop turn now.
+    memory.claimAll();
+    if (running === undefined) return;
+    await running;
+    // The orderly stop has closed it, and may have been blocked before it deregistered.
+    store ??= await open();
+    await store.workers.deregister(known.id);
+  });
+}
+
 async function end(): Promise<void> {
   stopping.abort();
   await running;
   await store?.[Symbol.asyncDispose]();
+  store = undefined;
   scope.postMessage({ kind: "stopped" });
 }

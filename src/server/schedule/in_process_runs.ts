@@ -6,10 +6,8 @@
  */
 import { Shutdown } from "../../job/errors.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
+import { CLEAN_UP_MS } from "../component.ts";
 import { Processor, type ProcessorServices } from "../work/processor.ts";
-
-/** After its signal has aborted, a handler gets this long to clean up. */
-const CLEAN_UP_MS = 3_000;
 
 interface Run {
   readonly jid: string;

@@ -2,9 +2,10 @@
  * The manager: owns the processors, and ends them.
  *
  *  1. `resize` keeps as many processors as the concurrency. A surplus processor ends after its job.
- *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones. If their handlers end within 3 s,
+ *  2. `stop` waits for running jobs until the deadline. Then it aborts the unfinished ones. If their handlers end within 2 s,
  *     the outcomes count: a job that has pushed its continuation and returned must not run again. After that, the other
- *     jobs return to the front of their queues. If the process is killed during the stop, their leases are rescued.
+ *     jobs return to the front of their queues, in the order in which they were taken. If the process is killed during the
+ *     stop, their leases are rescued. If a handler blocks the event loop, `liveness/stop_guard.ts` ends the process.
  *
  * @module
  */
@@ -16,14 +17,12 @@ import { parsePayload } from "../../job/job.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import { OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
+import { CLEAN_UP_MS, OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
+import type { Attempt } from "./attempt.ts";
 import { withBatch } from "./batch_member.ts";
 import { Processor, type ProcessorServices } from "./processor.ts";
 import type { Settler } from "./settler.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
-
-/** After its signal has aborted, a handler gets this long to end. */
-const CLEAN_UP_MS = 3_000;
 
 /** Owns the processors. */
 export class Manager {
@@ -140,32 +139,43 @@ export class Manager {
   async stop(timeoutMs = 0, cold = AbortSignal.abort(), budget = new ShutdownBudget(this.#clock)): Promise<void> {
     const idle = Promise.all(this.#all().map((processor) => processor.stop())).then(() => true);
     if (!await this.#within(idle, timeoutMs, cold)) {
-      const attempts = this.#all().flatMap(({ attempt }) => attempt ?? []);
-      for (const { job } of attempts) job.abort(new Shutdown("The worker's shutdown timeout has expired"));
+      const working = this.#all().filter(({ attempt }) => attempt?.leaseState === "held");
+      const attempts = working.map(({ name, attempt }) => ({ name, attempt: attempt! }))
+        .sort((a, b) => a.attempt.since - b.attempt.since);
+      for (const { attempt } of attempts) attempt.job.abort(new Shutdown("The worker's shutdown timeout has expired"));
       const haveEnded = await this.#within(idle, cold.aborted ? 0 : CLEAN_UP_MS, cold);
-      if (!haveEnded) await this.#release(budget);
-      const count = attempts.filter(({ leaseState }) => leaseState === "released").length;
-      if (count > 0) this.#log.warn("Released unfinished jobs", { count });
-      if (!haveEnded && this.busy > 0) {
-        this.#log.warn("Handlers still running after their signal aborted, left behind", { count: this.busy });
-      }
+      // A job whose hook hangs stays leased, and is rescued.
+      if (!haveEnded) await budget.within(Promise.all(working.map((one) => one.release())), OUTCOMES_SHARE);
+      const released = attempts.filter(({ attempt }) => attempt.leaseState === "released");
+      // Together, so that they keep their order.
+      for (const { attempt } of released) this.#settler.add({ kind: "release", token: attempt.lease.token });
+      const isStored = await this.#flush(budget);
+      for (const { name, attempt } of released) this.#logReleased(name, attempt, isStored);
     }
     await this.#flush(budget);
+  }
+
+  #logReleased(processor: string, { job, since }: Attempt, isStored: boolean): void {
+    const { class: name, jid, queue, attempt } = job;
+    const isRunning = this.#all().some((one) => one.attempt?.job === job);
+    const fields = {
+      ...{ class: name, jid, queue, attempt, processor },
+      ranMs: Math.round(this.#clock.monotonic() - since),
+      ...(isRunning && { handler: "still running" }),
+    };
+    if (isStored) this.#log.warn("Returned an unfinished job", fields);
+    else this.#log.warn("Unfinished job not returned: it runs again when this worker is offline", fields);
   }
 
   #all(): Processor[] {
     return [...this.#processors, ...this.#leaving];
   }
 
-  async #release(budget: ShutdownBudget): Promise<void> {
-    const releasing = this.#all().map((processor) => processor.release());
-    // A job whose hook hangs stays leased, and is rescued.
-    await budget.within(Promise.all(releasing), OUTCOMES_SHARE);
-    await this.#flush(budget);
-  }
-
-  async #flush(budget: ShutdownBudget): Promise<void> {
-    if (!await budget.within(this.#settler.flush(), OUTCOMES_SHARE)) this.#settler.abandon();
+  /** Returns whether every outcome is stored. */
+  async #flush(budget: ShutdownBudget): Promise<boolean> {
+    if (await budget.within(this.#settler.flush(), OUTCOMES_SHARE)) return this.#settler.unsettled === 0;
+    this.#settler.abandon();
+    return false;
   }
 
   /** Resolves with true if the event happens within the time, and before a cold stop. */

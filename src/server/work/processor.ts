@@ -115,7 +115,8 @@ export class Processor implements Component {
     const { lease, job, since } = attempt;
     if (!mustEnd(job)) {
       attempt.leaseState = "released";
-      this.#services.settler.add({ kind: "release", token: lease.token });
+      // At the shutdown timeout the manager returns all jobs together.
+      if (!isShutDown(job)) this.#services.settler.add({ kind: "release", token: lease.token });
       return;
     }
     // From here on, the handler's outcome is ignored, even while hooks run.
@@ -244,7 +245,15 @@ export class Processor implements Component {
     const { context, job } = running;
     const { timeout } = job.payload;
     const limitMs = typeof timeout === "number" && timeout > 0 ? timeout * 1_000 : handler.timeoutMs;
-    const run = () => unhandledErrors.run(running, () => handler.perform(context, ...job.args));
+    const run = () =>
+      unhandledErrors.run(running, () => {
+        this.#task?.calling(true);
+        try {
+          return handler.perform(context, ...job.args);
+        } finally {
+          this.#task?.calling(false);
+        }
+      });
     return limitMs === undefined ? run() : timeouts.within(limitMs, running, run);
   }
 

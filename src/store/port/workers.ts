@@ -25,6 +25,16 @@ export interface RunningJobRecord {
   readonly abortReason?: string;
 }
 
+/** A worker's event loop that is blocked: a handler doesn't yield. */
+export interface BlockedLoop {
+  /** Since when, in epoch milliseconds. */
+  readonly since: number;
+  /** The processor whose job blocks it. Absent, as are `class` and `jid`, if several jobs run and one of them does. */
+  readonly task?: string;
+  readonly class?: string;
+  readonly jid?: string;
+}
+
 /** A worker's description of itself, sent with each heartbeat. */
 export interface WorkerRecord {
   /** `hostname:pid:nonce`. */
@@ -49,6 +59,8 @@ export interface WorkerRecord {
   readonly startedAt: number;
   /** Whether it takes no more jobs. */
   readonly quiet: boolean;
+  /** Set while its event loop is blocked. */
+  readonly blocked?: BlockedLoop;
   /** Jobs running now. */
   readonly busy: number;
   /** Resident memory in bytes. */
