@@ -98,7 +98,7 @@ Deno.test("testing.js runs a handler with steps in Node", async () => {
     const states = [await job.run(), await job.advance("1h")];
     console.log(states.join(), job.result);`;
   await using folder = await newFolder({ "main.mjs": program });
-  assertEquals(await runHere("node", [`${folder.path}/main.mjs`]), "asleep,succeeded 7\n");
+  assertEquals(await runHere("node", [`${folder.path}/main.mjs`]), "asleep,succeeded 7");
 });
 
 Deno.test("the library reads no file outside its folder", async () => {
