@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseDuration } from "../job/duration.ts";
+import { boundOf, parseDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { optionNames } from "../job/option_names.ts";
 
@@ -100,7 +100,7 @@ export class EntryFields {
     }
     if (Number.isSafeInteger(ms) && ms >= minMs) return ms;
     const minimum = minMs > 0 ? `, at least ${minMs / 1_000}s` : "";
-    return this.invalid(field, `seconds, or a duration such as 30s, 5m, 2h or 1d${minimum}`);
+    return this.invalid(field, `seconds, or a duration such as 30s, 5m, 2h or 1d${minimum}${boundOf(value)}`);
   }
 
   /** Reports an invalid field. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { parseDuration } from "./duration.ts";
+import { boundOf, MAX_DURATION_MS, parseDuration } from "./duration.ts";
 import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
@@ -20,13 +20,13 @@ export interface Moment {
 const MAX_RELATIVE = 1e9;
 /** A larger number means milliseconds. */
 const MAX_SECONDS = 1e11;
-/** The latest time that a `Date` can represent. */
-const MAX_TIME_MS = 8.64e15;
+/** The end of the year 9999, the last that ISO 8601 writes with four digits. */
+const MAX_TIME_MS = 253_402_300_799_999;
 
 const DURATION_EXPECTED = "seconds, or a duration such as 30s, 5m, 2h or 1d";
 const AT_EXPECTED =
-  "a Date, ISO 8601 text such as 2030-12-31T23:59:00Z, epoch seconds, or under 1000000000 seconds from now";
-const ISO_8601 = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+  "a Date, ISO 8601 text such as 2030-12-31T23:59:00Z or epoch seconds, at most the year 9999; or under 1000000000 seconds from now";
+const ISO_8601 = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /**
  * Returns when a job runs.
@@ -48,6 +48,21 @@ export function readMoment(later: unknown, at: unknown): Moment {
 }
 
 /**
+ * Rejects a text without a zone as the time of a job, where it comes from a program on another machine.
+ *
+ * @throws {InvalidPayload}
+ */
+export function requireZone(at: unknown, field = "at"): void {
+  const match = typeof at === "string" ? ISO_8601.exec(at) : null;
+  if (match === null || match[4] !== undefined) return;
+  throw new InvalidPayload(
+    field,
+    at,
+    "a time with its zone, such as 2030-12-31T23:59:00Z or 2030-12-31T23:59:00+01:00, or epoch seconds",
+  );
+}
+
+/**
  * Returns the seconds of a number or of a duration.
  *
  * @throws {InvalidPayload} if the value is invalid
@@ -59,7 +74,7 @@ function readSeconds(field: string, value: unknown): number {
   } catch {
     // Reported below, with the name of the field.
   }
-  throw new InvalidPayload(field, value, DURATION_EXPECTED);
+  throw new InvalidPayload(field, value, `${DURATION_EXPECTED}${boundOf(value)}`);
 }
 
 /**
@@ -87,8 +102,12 @@ export function readRetention(field: string, value: unknown): number {
   } catch {
     // Reported below, with all valid values.
   }
-  if (seconds >= 0) return seconds;
-  throw new InvalidPayload(field, value, `${DURATION_EXPECTED}; 0 to keep nothing, -1 to keep it while there is room`);
+  if (seconds >= 0 && seconds * 1_000 <= MAX_DURATION_MS) return seconds;
+  throw new InvalidPayload(
+    field,
+    value,
+    `${DURATION_EXPECTED}; 0 to keep nothing, -1 to keep it while there is room${boundOf(value)}`,
+  );
 }
 
 /**
@@ -121,8 +140,8 @@ export function isExpired(payload: Payload, now: number): boolean {
 
 function delay(field: string, value: unknown, seconds: number): Moment {
   const delayMs = Math.round(seconds * 1_000);
-  if (!(delayMs <= MAX_TIME_MS)) {
-    throw new InvalidPayload(field, value, field === "at" ? AT_EXPECTED : DURATION_EXPECTED);
+  if (!(delayMs <= MAX_DURATION_MS)) {
+    throw new InvalidPayload(field, value, field === "at" ? AT_EXPECTED : `${DURATION_EXPECTED}${boundOf(value)}`);
   }
   return delayMs > 0 ? { delayMs } : {};
 }
@@ -136,7 +155,7 @@ function moment(value: unknown, ms: number): Moment {
 function parseIso(text: string): number {
   const match = ISO_8601.exec(text);
   if (match === null) return NaN;
-  const [, year, month, day] = match.map(Number);
+  const [year, month, day] = match.slice(1, 4).map(Number);
   if (day! > new Date(Date.UTC(year!, month!, 0)).getUTCDate()) return NaN;
   // Date.parse reads a date without a time in UTC, and a date with a time in the zone of the machine.
   return Date.parse(text.length === 10 ? `${text}T00:00` : text.replace(" ", "T").replace(",", "."));

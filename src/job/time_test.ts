@@ -1,7 +1,7 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
-import { isExpired, readMoment, readSpan } from "./time.ts";
+import { isExpired, readMoment, readRetention, readSpan, requireZone } from "./time.ts";
 
 Deno.test("in: seconds or a duration; 0 or less is at once", () => {
   const read: [unknown, ReturnType<typeof readMoment>][] = [
@@ -12,11 +12,15 @@ Deno.test("in: seconds or a duration; 0 or less is at once", () => {
     [0, {}],
     [-5, {}],
     [2e9, { delayMs: 2e12 }],
+    ["36525d", { delayMs: 36_525 * 86_400_000 }],
     [undefined, {}],
   ];
   for (const [value, moment] of read) assertEquals(readMoment(value, undefined), moment);
-  for (const value of ["soon", NaN, Infinity, 1e300, null, {}, new Date(), true]) {
-    assertThrows(() => readMoment(value, undefined), InvalidPayload, "expected seconds, or a duration such as 30s");
+  for (const value of ["soon", NaN, Infinity, 1e300, 36_526 * 86_400, "36526d", null, {}, new Date(), true]) {
+    const error = assertThrows(() => readMoment(value, undefined), InvalidPayload);
+    assertStringIncludes(error.message, "expected seconds, or a duration such as 30s, ");
+    const isLong = value === "36526d" || typeof value === "number" && value > 1e9;
+    assertEquals(error.message.endsWith(", at most 36525d (100 years)"), isLong, String(value));
   }
 });
 
@@ -71,6 +75,9 @@ Deno.test("at: an invalid time is rejected", () => {
     "2030-01-02T25:00",
     "Jan 2 2030",
     "2030-01-02T03:04:05 Europe/London",
+    "12030-01-02",
+    new Date("+010000-01-01T00:00:00Z"),
+    253_402_300_800_000,
     NaN,
     Infinity,
     1e300,
@@ -82,6 +89,21 @@ Deno.test("at: an invalid time is rejected", () => {
   ];
   for (const value of no) {
     assertThrows(() => readMoment(undefined, value), InvalidPayload, "expected a Date, ISO 8601 text", String(value));
+  }
+});
+
+Deno.test("at: a program on another machine must give the zone", () => {
+  for (const at of ["2030-01-02", "2030-01-02T03:04", "2030-01-02 03:04:05.5"]) {
+    assertThrows(() => requireZone(at), InvalidPayload, `at is "${at}"; expected a time with its zone`);
+  }
+  const zoned = ["2030-01-02T03:04Z", "2030-01-02T03:04:05-0800", "2030-01-02 03:04+01:00", 1_900_000_000, undefined];
+  for (const at of [...zoned, "tomorrow", new Date()]) requireZone(at);
+});
+
+Deno.test("a retention has a bound, or -1 for none", () => {
+  assertEquals([-1, "-1", 0, "36525d"].map((value) => readRetention("result_ttl", value)), [-1, -1, 0, 3_155_760_000]);
+  for (const value of ["36526d", 1e12]) {
+    assertThrows(() => readRetention("result_ttl", value), InvalidPayload, "at most 36525d (100 years)");
   }
 });
 

@@ -10,6 +10,8 @@ const NOW_MS = 500;
 
 /** The last time that a `Date` can hold: payloads may contain any number. */
 const LAST_TIME_MS = 8.64e15;
+/** The last time that has a local time in every zone. */
+const MAX_SHOWN_MS = LAST_TIME_MS - 2 * 86_400_000;
 
 /** Returns a time in epoch milliseconds as ISO 8601 in UTC; undefined if it isn't a valid time. */
 export function isoTime(at: number | undefined): string | undefined {
@@ -34,13 +36,20 @@ export function localTime(at: number | undefined, now: number, zone?: string): s
   return Math.abs(at - now) < 3_600_000 ? near : `${near} (${localMinute(at, zone)})`;
 }
 
-/** Returns `2026-11-22 06:00` in a zone, by default the system's. */
-export function localMinute(at: number, zone: string = systemZone()): string {
-  const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
-  return `${zoned.toPlainDate()} ${zoned.toPlainTime().toString({ smallestUnit: "minute" })}`;
+/**
+ * Returns `2026-11-22 06:00` in a zone, by default the system's. The system's zone needn't have a name: `TZ` may be empty or a
+ * path. A `Date` reads local times by the same rules.
+ *
+ * @param zone a valid IANA name
+ */
+export function localMinute(at: number, zone?: string): string {
+  const ms = Math.min(MAX_SHOWN_MS, Math.max(-MAX_SHOWN_MS, at));
+  const offsetMs = zone === undefined ? -new Date(ms).getTimezoneOffset() * 60_000 : zoneOffsetMs(ms, zone);
+  const [day, time] = new Date(ms + offsetMs).toISOString().split("T");
+  return `${day} ${time!.slice(0, 5)}`;
 }
 
-/** Returns the time zone of the system. */
-export function systemZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+function zoneOffsetMs(at: number, zone: string): number {
+  if (zone === "UTC") return 0;
+  return Temporal.Instant.fromEpochMilliseconds(Math.trunc(at)).toZonedDateTimeISO(zone).offsetNanoseconds / 1e6;
 }

@@ -16,6 +16,10 @@ function asJson(value: unknown): unknown {
   return JSON.parse(stringifyLossless(value)!);
 }
 
+function flowAt(at: string): unknown {
+  return { name: "f", nodes: { a: { class: "Mail", args: [], at } } };
+}
+
 /** A clock that stands still, for rate limits. */
 const STILL = { ...systemClock, monotonic: () => 0 };
 
@@ -56,6 +60,8 @@ onEach("an unknown field or parameter is refused by its name, and nothing is sto
     ["POST", "/jobs", { class: "Mail", args: [], tenant: "acme" }, "tenant", 'put your fields into "fields"'],
     ["POST", "/jobs", { class: "Mail", args: [], fields: { retry: 5 } }, "fields.retry", 'next to "class"'],
     ["POST", "/jobs", { class: "Mail", args: [], retry: -1 }, "retry", "expected true, false"],
+    ["POST", "/jobs", { class: "Mail", args: [], at: "2100-01-02T03:04" }, "at", "a time with its zone, such as"],
+    ["POST", "/flows", flowAt("2100-01-02"), "nodes.a.at", "a time with its zone, such as"],
     ["POST", "/pause", { fro: "5m" }, "fro", "Unknown field"],
     ["GET", "/jobs?in=dead&klass=Mail", undefined, "klass", "Unknown parameter"],
     ["GET", "/jobs?in=dead&limit=0", undefined, "limit", "from 1 to 1000"],

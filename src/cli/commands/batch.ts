@@ -9,6 +9,7 @@ import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { cancelAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
+import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -128,9 +129,10 @@ async function cancel(store: Store, id: string, json: boolean): Promise<void> {
 async function retry(store: Store, id: string, json: boolean): Promise<void> {
   const batch = found(await store.batches.get(id), id);
   const members = await retryBatch(store, id);
-  await recordAudit(store, { action: "batch retry", target: `batch:${id}`, count: members });
-  if (json) printJson({ retried: members });
-  else print(`Enqueued ${membersText(members, batch)} again`);
+  await report(
+    () => json ? printJson({ retried: members }) : print(`Enqueued ${membersText(members, batch)} again`),
+    () => recordAudit(store, { action: "batch retry", target: `batch:${id}`, count: members }),
+  );
 }
 
 async function check(store: Store, id: string, json: boolean): Promise<void> {

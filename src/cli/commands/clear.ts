@@ -4,6 +4,7 @@ import { confirm, jobCount, queueNotFound, YES } from "../terminal/confirm.ts";
 import { editSteps } from "../../store/ops/bulk_edit.ts";
 import { runBulk } from "../shared/bulk_edit.ts";
 import { print, printJson } from "../terminal/output.ts";
+import { attempt } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 
 /** The text of `--help`. */
@@ -50,8 +51,11 @@ export async function run(argv: readonly string[]): Promise<number> {
       total,
       steps: editSteps(store, { place, edit: "delete", total }),
     });
-    const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
-    const removed = group === undefined && !isProcessed && await store.admin.forgetQueue(queue);
+    let removed = false;
+    await attempt(async () => {
+      const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
+      removed = group === undefined && !isProcessed && await store.admin.forgetQueue(queue);
+    }, "can't remove the queue from the list of queues");
     if (flags.json) printJson({ queue, group, deleted, removed });
     else print(`Deleted ${jobCount(deleted, "queued")}${suffix}${removed ? ", and removed the queue" : ""}`);
     return 0;

@@ -7,6 +7,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { optionFlags, optionsIn } from "../shared/option_flags.ts";
 import { recordAudit } from "../shared/audit.ts";
+import { report } from "../shared/report.ts";
 import { findEntry, withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
 
@@ -14,14 +15,14 @@ import { print, printJson } from "../terminal/output.ts";
 export async function runNow(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS, "NAME");
   const name = args[0]!;
-  const jid = await withCrontab(flags, async (crontab, store) => {
+  await withCrontab(flags, async (crontab, store) => {
     await findEntry(crontab, name);
     const jid = await crontab.run(name);
-    await recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` });
-    return jid;
+    await report(
+      () => flags.json ? printJson({ jid }) : print(jid),
+      () => recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` }),
+    );
   });
-  if (flags.json) printJson({ jid });
-  else print(jid);
   return 0;
 }
 
@@ -51,10 +52,11 @@ async function change(
   await withCrontab(flags, async (crontab, store) => {
     await findEntry(crontab, name);
     await make(crontab, name);
-    await recordAudit(store, { action: `cron ${command}`, target: name });
+    await report(
+      () => flags.json ? printJson({ [done.toLowerCase()]: name }) : print(`${done} cron entry "${name}"`),
+      () => recordAudit(store, { action: `cron ${command}`, target: name }),
+    );
   });
-  if (flags.json) printJson({ [done.toLowerCase()]: name });
-  else print(`${done} cron entry "${name}"`);
   return 0;
 }
 
@@ -109,10 +111,11 @@ export async function add(argv: readonly string[]): Promise<number> {
       throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
     }
     await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
-    await recordAudit(store, { action: "cron add", target: added });
+    await report(
+      () => flags.json ? printJson({ added }) : print(`Added cron entry "${added}"`),
+      () => recordAudit(store, { action: "cron add", target: added }),
+    );
   }, { make: "always" });
-  if (flags.json) printJson({ added });
-  else print(`Added cron entry "${added}"`);
   return 0;
 }
 

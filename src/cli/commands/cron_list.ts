@@ -8,7 +8,7 @@ import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts
 import { formatDuration } from "../../job/duration.ts";
 import { hidePassword } from "../../store/open.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { localMinute, localTime, relative, systemZone } from "../../text/times.ts";
+import { localMinute, localTime, relative } from "../../text/times.ts";
 import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { argsText } from "../shared/job_text.ts";
@@ -79,7 +79,7 @@ function pendingJson(entry: CronEntry): unknown {
 
 function nextText(at: number, now: number, schedule: ScheduleSpec): string {
   const zone = zoneOf(schedule);
-  const isLocal = zone === undefined || zone === systemZone();
+  const isLocal = zone === undefined || localMinute(at, zone) === localMinute(at);
   return isLocal ? localTime(at, now) : `${relative(at, now)} (${localMinute(at, zone)} ${zone})`;
 }
 

@@ -16,6 +16,7 @@ import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { cancelAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
+import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
@@ -124,12 +125,12 @@ async function push(store: Store, text: string, json: boolean, command: CommandC
     const { name, nodes, options } = parseFlow(text);
     return client.flow(name, nodes, options);
   });
-  if (json) printJson({ id, nodes: Object.entries(jids).map(([name, jid]) => ({ name, jid })) });
-  else print(id);
-  await afterPush(async () => {
+  const nodes = Object.entries(jids).map(([name, jid]) => ({ name, jid }));
+  const warn = async () => {
     const { nodes } = await store.flows.nodes(id, { limit: MAX_REMARKED });
     await warnIfBlocked(store, nodes);
-  });
+  };
+  await report(() => json ? printJson({ id, nodes }) : print(id), () => afterPush(warn));
 }
 
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
@@ -193,9 +194,10 @@ async function cancel(store: Store, id: string, { json }: Flags): Promise<void> 
 async function retry(store: Store, id: string, { json }: Flags): Promise<void> {
   const flow = await find(store, id);
   const count = await retryBatch(store, id);
-  await recordAudit(store, { action: "flow retry", target: `flow:${id}`, count });
-  if (json) printJson({ retried: count });
-  else print(`Enqueued ${membersText(count, flow)} again`);
+  await report(
+    () => json ? printJson({ retried: count }) : print(`Enqueued ${membersText(count, flow)} again`),
+    () => recordAudit(store, { action: "flow retry", target: `flow:${id}`, count }),
+  );
 }
 
 async function find(store: Store, id: string): Promise<Batch> {

@@ -1,5 +1,6 @@
 /** `jobs limit [QUEUE]`. @module */
 import { QUEUE_NAME } from "../../job/queue_name.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { limitText } from "../../text/limits.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -9,6 +10,7 @@ import { recordAudit } from "../shared/audit.ts";
 import { printJson } from "../terminal/output.ts";
 import { limitGroups } from "./limit_groups.ts";
 import { limitsJson, printLimit, printLimits, readLimits } from "./limit_list.ts";
+import { attempt } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 
 /** The text of `--help`. */
@@ -80,16 +82,25 @@ export async function run(argv: readonly string[]): Promise<number> {
       await store.admin.limit(queue!, limit);
       await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
     }
-    const queues = (await store.admin.stats()).queues;
-    if (queue !== undefined && !changes && !queues.some(({ name }) => name === queue)) {
-      throw queueNotFound(queue, queues.map(({ name }) => name));
-    }
-    const listed = await readLimits(store.admin, queues.filter(({ name }) => queue === undefined || name === queue));
-    if (flags.json) printJson(limitsJson(listed));
-    else if (queue !== undefined) printLimit(queue, listed[0]);
-    else printLimits(listed);
+    const show = () => showLimits(store, queue, { json: flags.json, isNew: changes });
+    await (changes ? attempt(show, "limited; can't read the limit again") : show());
     return 0;
   }, { make: changes ? "always" : "never" });
+}
+
+async function showLimits(
+  store: Store,
+  queue: string | undefined,
+  { json, isNew }: { readonly json: boolean; readonly isNew: boolean },
+): Promise<void> {
+  const queues = (await store.admin.stats()).queues;
+  if (queue !== undefined && !isNew && !queues.some(({ name }) => name === queue)) {
+    throw queueNotFound(queue, queues.map(({ name }) => name));
+  }
+  const listed = await readLimits(store.admin, queues.filter(({ name }) => queue === undefined || name === queue));
+  if (json) printJson(limitsJson(listed));
+  else if (queue !== undefined) printLimit(queue, listed[0]);
+  else printLimits(listed);
 }
 
 /** Returns the value of an option; null for `none`, undefined if it isn't given. */

@@ -1,5 +1,6 @@
 /** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
 import { isPath } from "../../job/group.ts";
+import type { Store } from "../../store/admin/store.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
 import { type GroupLimit, parseEnd, parseWeight, separateLimit } from "../../store/port/groups.ts";
 import { parseRunning, parseStarts } from "../../store/port/limits.ts";
@@ -7,6 +8,7 @@ import { groupLimitText } from "../../text/groups.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { checkGroupFlag } from "../shared/pause_groups.ts";
+import { attempt } from "../shared/report.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
@@ -62,12 +64,17 @@ export async function limitGroups(queue: string, flags: GroupFlags): Promise<num
       const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
       await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
     }
-    const limit = await limitOf(store.admin, queue, group);
-    const each = group === undefined ? {} : await limitOf(store.admin, queue, undefined);
-    if (flags.json) printJson({ queue, ...(group === undefined ? { eachGroup: true } : { group }), ...limit });
-    else print(groupLine(queue, group, separateText(limit, each)));
+    const show = () => showLimit(store, queue, group, flags.json);
+    await (changes ? attempt(show, "limited; can't read the limit again") : show());
     return 0;
   }, { make: changes ? "always" : "never" });
+}
+
+async function showLimit(store: Store, queue: string, group: string | undefined, json: boolean): Promise<void> {
+  const limit = await limitOf(store.admin, queue, group);
+  const each = group === undefined ? {} : await limitOf(store.admin, queue, undefined);
+  if (json) printJson({ queue, ...(group === undefined ? { eachGroup: true } : { group }), ...limit });
+  else print(groupLine(queue, group, separateText(limit, each)));
 }
 
 /** Reads the separate limit of a group, or the limit of each group. */

@@ -1,5 +1,5 @@
 /** `jobs pause [QUEUE …]`. @module */
-import { parseDuration } from "../../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { changeGroupPause } from "../shared/pause_groups.ts";
@@ -44,5 +44,7 @@ function parsePause(text: string): number {
   } catch {
     // Reported below.
   }
-  throw new UsageError(`Invalid --for "${text}": expected a time such as 90 (seconds), 10m or 2h`);
+  throw new UsageError(
+    `Invalid --for "${text}": expected a time such as 90 (seconds), 10m or 2h${boundOf(text)}`,
+  );
 }

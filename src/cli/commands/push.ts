@@ -3,6 +3,7 @@ import type { Client, JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import { jsonArgs } from "../../job/json_args.ts";
 import { PUSH_FLAGS } from "../../job/option_names.ts";
+import { readMoment } from "../../job/time.ts";
 import { localMinute, relative } from "../../text/times.ts";
 import { argumentsText } from "../shared/arguments.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -11,6 +12,7 @@ import { OutputFailed, print, printError, printJson } from "../terminal/output.t
 import { clientOf } from "../shared/client.ts";
 import { optionFlags, optionFlagsHelp, requestOf } from "../shared/option_flags.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
+import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { type ClientTracing, traced } from "../shared/tracing.ts";
 
@@ -65,7 +67,7 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   }
   const at = (flags as Readonly<Record<string, unknown>>)["at"];
   checkTimes(argv, rest[0], typeof at === "string" ? at : undefined);
-  const request = requestOf(name, flags);
+  const request = withMoment(requestOf(name, flags));
   if (flags["wait-timeout"] !== undefined && !flags.wait) throw new UsageError("--wait-timeout needs --wait");
   const onError = flags["on-error"] ?? "skip";
   if (onError !== "skip" && onError !== "stop") {
@@ -96,21 +98,24 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
     const pushed = await pushOne(client, job as unknown as JobRequest);
     const { jid, duplicateOf, throttledBy, retryInMs, refused, replaced } = pushed;
-    const isStored = refused === undefined;
-    if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
-    else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
-    else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
-    else if (at !== undefined) printTime(request.at);
+    const remark = () => {
+      if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
+      else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
+      else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
+      else if (request.at instanceof Date) printTime(request.at.getTime());
+    };
+    const warn = () => afterPush(async () => warnIfBlocked(store, [{ class: name, queue: await queueOf() }]));
     try {
       // A throttled push has no result: with --wait it fails. A duplicate has that of the job that holds the lock.
-      const isAwaited = waited !== undefined && throttledBy === undefined;
-      if (!isAwaited) {
+      if (waited !== undefined && throttledBy === undefined) {
+        const begin = () => report(remark, warn);
+        return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
+      }
+      const result = () => {
         if (flags.json) printJson({ jid, duplicateOf, throttledBy, retryInMs, replaced });
         else if (!flags.wait) print(jid);
-      }
-      const begin = () => afterPush(async () => warnIfBlocked(store, [{ class: name, queue: await queueOf() }]));
-      if (isAwaited) return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
-      if (isStored) await begin();
+      };
+      await report(result, remark, ...(refused === undefined ? [warn] : []));
       return flags.wait ? 1 : 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
@@ -137,6 +142,8 @@ async function pushOne(client: Client, job: JobRequest) {
 const UNIT = /^(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
 /** The year 1973: a smaller `--at` is probably a delay. */
 const MIN_EPOCH_S = 1e8;
+/** A larger number is in milliseconds. */
+const MAX_EPOCH_S = 1e11;
 
 /**
  * Rejects times that are probably mistakes: `--in 5 minutes` and `--at 5`.
@@ -158,13 +165,21 @@ function checkTimes(argv: readonly string[], first: string | undefined, at: stri
   }
 }
 
+/** Returns the request with `at` as a Date: the time that is stored is the one that is printed. */
+function withMoment(request: Partial<JobRequest>): Partial<JobRequest> {
+  // A number is a time here: checkTimes rejects one that is probably a delay.
+  const given = typeof request.at === "number"
+    ? new Date(request.at * (request.at > MAX_EPOCH_S ? 1 : 1_000))
+    : request.at;
+  const { at } = readMoment(undefined, given);
+  return at === undefined ? request : { ...request, at: new Date(at) };
+}
+
 /** Prints when the job runs, so that a user sees that a time without an offset is local. */
-function printTime(at: unknown): void {
-  const ms = typeof at === "number" ? at * 1_000 : Date.parse(String(at));
+function printTime(at: number): void {
   const now = systemClock.now();
-  if (Number.isNaN(ms)) return;
-  const when = `${localMinute(ms)} (${relative(ms, now)})`;
-  printError(ms <= now ? `jobs: ${when} is past: the job runs now` : `jobs: scheduled for ${when}`);
+  const when = `${localMinute(at)} (${relative(at, now)})`;
+  printError(at <= now ? `jobs: ${when} is past: the job runs now` : `jobs: scheduled for ${when}`);
 }
 
 function parseArgs(text: string): readonly unknown[] {

@@ -7,7 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import type { Client } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { parseDuration } from "../../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
@@ -52,7 +52,9 @@ export function parseWaitTimeout(text: string | undefined): number | undefined {
   } catch {
     // Reported below.
   }
-  throw new UsageError(`Invalid --wait-timeout "${text}": expected seconds, or a time such as 30s, 5m or 2h`);
+  throw new UsageError(
+    `Invalid --wait-timeout "${text}": expected seconds, or a time such as 30s, 5m or 2h${boundOf(text)}`,
+  );
 }
 
 /**

@@ -160,7 +160,7 @@ function describe(
 ): string[] {
   const payload = readablePayload(entry);
   if (payload === undefined) return [`(unreadable) ${blankControls(entry.payload)}`];
-  const when = entry.at === undefined ? "" : ` ${relative(entry.at, systemClock.now())} (${isoTime(entry.at)})`;
+  const when = entry.at === undefined ? "" : ` ${whenText(entry.at)}`;
   const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOf(entry)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
@@ -197,12 +197,11 @@ function describe(
 
 function describeEnded(ended: EndedJob): string[] {
   const { error, payload } = ended;
-  const when = `${relative(ended.endedAt, systemClock.now())} (${isoTime(ended.endedAt)})`;
   return format([
     ["jid", ended.jid],
     ["class", ended.class],
     ["args", payload && stringifyLossless(payload.args)],
-    ["state", `${finishedState(ended)} ${when}`],
+    ["state", `${finishedState(ended)} ${whenText(ended.endedAt)}`],
     ["took", ended.elapsedMs === undefined ? undefined : formatDuration(ended.elapsedMs)],
     ["attempt", ended.attempt],
     ["worker", ended.worker],
@@ -216,6 +215,12 @@ function describeEnded(ended: EndedJob): string[] {
     ["result", ended.resultDropped ? `not kept: ${ended.resultDropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
   ]);
+}
+
+/** Returns `in 5m (2026-11-22T06:00:00.000Z)`; other programs write times that no calendar has. */
+function whenText(at: number): string {
+  const iso = isoTime(at);
+  return iso === undefined ? "at an invalid time" : `${relative(at, systemClock.now())} (${iso})`;
 }
 
 /** Returns the number of failures. A retry by hand restarts the count, while the history continues. */

@@ -3,6 +3,7 @@ import { readSignalData, sendSignal } from "../../client/signal.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { recordAudit } from "../shared/audit.ts";
+import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -32,19 +33,25 @@ export async function run(argv: readonly string[]): Promise<number> {
   const value = data === undefined ? true : valueOf(data);
   return await withStore(flags, async (store) => {
     const { reached } = await sendSignal(store.steps, key, value, keepFor === undefined ? {} : { keepFor });
-    await recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" });
-    if (flags.json) printJson({ key, reached });
-    else print(reached === undefined ? "Kept: no job waits for it yet" : await effectOn(store, reached));
+    await report(
+      async () => flags.json ? printJson({ key, reached }) : print(await effectText(store, reached)),
+      () => recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" }),
+    );
     return 0;
   }, { make: "unnamed" });
 }
 
 /** Returns the effect of a signal on the job that has received it. */
-async function effectOn({ admin }: Pick<Store, "admin">, jid: string): Promise<string> {
-  const isDead = (await admin.find([jid])).some(({ place }) => place.in === "dead");
-  return isDead
-    ? `Job "${jid}" has received it, but is dead: jobs retry ${jid} runs it again`
-    : `Job "${jid}" continues`;
+async function effectText({ admin }: Pick<Store, "admin">, jid: string | undefined): Promise<string> {
+  if (jid === undefined) return "Kept: no job waits for it yet";
+  try {
+    const isDead = (await admin.find([jid])).some(({ place }) => place.in === "dead");
+    return isDead
+      ? `Job "${jid}" has received it, but is dead: jobs retry ${jid} runs it again`
+      : `Job "${jid}" continues`;
+  } catch {
+    return `Job "${jid}" has received it`;
+  }
 }
 
 function valueOf(text: string): unknown {

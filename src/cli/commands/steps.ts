@@ -5,6 +5,7 @@ import { rerunFrom } from "../../store/ops/rerun_steps.ts";
 import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { readSteps } from "../shared/steps.ts";
+import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
@@ -52,17 +53,14 @@ export async function run(argv: readonly string[]): Promise<number> {
         `Job "${jid}" has no ${verb === "wake" ? "sleep or wait" : name ? `step "${name}"` : "steps"}`,
       );
     }
-    await recordAudit(store, {
-      action: `steps ${verb}`,
-      target: `job:${jid}`,
-      ...(name !== undefined && { details: name }),
-    });
-    if (flags.json) printJson({ [verb]: done.count, queued: done.queued });
-    else {print(
-        `${verb === "wake" ? "Ended" : "Cleared"} ${done.count} ${done.count === 1 ? "step" : "steps"}${
-          done.more ?? ""
-        }`,
-      );}
+    const text = `${verb === "wake" ? "Ended" : "Cleared"} ${done.count} ${done.count === 1 ? "step" : "steps"}${
+      done.more ?? ""
+    }`;
+    const details = name === undefined ? {} : { details: name };
+    await report(
+      () => flags.json ? printJson({ [verb]: done.count, queued: done.queued }) : print(text),
+      () => recordAudit(store, { action: `steps ${verb}`, target: `job:${jid}`, ...details }),
+    );
     return 0;
   });
 }

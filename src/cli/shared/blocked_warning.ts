@@ -5,9 +5,9 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
-import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { blankControls, printError } from "../terminal/output.ts";
+import { attempt } from "./report.ts";
 
 /** A job that was pushed. */
 export interface PushedJob {
@@ -18,14 +18,9 @@ export interface PushedJob {
 /** Maximum number of warnings after a push. */
 const MAX_WARNINGS = 5;
 
-/** Runs a check after a push. Its failure doesn't fail the command, because a script would then push again. */
-export async function afterPush(check: () => Promise<void>): Promise<void> {
-  try {
-    await check();
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    printError(`jobs: enqueued; can't check for workers: ${error.message}`);
-  }
+/** Runs a check after a push. Its failure doesn't fail the command. */
+export function afterPush(check: () => Promise<void>): Promise<void> {
+  return attempt(check, "enqueued; can't check for workers");
 }
 
 /** Warns why jobs can't run yet, each reason once. Without jobs: only a reason that applies to any job. */

@@ -12,6 +12,7 @@ import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { recordAudit } from "./audit.ts";
 import { print, printJson } from "../terminal/output.ts";
+import { report } from "./report.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /** The workers that the command line selects. */
@@ -84,10 +85,11 @@ export async function commandWorkers(
       if (await store.workers.send(id, { verb })) sent.push(id);
     }
     const result = sent.length === 0 ? { outcome: "no online worker" } : { target: fewOf(sent) };
-    await recordAudit(store, { action: verb, count: sent.length, ...result });
-    if (selection.flags.json) printJson({ workers: sent });
-    else if (sent.length === 0) print("No online workers");
-    else for (const id of sent) print(`${VERBS[verb]} worker ${id}`);
+    const lines = sent.length === 0 ? ["No online workers"] : sent.map((id) => `${VERBS[verb]} worker ${id}`);
+    await report(
+      () => selection.flags.json ? printJson({ workers: sent }) : print(lines.join("\n")),
+      () => recordAudit(store, { action: verb, count: sent.length, ...result }),
+    );
     return 0;
   });
 }

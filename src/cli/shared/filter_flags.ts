@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parseDuration } from "../../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import type { JobFilter } from "../../store/ops/filter.ts";
 import type { Flag } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -76,6 +76,6 @@ function parseAge(option: string, text: string): number {
   try {
     return parseDuration(text);
   } catch {
-    throw new UsageError(`Invalid ${option} "${text}": expected an age such as 30m, 2h or 7d`);
+    throw new UsageError(`Invalid ${option} "${text}": expected an age such as 30m, 2h or 7d${boundOf(text)}`);
   }
 }

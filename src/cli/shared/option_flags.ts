@@ -83,7 +83,7 @@ function flagOf(field: string): string {
 
 /** Rewords an expectation for the shell, which has texts instead of objects and dates. */
 function expectedHere(expected: string): string {
-  return expected.replace(/^a Date, /, "")
+  return expected.replace(/^a Date, /, "").replace(/; or under \d+ seconds from now$/, "")
     .replaceAll(
       /"([a-z_]+)"/g,
       (quoted, name) => PUSH_FLAGS.has(name.replaceAll("_", "-")) ? `--${name.replaceAll("_", "-")}` : quoted,

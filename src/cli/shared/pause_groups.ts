@@ -11,6 +11,7 @@ import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { recordAudit } from "./audit.ts";
+import { report } from "./report.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /**
@@ -44,16 +45,14 @@ export async function changeGroupPause(
   return await withStore(flags, async (store) => {
     const [before] = (await store.admin.groups(queue, { group })).groups;
     await store.admin.pauseGroup(queue, group, verb === "resume" ? 0 : forMs);
-    await recordAudit(store, {
-      action: verb,
-      target: pauseTarget(queue, group),
-      ...(forMs !== undefined && { details: `for ${formatDuration(forMs)}` }),
-    });
     const named = `group "${group}" of queue "${queue}"`;
-    if (verb === "resume" && !before?.paused) printError(`jobs: ${named} wasn't paused`);
     const past = verb === "pause" ? "Paused" : "Resumed";
-    if (flags.json) printJson({ [past.toLowerCase()]: [queue], group });
-    else print(`${past} ${named}`);
+    const details = forMs === undefined ? {} : { details: `for ${formatDuration(forMs)}` };
+    await report(
+      () => flags.json ? printJson({ [past.toLowerCase()]: [queue], group }) : print(`${past} ${named}`),
+      () => recordAudit(store, { action: verb, target: pauseTarget(queue, group), ...details }),
+      () => verb === "resume" && !before?.paused && printError(`jobs: ${named} wasn't paused`),
+    );
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });
 }

@@ -8,6 +8,7 @@ import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, openStore, type StoreOptions } from "../../store/open.ts";
+import { attempt } from "./report.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
 
@@ -97,9 +98,14 @@ export async function withStore<Result>(
     create: make === "always" || make === "unnamed" && !named,
     log: (level, message) => level === "info" ? undefined : printError(`jobs: ${message}`),
   };
-  await using store = await openStore(storeUrl(settings), options).catch((error) => {
+  const store = await openStore(storeUrl(settings), options).catch((error) => {
     if (named || !(error instanceof StoreError) || error.code !== "missing") throw error;
     return openStore("sqlite::memory:", options);
   });
-  return await use(store, settings);
+  try {
+    return await use(store, settings);
+  } finally {
+    // The command has done its work by then.
+    await attempt(() => store[Symbol.asyncDispose](), "can't close the store");
+  }
 }

@@ -9,6 +9,7 @@ import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
 import { BATCH_EVENTS } from "../../job/batch.ts";
 import { InvalidPayload } from "../../job/errors.ts";
+import { requireZone } from "../../job/time.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { cancelMembers, retryMembers } from "../../store/ops/batches.ts";
 import type { Batch } from "../../store/port/batches.ts";
@@ -138,6 +139,7 @@ export async function closeBatch(services: Services, visitor: Visitor, id: strin
 export function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow & Warnings> {
   return withErrors(async () => {
     const { name, nodes, options }: FlowDefinition = parseFlow(text);
+    for (const [name, { job }] of Object.entries(nodes)) requireZone((job as JobRequest).at, `nodes.${name}.at`);
     const flow = await services.client.flow(name, nodes, options);
     await recordAudit(services, visitor, { action: "flow push" }, { target: `flow:${flow.id}` });
     const nodeClasses = Object.values(nodes).map(({ job }) => (job as JobRequest).class);

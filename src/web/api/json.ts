@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
-import { parseDuration } from "../../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/admin/admin.ts";
@@ -172,7 +172,9 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
   const shown = String(JSON.stringify(value)).slice(0, 40);
   throw new HttpError(
     422,
-    `Invalid "${name}": ${shown}; expected seconds above 0, or a duration such as "30s", "10m" or "2h"`,
+    `Invalid "${name}": ${shown}; expected seconds above 0, or a duration such as "30s", "10m" or "2h"${
+      boundOf(value)
+    }`,
     name,
   );
 }

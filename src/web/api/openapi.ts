@@ -89,7 +89,7 @@ const SCHEMAS = {
       group: { type: ["number", "string"], description: "a name, or a path such as args[0]" },
       priority: { type: "string", enum: ["high", "normal", "low"], default: "normal" },
       in: { type: ["number", "string"], description: "seconds from now, or 30s, 5m, 2h, 1d" },
-      at: { type: ["number", "string"], description: "epoch seconds or ISO 8601" },
+      at: { type: ["number", "string"], description: "epoch seconds, or ISO 8601 with its zone" },
       retry: { type: ["boolean", "integer"] },
       unique_for: { type: ["number", "string"] },
       unique_key: { type: ["number", "string"], description: "a text, or a path such as args[0]" },

@@ -6,8 +6,10 @@
 import type { Context } from "hono";
 import type { PushResult } from "../../client/client.ts";
 import { performedClass } from "../../job/job.ts";
+import { InvalidPayload } from "../../job/errors.ts";
 import { meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
+import { requireZone } from "../../job/time.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
 import { warningsOf } from "../actions/warnings.ts";
@@ -159,8 +161,19 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
     throw new HttpError(422, `"fields.${own}" links jobs, and only jobs sets it: choose another name`, `fields.${own}`);
   }
   const request = { args: [], ...fields, ...known } as unknown as JobRequest;
+  checkZone(request.at);
   checkScope(request, scope);
   return request;
+}
+
+/** Rejects a time without a zone: the program may run in another zone than the server. */
+function checkZone(at: unknown): void {
+  try {
+    requireZone(at);
+  } catch (error) {
+    if (error instanceof InvalidPayload) throw new HttpError(422, error.message, "at");
+    throw error;
+  }
 }
 
 /**

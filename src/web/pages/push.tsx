@@ -5,6 +5,7 @@
  */
 import type { Context, Hono } from "hono";
 import { parseDuration } from "../../job/duration.ts";
+import { requireZone } from "../../job/time.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { pushAgain, pushJob } from "../actions/jobs.ts";
@@ -112,8 +113,11 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
 function whenOf(text: string): { in?: string; at?: string } {
   const when = text.replace(/^(in|at) /, "");
   if (when === "" || when === "now") return {};
-  if (/^\d{4}-/.test(when)) return { at: when };
   try {
+    if (/^\d{4}-/.test(when)) {
+      requireZone(when);
+      return { at: when };
+    }
     parseDuration(when);
   } catch (error) {
     throw new HttpError(422, (error as Error).message, "when");

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { parseDuration } from "../../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { HttpError } from "../http/body.ts";
 import type { Mask } from "../../text/mask.ts";
@@ -107,7 +107,7 @@ export function ageMs(
   } catch {
     throw new HttpError(
       422,
-      `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h`,
+      `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h${boundOf(text)}`,
       name,
     );
   }
