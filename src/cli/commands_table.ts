@@ -85,9 +85,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
 /** Commands by name, in the order of the groups. */
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = Object.assign({}, ...Object.values(COMMAND_GROUPS));
 
-/** Commands that this program starts itself. */
+/** Commands that this program and its completions start. */
 export const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
   __horse: () => import("./commands/horse.ts"),
+  __queues: () => import("./commands/queue_names.ts"),
 };
 
 /** Words that users of other systems type → the command to suggest. */

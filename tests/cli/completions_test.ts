@@ -1,14 +1,15 @@
 /** Completions and the shell function, in real shells. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand, runHere } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
 
 /** For each shell: a script that completes the words in ARGV and prints the completions, one per line. */
 const COMPLETE = {
   bash: `. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _jobs; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  zsh: `compdef() {}; _files() {}; compadd() { shift; print -l -- $@ }; _describe() { print -l -- \${(P)2%%:*} }
+  zsh: `compdef() {}; _files() {}; compadd() { shift; print -rl -- $@ }; _describe() { print -l -- \${(P)2%%:*} }
         . "$0"; words=("$@"); CURRENT=$#; _jobs`,
   fish: `source $argv[1]; complete -C (string join -- ' ' $argv[2..]) | string split -f1 \\t; true`,
 };
@@ -44,6 +45,52 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     assertEquals(await complete("clear", ""), ["low", "mail"]);
     assertEquals((await complete("pause", "l")).includes("low"), true);
     assertEquals(await complete("help", "exit"), ["exit-codes"]);
+  });
+}
+
+/** Names that a shell would run, split, expand or read as an option. */
+const HOSTILE = [
+  "$(touch${IFS}./pwned)",
+  "`touch ./pwned`",
+  "a;touch ./pwned;",
+  "a'touch ./pwned'",
+  'a"$(touch ./pwned)"',
+  "a\\$(touch ./pwned)",
+  "~",
+  "*",
+  "{a,b}",
+  "a b",
+  "größe",
+  "!!",
+  "#a",
+  "=(touch ./pwned)",
+];
+const LEFT_OUT = ["--yes", "-x", "a\ntouch ./pwned", "a\x1b[2J", ""];
+
+for (const shell of Object.keys(COMPLETE)) {
+  Deno.test(`${shell} completes names of queues without evaluating them`, async () => {
+    if (shell !== "bash") requireTool(shell);
+    await using redis = await startRedis();
+    await using bench = await Bench.open(redis.url);
+    await redis.cli("SADD", "queues", ...HOSTILE, ...LEFT_OUT);
+    const { stdout } = await jobs(["completions", shell]);
+    await Deno.writeTextFile(`${bench.folder}/completions`, stdout);
+    await Deno.writeTextFile(`${bench.folder}/timeout`, '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
+    const command = jobsCommand().map((word) => `'${word}'`).join(" ");
+    await Deno.writeTextFile(`${bench.folder}/jobs`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    // bash inserts what it is given: running the line must give the names back.
+    const script = shell === "bash"
+      ? COMPLETE.bash.replace(/printf.*$/, 'for reply in "${COMPREPLY[@]}"; do eval "printf \'%s\\n\' $reply"; done')
+      : COMPLETE[shell as "zsh" | "fish"];
+    const { success, stdout: bytes, stderr } = await new Deno.Command(shell, {
+      args: ["-c", script, `${bench.folder}/completions`, "jobs", "clear", ""],
+      env: { JOBS_STORE: redis.url, PATH: `${bench.folder}:${Deno.env.get("PATH")}`, HOME: bench.folder },
+      cwd: bench.folder,
+    }).output();
+    assertEquals(success, true, new TextDecoder().decode(stderr));
+    const offered = new TextDecoder().decode(bytes).trimEnd().split("\n").sort();
+    assertEquals(offered, HOSTILE.toSorted());
+    await assertRejects(() => Deno.stat(`${bench.folder}/pwned`), Deno.errors.NotFound);
   });
 }
 

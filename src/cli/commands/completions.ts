@@ -39,8 +39,11 @@ interface Completed {
 
 const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = { bash, zsh, fish };
 
-/** Prints the names of queues. A slow store must not block the shell. */
-const QUEUES = "timeout 5 env jobs queues 2>/dev/null | awk 'NR > 1 { print $1 }'";
+/**
+ * Prints the names of queues, one a line. A slow store must not block the shell. Other programs choose the names: no script may
+ * evaluate them, neither here nor when the completed line runs.
+ */
+const QUEUES = "timeout 5 env jobs __queues 2>/dev/null";
 
 /** The states that `--all` and `jobs list` accept. */
 const STATE_WORDS = STATES.join(" ");
@@ -83,21 +86,26 @@ function wordsOf({ flags, words }: Completed): string {
 
 function bash(commands: readonly Completed[]): string {
   return `_jobs() {
-  local words="" current=\${COMP_WORDS[COMP_CWORD]}
+  local word current=\${COMP_WORDS[COMP_CWORD]}
+  local -a words=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words="${commands.map(({ name }) => name).join(" ")}"
+    words=(${commands.map(({ name }) => name).join(" ")})
   else
     case \${COMP_WORDS[COMP_CWORD - 1]} in
-      -q | --queue | --to | clear | limit | pause | resume) words=$(${QUEUES}) ;;
-      --all) words="${STATE_WORDS}" ;;
+      -q | --queue | --to | clear | limit | pause | resume) mapfile -t words < <(${QUEUES}) ;;
+      --all) words=(${STATE_WORDS}) ;;
       *)
         case \${COMP_WORDS[1]} in
-${commands.map((command) => `          ${command.name}) words="${wordsOf(command)}" ;;`).join("\n")}
+${commands.map((command) => `          ${command.name}) words=(${wordsOf(command)}) ;;`).join("\n")}
         esac
         ;;
     esac
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  COMPREPLY=()
+  for word in "\${words[@]}"; do
+    # bash inserts a reply as it is.
+    if [[ $word == "$current"* ]]; then COMPREPLY+=("$(printf %q "$word")"); fi
+  done
 }
 complete -o default -F _jobs jobs`;
 }
@@ -113,7 +121,11 @@ ${commands.map(({ name, about }) => `      ${quoted(`${name}:${about}`)}`).join(
     return
   fi
   case $words[CURRENT-1] in
-    -q|--queue|--to|clear|limit|pause|resume) compadd -- $(${QUEUES}); return ;;
+    -q|--queue|--to|clear|limit|pause|resume)
+      local -a queues=("\${(@f)$(${QUEUES})}")
+      compadd -- $queues
+      return
+      ;;
     --all) compadd -- ${STATE_WORDS}; return ;;
   esac
   case $words[2] in
