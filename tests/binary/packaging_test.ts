@@ -21,6 +21,10 @@ Deno.test("the systemd unit is valid, waits longer than a worker, and reloads by
   assert(Number(value("TimeoutStopSec")) > MAX_STOP_S);
   assertEquals([value("Type"), value("KillSignal"), value("KillMode")], ["notify", "SIGTERM", "mixed"]);
   assertEquals(value("ExecReload"), "/bin/kill -HUP $MAINPID");
+  const rights = (text: string) =>
+    text.split("\n").filter((line) => /^(SystemCall|Limit|Protect|Restrict|Priv)/.test(line));
+  assertEquals(rights(await read("systemd/jobs@.service")), rights(unit));
+  assert(rights(unit).includes("LimitCORE=0") && rights(unit).includes("SystemCallFilter=~@privileged @resources"));
   await using folder = await temporaryFolder();
   const file = `${folder.path}/jobs.service`;
   await Deno.writeTextFile(file, unit.replace("/usr/bin/jobs", binary).replace(/^Documentation=man:.*\n/m, ""));
@@ -38,10 +42,14 @@ Deno.test("logrotate moves the file and makes the worker open a new one", async 
   const snippet = await read("logrotate/jobs");
   const command = "systemctl kill --signal=USR2 --kill-whom=main jobs.service";
   assert(snippet.includes(command));
+  assertMatch(snippet, /^\tsu jobs jobs$/m);
   const config = `${bench.folder}/logrotate.conf`;
   await Deno.writeTextFile(
     config,
-    snippet.replace("/var/log/jobs/*.log", log).replace(command, `kill -USR2 ${server.pid}`),
+    snippet.replace("/var/log/jobs/*.log", log).replace("su jobs jobs", "su root root").replace(
+      command,
+      `kill -USR2 ${server.pid}`,
+    ),
   );
   await Deno.chmod(bench.folder, 0o755);
   await runHere("logrotate", ["--force", "--state", `${bench.folder}/state`, config]);
@@ -57,7 +65,7 @@ Deno.test("the Kubernetes example runs the image with its user, root and probes"
   const [container] = spec.containers;
   assert(spec.terminationGracePeriodSeconds > MAX_STOP_S);
   assertEquals([spec.securityContext.runAsUser, container.securityContext.readOnlyRootFilesystem], [65532, true]);
-  assertEquals(container.args[0], "run");
+  assertEquals([container.args[0], spec.automountServiceAccountToken], ["run", false]);
   assertEquals(container.readinessProbe.exec.command, ["/usr/bin/jobs", "doctor", "--ready"]);
   assertEquals(container.lifecycle.preStop.exec.command, ["/usr/bin/jobs", "quiet", "--here"]);
 });
