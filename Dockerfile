@@ -12,7 +12,7 @@ RUN make image
 FROM scratch
 COPY --from=build /src/dist/rootfs /
 COPY --from=build --chown=65532:65532 /src/dist/rootfs/var/lib/jobs /var/lib/jobs
-ENV PATH=/usr/bin HOME=/var/lib/jobs SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt JOBS_STORE=sqlite:/var/lib/jobs/jobs.db
+ENV PATH=/usr/bin HOME=/var/lib/jobs SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt JOBS_STORE=sqlite:/var/lib/jobs/jobs.db JOBS_TRUSTED_FOLDER=/app
 LABEL org.opencontainers.image.title="jobs" \
       org.opencontainers.image.description="Background jobs in one executable" \
       org.opencontainers.image.licenses="MIT"

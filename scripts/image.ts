@@ -26,6 +26,7 @@ export function containerConfig(version: string, commit: string | undefined): Re
       `HOME=/${DATA}`,
       "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
       `JOBS_STORE=sqlite:/${DATA}/jobs.db`,
+      "JOBS_TRUSTED_FOLDER=/app",
     ],
     Entrypoint: [`/${PROGRAM}`],
     Cmd: ["run"],

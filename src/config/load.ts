@@ -7,6 +7,7 @@
  * @module
  */
 import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./settings.ts";
+import { TRUSTED_FOLDER, whyUntrusted } from "./ownership.ts";
 import { closestWord } from "../text/suggest.ts";
 
 /**
@@ -52,6 +53,8 @@ export interface LoadedConfig {
   readonly environment: string;
   /** The file that was read, if any. */
   readonly file: string | undefined;
+  /** Whether the file was found in the working directory, and not named. */
+  readonly isFound: boolean;
   /** Probable mistakes that are not errors, one line each. */
   readonly warnings: readonly string[];
 }
@@ -81,7 +84,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   };
 
   const environment = sources.environment || sources.env("JOBS_ENV") || "development";
-  const file = sources.file ?? findFile(sources.systemFolder);
+  const file = sources.file ?? findFile(sources);
   const isMachines = sources.file === undefined && file?.startsWith("/") === true;
   const document = file === undefined ? undefined : await readDocument(file, isMachines, namesStore(sources));
   if (file !== undefined && document !== undefined) {
@@ -107,7 +110,14 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const loaded = settings as unknown as Settings;
   checkTogether(loaded);
   const read = document === undefined ? undefined : file;
-  return { settings: loaded, origins, environment, file: read, warnings: unknownVariables(sources.envNames ?? []) };
+  return {
+    settings: loaded,
+    origins,
+    environment,
+    file: read,
+    isFound: sources.file === undefined && read !== undefined && !isMachines,
+    warnings: unknownVariables(sources.envNames ?? []),
+  };
 }
 
 /**
@@ -129,7 +139,7 @@ const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|(SERVI
 
 /** Returns warnings about variables that look like settings but aren't. Doesn't read their values. */
 function unknownVariables(names: readonly string[]): string[] {
-  const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV"];
+  const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV", TRUSTED_FOLDER];
   const unknown = names.filter((name) => /^JOBS_[A-Z]/.test(name) && !known.includes(name));
   return unknown.filter((name) => !OTHERS_VARIABLES.test(name)).map((name) => {
     const meant = closestWord(name, known);
@@ -206,15 +216,42 @@ export function applyDocument(document: unknown, origin: string, set: SetValue):
 }
 
 /** Synchronous: asynchronous calls, each in a thread, would delay the start of every command. */
-function findFile(systemFolder?: string): string | undefined {
+function findFile({ systemFolder, env }: ConfigSources): string | undefined {
   for (const name of configFiles(systemFolder)) {
     try {
-      if (Deno.statSync(name).isFile) return name;
+      if (!Deno.statSync(name).isFile) continue;
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw new ConfigError(`${name}: ${(error as Error).message}`);
+      if (error instanceof Deno.errors.NotFound) continue;
+      throw new ConfigError(`${name}: ${(error as Error).message}`);
     }
+    // The machine's folder is root's.
+    const why = name.startsWith("/") ? undefined : whyUntrusted(name, env);
+    if (why === undefined) return name;
+    throw new ConfigError(
+      `Configuration file "${name}" in the working directory isn't trusted: ${why}; expected a file and a folder that only ` +
+        `you and root can change. To use it, name it: --config ${name}`,
+    );
   }
   return undefined;
+}
+
+/**
+ * Returns a check of the handlers that a configuration file names; undefined unless the file was found. A module that others can
+ * change is their code, however well the file itself is guarded.
+ */
+export function handlerCheck(
+  { isFound, file, origins }: LoadedConfig,
+  env: ConfigSources["env"],
+): ((path: string) => void) | undefined {
+  if (!isFound || !origins.handlers.startsWith(file!)) return undefined;
+  return (path) => {
+    const why = whyUntrusted(path, env);
+    if (why === undefined) return;
+    throw new ConfigError(
+      `Handlers "${path}" of ${file}, which was found in the working directory, aren't trusted: ${why}; expected files and ` +
+        `folders that only you and root can change. To use them, name the file: --config ${file}`,
+    );
+  };
 }
 
 /** Whether a flag or a variable names the store. */

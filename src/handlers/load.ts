@@ -23,12 +23,19 @@ const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
  *
  * @param paths modules and folders, relative to the working directory. Of a folder, every module directly in it is loaded,
  * except tests and names that begin with `.` or `_`
+ * @param check called with each path and each module before it is imported; throws to refuse it
  * @throws {HandlerError} if a path doesn't exist, or a module cannot be imported, has no handler, or has a handler for a
  * class that already has one
  */
-export async function loadHandlers(paths: readonly string[], registry: Registry): Promise<void> {
+export async function loadHandlers(
+  paths: readonly string[],
+  registry: Registry,
+  check: (path: string) => void = () => {},
+): Promise<void> {
   for (const path of paths) {
-    for (const file of await modulesAt(path)) await loadModule(file, registry);
+    const files = await modulesAt(path);
+    for (const one of new Set([path, ...files])) check(one);
+    for (const file of files) await loadModule(file, registry);
   }
 }
 

@@ -6,7 +6,7 @@ import { loadHandlers } from "../../handlers/load.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
-import { loadSettings } from "../shared/store.ts";
+import { handlerCheckOf, loadSettings } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** Checks the cron entries of the configuration, against the handlers if there are any. Exit 1 if one is invalid. */
@@ -39,9 +39,10 @@ export async function check(argv: readonly string[]): Promise<number> {
  *
  * @throws {HandlerError} if the handlers can't be loaded
  */
-export async function checkConfigured({ settings, environment }: LoadedConfig): Promise<CheckedEntries> {
+export async function checkConfigured(config: LoadedConfig): Promise<CheckedEntries> {
+  const { settings, environment } = config;
   const registry = new Registry();
-  await loadHandlers(settings.handlers, registry);
+  await loadHandlers(settings.handlers, registry, handlerCheckOf(config));
   const classes = new Set([...registry.classes(), ...settings.programs.map((program) => program.class)]);
   const queues = settings.queues.length > 0
     ? settings.queues.map(({ name }) => name)

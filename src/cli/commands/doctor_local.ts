@@ -8,6 +8,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { misspelledOptions } from "../../handlers/option_typos.ts";
 import { Registry } from "../../handlers/registry.ts";
+import { handlerCheckOf } from "../shared/store.ts";
 import { checkConfigured } from "./cron_check.ts";
 import type { Finding } from "./doctor_finding.ts";
 
@@ -26,13 +27,14 @@ export function checkSettings({ file, warnings }: LoadedConfig): Finding[] {
 
 /** Checks whether the handlers load, and whether their options are known. */
 export async function checkHandlers(
-  { settings }: LoadedConfig,
+  config: LoadedConfig,
 ): Promise<{ readonly findings: readonly Finding[]; readonly classes: readonly string[] }> {
   const check = "handlers";
+  const { settings } = config;
   const programs = settings.programs.map((program) => program.class);
   const registry = new Registry();
   try {
-    await loadHandlers(settings.handlers, registry);
+    await loadHandlers(settings.handlers, registry, handlerCheckOf(config));
   } catch (error) {
     const { message } = error as Error;
     return {

@@ -22,7 +22,7 @@ import { banner } from "../terminal/banner.ts";
 import { hasColor, printError } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
 import { asMember, runMany } from "./run_many.ts";
-import { loadSettings, storeUrl } from "../shared/store.ts";
+import { handlerCheckOf, loadSettings, storeUrl } from "../shared/store.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -120,7 +120,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     warn: () => printError("jobs: the handlers are still loading; a top-level await may never end"),
   };
   await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
-    .step("handlers", loadHandlers(config.settings.handlers, registry));
+    .step("handlers", loadHandlers(config.settings.handlers, registry, handlerCheckOf(config)));
   const { logLevel: level, logFormat: format, logFile: file } = config.settings;
   const logOptions: LogOptions = { level, format, file, ...(member && { fields: { process: member.index } }) };
   using log = openLog(logOptions);

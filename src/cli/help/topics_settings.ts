@@ -26,6 +26,7 @@ as not set. jobs help settings describes the keys.
 ${rows().map(({ env, key }) => `  ${env.padEnd(width)}  ${key}`).join("\n")}
 
   ${"JOBS_ENV".padEnd(width)}  section of the file (development)
+  ${"JOBS_TRUSTED_FOLDER".padEnd(width)}  its jobs.json counts
   ${"REDIS_URL".padEnd(width)}  the store, if JOBS_STORE isn't set
   ${"NO_COLOR".padEnd(width)}  no colors
   ${"XDG_STATE_HOME".padEnd(width)}  folder of the default store

@@ -156,7 +156,9 @@ print how far they got, and exit with 130. A second signal ends them at once.`,
 Configuration
 
 -C FILE, else jobs.json, jobs.jsonc, jobs.yml or jobs.yaml in the working
-directory, else the same names in /etc/jobs, else none. Precedence:
+directory, else the same names in /etc/jobs, else none. One in the working
+directory must belong to you or to root, and others can't change it.
+Precedence:
 
   1. options            jobs run -c 20
   2. environment        JOBS_CONCURRENCY=20 (jobs help environment)

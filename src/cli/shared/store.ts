@@ -4,7 +4,7 @@
  * @module
  */
 import type { Store } from "../../store/admin/store.ts";
-import { loadConfig, type LoadedConfig } from "../../config/load.ts";
+import { handlerCheck, loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, openStore, type StoreOptions } from "../../store/open.ts";
@@ -36,6 +36,11 @@ export function loadSettings(
     envNames: Object.keys(Deno.env.toObject()),
     flags: { ...more, store: flags.store },
   });
+}
+
+/** Returns the check of handlers to load them with; undefined if they were named. */
+export function handlerCheckOf(config: LoadedConfig): ReturnType<typeof handlerCheck> {
+  return handlerCheck(config, (name) => Deno.env.get(name));
 }
 
 /** Returns the address of the store: as set, or the default file. */
