@@ -10,6 +10,8 @@ import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/
 import type { JobWaits } from "../store/ops/job_waits.ts";
 import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse } from "./limits.ts";
+import { stallCure, stallText } from "./stalls.ts";
+import { stallsOf } from "../store/ops/stalls.ts";
 import { localMinute, relative } from "./times.ts";
 
 /** The queues and workers around a job, and what it waits for itself. */
@@ -18,10 +20,13 @@ export interface Surroundings extends Around, JobWaits {
   readonly now: number;
 }
 
-/** Returns the reasons, the nearest first; none for a running job. */
+/** A job that has run for less isn't why others wait. */
+const LONG_MS = 10_000;
+
+/** Returns the reasons, the nearest first. For a running job: why it doesn't get on; nothing if no reason is known. */
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
-  if (place.in === "running") return [];
+  if (place.in === "running") return whyStalled(entry, around);
   const job = parsePayload(entry.payload);
   if (place.in === "dead") {
     const failure = job?.payload.error_class;
@@ -35,6 +40,14 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
   return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];
+}
+
+function whyStalled({ payload, worker }: Entry, { workers, now }: Surroundings): string[] {
+  const at = workers.filter(({ id }) => id === worker);
+  if (at.length > 0 && at.every(({ alive }) => !alive)) return ["Its worker is offline: another one rescues it."];
+  const jid = parsePayload(payload)?.jid;
+  return stallsOf(at).filter((stall) => stall.is === "blocked" || stall.jid === jid)
+    .map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));
 }
 
 function waiting({ place, at }: Entry, { now, waitingSteps = [] }: Surroundings): string[] {
@@ -120,9 +133,15 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "no-worker-of-queue":
       return `No worker fetches from queue "${queue}": start one with jobs run -q ${queue}.`;
     case "quiet":
-      return `All workers of queue "${queue}" are quiet.`;
-    case "busy":
-      return "All processors of its queue are busy.";
+      return `All workers of queue "${queue}" are quiet. jobs resume --all-workers resumes them.`;
+    case "busy": {
+      const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_MS;
+      if (!isLong) return "All processors of its queue are busy.";
+      const longest = stallText(blocker.stall!, around.now);
+      return `All processors of its queue are busy. The longest: ${longest}; ${stallCure(blocker.stall!)}.`;
+    }
+    case "blocked":
+      return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
       return `No worker of queue "${queue}" has a handler for ${className}: it waits for one.`;
   }

@@ -14,10 +14,52 @@ const ASLEEP: Entry = {
 
 /** Returns why the job waits, with a worker of its queue online. */
 function why(...waitingSteps: readonly Omit<Step, "since">[]): readonly string[] {
-  const worker = { alive: true, quiet: false, busy: 0, concurrency: 1, queues: ["default"], classes: ["Order"] };
+  const worker = {
+    id: "w:1:a",
+    alive: true,
+    quiet: false,
+    busy: 0,
+    concurrency: 1,
+    queues: ["default"],
+    classes: ["Order"],
+  };
   const steps = waitingSteps.map((step) => ({ since: NOW, ...step }));
   return whyNotRunning(ASLEEP, { workers: [worker], queues: [], now: NOW, waitingSteps: steps });
 }
+
+Deno.test("a job that waits or runs names the job that holds it up, since when, and the remedy", () => {
+  const worker = { id: "w:1:a", alive: true, quiet: false, busy: 1, concurrency: 1, queues: ["default"] };
+  const payload = '{"class":"Spin","args":[],"jid":"s1"}';
+  const work = (since: number, abortReason?: string) => [{
+    ...{ task: "processor-1", queue: "default", payload, since },
+    ...(abortReason !== undefined && { abortReason }),
+  }];
+  const blocked = { since: NOW - 180_000, task: "processor-1", class: "Spin", jid: "s1" };
+  const queued: Entry = { ref: "q1", place: { in: "queue", queue: "default" }, payload: '{"class":"A","jid":"a1"}' };
+  const running: Entry = { ref: "l1", place: { in: "running" }, worker: "w:1:a", payload };
+  const reasons = (entry: Entry, ...workers: Parameters<typeof whyNotRunning>[1]["workers"][number][]) =>
+    whyNotRunning(entry, { workers, queues: [], now: NOW });
+  const stop = "jobs stop w:1:a ends it at its shutdown timeout and returns its jobs; " +
+    "isolate: true keeps the class from blocking others.";
+  const spins = `Spin s1 blocks the event loop of w:1:a, for 3m: ${stop}`;
+  assertEquals(reasons(queued, { ...worker, blocked, work: work(NOW) }), [spins]);
+  assertEquals(reasons(running, { ...worker, blocked, work: work(NOW) }), [spins]);
+  const unnamed = { ...worker, blocked: { since: NOW - 2_000 } };
+  assertEquals(reasons(running, unnamed), [
+    `One of its running jobs blocks the event loop of w:1:a, for 2s: ${stop}`,
+  ]);
+  assertEquals(reasons(queued, { ...worker, work: work(NOW - 9_000) }), ["All processors of its queue are busy."]);
+  assertEquals(reasons(queued, { ...worker, work: work(NOW - 70_000) }), [
+    "All processors of its queue are busy. The longest: Spin s1 has run for 1m10s on w:1:a; " +
+    "jobs dump w:1:a shows what it does; a timeout for the class ends such jobs.",
+  ]);
+  assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000) }), []);
+  assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000, "Cancelled") }), [
+    "Spin s1 on w:1:a ignores its signal (Cancelled) and has run for 1m10s: " +
+    "pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; jobs stop w:1:a returns the job.",
+  ]);
+  assertEquals(reasons(running, { ...worker, alive: false }), ["Its worker is offline: another one rescues it."]);
+});
 
 Deno.test("a scheduled job waits for its time", () => {
   assertEquals(why(), ["It is due in 1d."]);

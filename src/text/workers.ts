@@ -18,9 +18,10 @@ export function dumpsElsewhere(workerId: string): string {
   return `${workerId} is a worker of Sidekiq: it writes the dump of its threads to Sidekiq's log`;
 }
 
-/** Returns `running`, `quiet`, or `offline` if its heartbeat has lapsed. */
-export function workerState({ alive, quiet }: Pick<WorkerInfo, "alive" | "quiet">): string {
-  return alive ? quiet ? "quiet" : "running" : "offline";
+/** Returns `running`, `quiet`, `blocked` while a handler blocks its event loop, or `offline` if its heartbeat has lapsed. */
+export function workerState({ alive, quiet, blocked }: Pick<WorkerInfo, "alive" | "quiet" | "blocked">): string {
+  if (!alive) return "offline";
+  return blocked !== undefined ? "blocked" : quiet ? "quiet" : "running";
 }
 
 /** Returns a worker as JSON; `jobJson` represents its running jobs. */
@@ -42,6 +43,12 @@ export function workerJson(
     version,
     startedAt: isoTime(worker.startedAt),
     heartbeatAt: isoTime(worker.heartbeatAt),
+    blocked: worker.blocked && {
+      since: isoTime(worker.blocked.since),
+      processor: worker.blocked.task,
+      class: worker.blocked.class,
+      jid: worker.blocked.jid,
+    },
     running: worker.busy,
     memoryBytes: worker.rss,
     jobs: worker.work.map(jobJson),

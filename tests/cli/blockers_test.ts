@@ -1,5 +1,5 @@
 /** The reasons why a job doesn't run: push and doctor report the same. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
@@ -43,6 +43,43 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   await store.admin.pause("default");
   assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default resumes it');
   assertEquals((await doctor())[0], "default: paused");
+});
+
+Deno.test("doctor, workers and show name a job that blocks its worker, one that ignores its signal, and the longest of a queue that is behind", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const env = { JOBS_STORE: bench.url };
+  const run = async (...args: string[]) => (await jobs(args, { env, cwd: bench.folder })).stdout;
+  const since = Date.now() - 120_000;
+  const job = (abortReason?: string) => ({
+    ...{ task: "processor-1", queue: "default", payload: '{"class":"Hang","jid":"h1"}', since },
+    ...(abortReason !== undefined && { abortReason }),
+  });
+  const beat = (more: Parameters<typeof workerRecord>[1]) =>
+    store.workers.heartbeat(
+      workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], concurrency: 1, ...more }),
+      600_000,
+    );
+  await beat({});
+  const jid = await bench.push("Mail", []);
+  assertEquals((await run("doctor")).includes("Hang"), false);
+
+  await beat({ blocked: { since, task: "processor-1", class: "Hang", jid: "h1" }, busy: 1, work: [job()] });
+  assertMatch(await run("doctor"), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
+  assertMatch(await run("workers"), /host:1:aaaaaaaaaaaa +1\/1 +blocked/);
+  assertMatch(await run("show", jid), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
+  const [worker] = JSON.parse(await run("workers", "--json"));
+  assertEquals([worker.state, worker.blocked.class, worker.blocked.jid], ["blocked", "Hang", "h1"]);
+
+  await beat({ busy: 1, work: [job("Cancelled")] });
+  assertMatch(
+    await run("doctor"),
+    /Hang h1 on host:1:aaaaaaaaaaaa ignores its signal \(Cancelled\) and has run for 2m/,
+  );
+
+  await beat({ busy: 1, work: [job()] });
+  assertMatch(await run("show", jid), /The longest: Hang h1 has run for 2m/);
 });
 
 Deno.test("reports a queue at its limit in doctor, as ok", async () => {

@@ -28,6 +28,20 @@ export const workers: Cases = {
     assertAlmostEquals(heartbeatAt, t.now(), SLACK_MS);
   },
 
+  "a worker reports that its event loop is blocked, with and without the job that blocks it, until it isn't": async (
+    open,
+  ) => {
+    await using t = await open();
+    const blocked = { since: 1_700_000_000_123, task: "processor-2", class: "Spin", jid: "a".repeat(24) };
+    const report = async (more: Parameters<typeof workerRecord>[1]) => {
+      await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", more), TTL_MS);
+      return (await t.store.workers.list())[0]!.blocked;
+    };
+    assertEquals(await report({}), undefined);
+    assertEquals(await report({ blocked }), blocked);
+    assertEquals(await report({ blocked: { since: 7 } }), { since: 7 });
+    assertEquals(await report({}), undefined);
+  },
   "the latest heartbeat counts": async (open) => {
     await using t = await open();
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];

@@ -11,9 +11,11 @@ import { formatDuration } from "../../job/duration.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
+import { stallCure, stallText } from "../../text/stalls.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
@@ -22,6 +24,8 @@ import { storeOptions, storeUrl } from "../shared/store.ts";
 const MAX_SKEW_MS = 2_000;
 /** At most this many jobs of each queue are checked. */
 const MAX_JOBS_PER_QUEUE = 200;
+/** A queue whose oldest job has waited for longer, while all processors are busy, is reported. */
+const MAX_LATENCY_MS = 30_000;
 /** Leases read at a time. */
 const PAGE_SIZE = 1_000;
 
@@ -145,6 +149,12 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
       message: `${id} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - heartbeatAt))} ago`,
       cure: "an online worker rescues its jobs within seconds; start one: jobs run handlers.js",
     })),
+    ...stallsOf(workers).map((stall): Finding => ({
+      check: "workers",
+      state: "warning",
+      message: stallText(stall, systemClock.now()),
+      cure: stallCure(stall),
+    })),
     ...(stuck === 0 ? [] : [
       {
         check: "jobs",
@@ -181,8 +191,22 @@ async function checkQueues(store: Store): Promise<Finding[]> {
       message: `${shownQueue(name)}: paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
       cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
     })),
-    ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size }): Finding[] => {
-      const obstacles = blockersOf({ queue: name }, { workers, queues }).map(({ is }) => is);
+    ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size, latencyMs }): Finding[] => {
+      const blockers = blockersOf({ queue: name }, { workers, queues });
+      const obstacles = blockers.map(({ is }) => is);
+      const busy = blockers.find((blocker) => "stall" in blocker);
+      if (busy?.stall !== undefined && latencyMs >= MAX_LATENCY_MS) {
+        return [{
+          check: "queues",
+          state: "warning",
+          message:
+            `queue "${name}" has ${jobsIn(size)}, the oldest ${
+              formatDuration(latencyMs)
+            } old, and all its processors are busy; ` +
+            `the longest: ${stallText(busy.stall, systemClock.now())}`,
+          cure: stallCure(busy.stall),
+        }];
+      }
       const why = obstacles.includes("quiet")
         ? "all its workers are quiet"
         : obstacles.includes("no-worker-of-queue") || obstacles.includes("no-worker-online")

@@ -30,7 +30,7 @@ export async function warnIfBlocked(store: Store, jobs?: readonly PushedJob[]): 
   const warnings = new Set<string>();
   for (const job of jobs ?? [undefined]) {
     const nearest = blockersOf(job ?? { queue: "" }, { workers, queues }).find(({ is }) =>
-      is !== "busy" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
+      is !== "busy" && is !== "blocked" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
     if (nearest !== undefined) warnings.add(warningOf(nearest, job));
     if (warnings.size === MAX_WARNINGS) break;
@@ -54,6 +54,7 @@ function warningOf({ is }: Blocker, job?: PushedJob): string {
     case "quiet":
       return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;
     case "busy":
+    case "blocked":
       return `all processors of ${queue} are busy`;
     case "no-handler":
       return `it waits: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;

@@ -37,6 +37,7 @@ export const STATE_COLORS: Readonly<Record<string, Color>> = {
   failed: "red",
   dead: "red",
   offline: "red",
+  blocked: "red",
   expired: "red",
 };
 

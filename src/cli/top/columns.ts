@@ -100,6 +100,7 @@ const WORKERS: readonly Column<Of<"worker">>[] = [
 const STATES: Readonly<Record<string, Span>> = {
   running: ["running", "good"],
   quiet: ["quiet", "warn"],
+  blocked: ["blocked", "bad"],
   offline: ["offline", "bad"],
 };
 

@@ -8,6 +8,7 @@ import type { QueueInfo } from "../admin/admin.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { WorkerInfo } from "../port/workers.ts";
+import { blockedStall, longestRunning, type Stall } from "./stalls.ts";
 
 /**
  * A reason why a job doesn't run:
@@ -15,14 +16,16 @@ import type { WorkerInfo } from "../port/workers.ts";
  * - `all-paused`, `paused`: all queues are paused, or this one is.
  * - `limited`: the queue is at its limit.
  * - `no-worker-online`: no worker is alive. `no-worker-of-queue`: no live worker serves this queue.
- * - `quiet`: all workers of the queue are quiet. `busy`: all their processors have work.
+ * - `quiet`: all workers of the queue are quiet. `busy`: all their processors have work. `blocked`: handlers block their event loops.
  * - `no-handler`: the job waits: no worker of the queue has a handler for its class. A worker that doesn't report its
  *   classes (Sidekiq's, or one with thousands) may have one.
  */
 export type Blocker =
   | Pause
   | { readonly is: "limited"; readonly limit: LimitInfo }
-  | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "busy" | "no-handler" };
+  /** `stall` is the job that blocks, or the one that has run longest, if that is known. */
+  | { readonly is: "busy" | "blocked"; readonly stall: Stall | undefined }
+  | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "no-handler" };
 
 /** A pause of all queues, or of the job's. */
 export interface Pause {
@@ -33,7 +36,10 @@ export interface Pause {
 
 /** The workers and queues of the store. */
 export interface Around {
-  readonly workers: readonly Pick<WorkerInfo, "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">[];
+  readonly workers: readonly (
+    & Pick<WorkerInfo, "id" | "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">
+    & Partial<Pick<WorkerInfo, "work" | "blocked">>
+  )[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
 
@@ -59,7 +65,11 @@ export function blockersOf(
   if (live.length === 0) blockers.push({ is: "no-worker-online" });
   else if (serving.length === 0) blockers.push({ is: "no-worker-of-queue" });
   else if (awake.length === 0) blockers.push({ is: "quiet" });
-  else if (awake.every((worker) => worker.busy >= worker.concurrency)) blockers.push({ is: "busy" });
+  else if (awake.every(({ blocked }) => blocked !== undefined)) {
+    blockers.push({ is: "blocked", stall: blockedStall(awake[0]!) });
+  } else if (awake.every(({ blocked, busy, concurrency }) => blocked !== undefined || busy >= concurrency)) {
+    blockers.push({ is: "busy", stall: longestRunning(awake) });
+  }
   const name = job.class;
   if (name !== undefined && awake.length > 0 && awake.every(({ classes }) => classes && !classes.includes(name))) {
     blockers.push({ is: "no-handler" });

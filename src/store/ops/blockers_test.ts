@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { type Around, blockersOf } from "./blockers.ts";
 
-const AWAKE = { alive: true, quiet: false, busy: 0, concurrency: 2, queues: ["low"], classes: ["Mail"] };
+const AWAKE = { id: "w:1:a", alive: true, quiet: false, busy: 0, concurrency: 2, queues: ["low"], classes: ["Mail"] };
 const JOB = { queue: "low", class: "Mail" };
 
 /** Returns the blockers of a job as words. */
@@ -24,6 +24,22 @@ Deno.test("names missing workers, an unserved queue, quiet workers and busy work
   const busy = { ...AWAKE, busy: 2 };
   assertEquals(blockers({ workers: [busy, { ...AWAKE, quiet: true }] }), "busy");
   assertEquals(blockers({ workers: [busy, AWAKE] }), "");
+});
+
+Deno.test("names blocked workers, and the job that has run longest while all are busy", () => {
+  const work = [100, 50, 70].map((since, i) => ({
+    ...{ task: `processor-${i}`, queue: "low", since },
+    payload: `{"class":"Mail","jid":"j${i}"}`,
+  }));
+  const busy = { ...AWAKE, busy: 2, work };
+  assertEquals(blockersOf(JOB, { workers: [busy, { ...AWAKE, blocked: { since: 60 } }], queues: [] }), [
+    { is: "busy", stall: { is: "running", worker: "w:1:a", since: 50, class: "Mail", jid: "j1" } },
+  ]);
+  const blocked = { ...AWAKE, blocked: { since: 60, task: "processor-1", class: "Spin", jid: "s" } };
+  assertEquals(blockersOf(JOB, { workers: [blocked, { ...AWAKE, quiet: true }], queues: [] }), [
+    { is: "blocked", stall: { is: "blocked", worker: "w:1:a", since: 60, class: "Spin", jid: "s" } },
+  ]);
+  assertEquals(blockers({ workers: [blocked, AWAKE] }), "");
 });
 
 Deno.test("names a missing handler only by the workers of the queue that aren't quiet", () => {

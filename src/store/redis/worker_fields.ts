@@ -4,7 +4,7 @@
  * @module
  */
 import { readWireTime, wireTime } from "../../job/raw.ts";
-import type { ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
+import type { BlockedLoop, ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 
 /** Returns the JSON of Sidekiq's field `info`. */
 export function infoOf(worker: WorkerRecord): string {
@@ -29,6 +29,7 @@ export function infoOf(worker: WorkerRecord): string {
     capsules: { default: capsule },
     classes: worker.classes,
     totals: worker.totals,
+    blocked: worker.blocked,
   });
   // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
   return `{"started_at":${wireTime(worker.startedAt)},${info.slice(1)}`;
@@ -74,9 +75,18 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),
     ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
     ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
+    ...(isObject(info["blocked"]) && { blocked: readBlocked(info["blocked"]) }),
     heartbeatAt: readWireTime(readNumber(fields.beat)) ?? 0,
     alive,
   };
+}
+
+function readBlocked(blocked: Record<string, unknown>): BlockedLoop {
+  const texts = (["task", "class", "jid"] as const).flatMap((name) => {
+    const text = readString(blocked[name]);
+    return text === undefined ? [] : [[name, text]];
+  });
+  return { since: readNumber(blocked["since"]) ?? 0, ...Object.fromEntries(texts) };
 }
 
 function readWork(task: string, json: string): RunningJobRecord {

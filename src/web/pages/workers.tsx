@@ -151,6 +151,10 @@ export function Usage({ used, of: total }: { readonly used: number; readonly of:
 
 function WorkerState({ worker }: { readonly worker: WorkerInfo }) {
   if (!worker.alive) return <span class="badge bad">offline</span>;
+  if (worker.blocked) {
+    const { class: name = "a handler", jid = "" } = worker.blocked;
+    return <span class="badge bad" title={`${name} ${jid} blocks its event loop`}>blocked</span>;
+  }
   if (worker.quiet) return <span class="badge warn">quiet</span>;
   return (
     <span class="badge ok" title="online">

@@ -6,7 +6,9 @@
 import { openSchedule } from "../../cron/schedule_spec.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { formatDuration } from "../../job/duration.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
 import { number } from "../../text/format.ts";
+import { stallCure, stallText } from "../../text/stalls.ts";
 import type { Alert, AlertAction, Situation } from "./alert.ts";
 import { enqueuedJid } from "./cron_ends.ts";
 import { queueAlerts } from "./queue_alerts.ts";
@@ -33,6 +35,7 @@ const MAX_OF_A_KIND = 4;
 export function alertsOf(situation: Situation): Alert[] {
   const alerts = [
     ...workerAlerts(situation),
+    ...stallAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),
     ...retryAlerts(situation),
@@ -76,6 +79,20 @@ function workerAlerts({ stats, workers, now }: Situation): Alert[] {
     });
   }
   return alerts;
+}
+
+function stallAlerts({ workers, now }: Situation): Alert[] {
+  return stallsOf(workers).slice(0, MAX_OF_A_KIND).map((stall) => ({
+    kind: stall.is === "blocked" ? "bad" : "warn",
+    title: stall.is === "blocked"
+      ? `${stall.class ?? "A handler"} blocks the event loop of a worker`
+      : `${stall.class ?? "A handler"} ignores its signal`,
+    detail: `${stallText(stall, now)}. ${stallCure(stall)}.`,
+    actions: [
+      { label: "Show workers", path: "/workers" },
+      ...stall.jid === undefined ? [] : [{ label: "Show job", path: `/jobs/${encodeURIComponent(stall.jid)}` }],
+    ],
+  }));
 }
 
 function failureAlerts({ metrics, today }: Situation): Alert[] {

@@ -68,6 +68,23 @@ Deno.test("reports nothing while all is well", () => {
   assertEquals(alerts({ stats: { ...STATS, enqueued: 12, queues: [QUEUE] }, metrics: [measured("A", 500, 10)] }), []);
 });
 
+Deno.test("reports a worker whose event loop is blocked, and a job that ignores its signal", () => {
+  const blocked = { since: NOW - 60_000, task: "processor-1", class: "Spin", jid: "s1" };
+  const work = [{
+    task: "processor-1",
+    queue: "q",
+    payload: '{"class":"Hang","jid":"h1"}',
+    since: NOW,
+    abortReason: "Timeout",
+  }];
+  const found = alerts({ workers: [{ ...WORKER, blocked }, { ...WORKER, id: "web2:7:b", work }] });
+  assertEquals(summary(found), [
+    ["bad", "Spin blocks the event loop of a worker", ["Show workers → /workers", "Show job → /jobs/s1"]],
+    ["warn", "Hang ignores its signal", ["Show workers → /workers", "Show job → /jobs/h1"]],
+  ]);
+  assertEquals(alerts({ workers: [{ ...WORKER, alive: false, blocked }] }).length, 1, "that it is offline says enough");
+});
+
 Deno.test("reports offline workers, failures and growing retries, the worst first", () => {
   const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, heartbeatAt: NOW - 180_000 }));
   const found = alerts({

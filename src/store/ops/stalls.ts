@@ -1,0 +1,68 @@
+/**
+ * Running jobs that hold up others: a handler that blocks its worker's event loop, one that ignores its signal, and the one that
+ * has run longest. Pure.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import type { RunningJobRecord, WorkerInfo } from "../port/workers.ts";
+
+/** A running job, or a worker that a job can't be named for. */
+export interface Stall {
+  /** `blocked`: it blocks the event loop. `ignores-signal`: its signal has aborted, and it continues. `running`: neither is known. */
+  readonly is: "blocked" | "ignores-signal" | "running";
+  /** The worker ID. */
+  readonly worker: string;
+  /** Epoch milliseconds: when the event loop was blocked; otherwise when the job started. */
+  readonly since: number;
+  /** Absent, as `jid` is, if several jobs run and one of them blocks. */
+  readonly class?: string;
+  readonly jid?: string;
+  /** Why its signal has aborted: `Timeout`, `Cancelled`, `Shutdown`, `LeaseLost`. */
+  readonly abortReason?: string;
+}
+
+/** The part of a worker's record that shows stalls. */
+export type StallingWorker = Pick<WorkerInfo, "id" | "alive"> & Partial<Pick<WorkerInfo, "work" | "blocked">>;
+
+/** Returns the jobs that block event loops and those that ignore their signals, on online workers. */
+export function stallsOf(workers: readonly StallingWorker[]): Stall[] {
+  return workers.filter(({ alive }) => alive).flatMap((worker) => {
+    const blocked = blockedStall(worker);
+    if (blocked !== undefined) return [blocked];
+    return (worker.work ?? []).filter(({ abortReason }) => abortReason !== undefined).map((job) =>
+      stallOf(worker, job)
+    );
+  });
+}
+
+/** Returns how the event loop of a worker is blocked; undefined if it isn't. */
+export function blockedStall({ id, blocked }: StallingWorker): Stall | undefined {
+  if (blocked === undefined) return undefined;
+  const { since, class: name, jid } = blocked;
+  return {
+    is: "blocked",
+    worker: id,
+    since,
+    ...(name !== undefined && { class: name }),
+    ...(jid !== undefined && { jid }),
+  };
+}
+
+/** Returns the job of these workers that has run longest; undefined if none runs. */
+export function longestRunning(workers: readonly StallingWorker[]): Stall | undefined {
+  const running = workers.flatMap((worker) => (worker.work ?? []).map((job) => stallOf(worker, job)));
+  return running.toSorted((a, b) => a.since - b.since)[0];
+}
+
+function stallOf({ id }: StallingWorker, { payload, since, abortReason }: RunningJobRecord): Stall {
+  const [name, jid] = [getField(payload, "class"), getField(payload, "jid")];
+  return {
+    is: abortReason === undefined ? "running" : "ignores-signal",
+    worker: id,
+    since,
+    ...(typeof name === "string" && { class: name }),
+    ...(typeof jid === "string" && { jid }),
+    ...(abortReason !== undefined && { abortReason }),
+  };
+}
