@@ -7,6 +7,9 @@
  * @module
  */
 import { defaultSettings, type Setting, type SettingName, SETTINGS, type Settings } from "./settings.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { decodeText } from "../job/utf8.ts";
+import { parseDocument } from "./document.ts";
 import { TRUSTED_FOLDER, whyUntrusted } from "./ownership.ts";
 import { closestWord } from "../text/suggest.ts";
 
@@ -83,7 +86,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     origins[name] = origin;
   };
 
-  const environment = sources.environment || sources.env("JOBS_ENV") || "development";
+  const env = (name: string) => readEnv(sources.env, name);
+  const environment = sources.environment || env("JOBS_ENV") || "development";
   const file = sources.file ?? findFile(sources);
   const isMachines = sources.file === undefined && file?.startsWith("/") === true;
   const document = file === undefined ? undefined : await readDocument(file, isMachines, namesStore(sources));
@@ -99,9 +103,9 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
       } here and in ${sources.systemFolder ?? SYSTEM_FOLDER})`,
     );
   }
-  if (sources.env("REDIS_URL")) set("store", sources.env("REDIS_URL"), true, "REDIS_URL");
+  if (env("REDIS_URL")) set("store", env("REDIS_URL"), true, "REDIS_URL");
   for (const [name, row] of Object.entries(SETTINGS)) {
-    const value = sources.env(row.env);
+    const value = env(row.env);
     if (value !== undefined && value !== "") set(name as SettingName, value, true, row.env);
   }
   for (const [name, value] of Object.entries(sources.flags ?? {})) {
@@ -118,6 +122,20 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     isFound: sources.file === undefined && read !== undefined && !isMachines,
     warnings: unknownVariables(sources.envNames ?? []),
   };
+}
+
+/**
+ * Returns the value of an environment variable.
+ *
+ * @throws {ConfigError} if it isn't UTF-8 text
+ */
+export function readEnv(env: ConfigSources["env"], name: string): string | undefined {
+  try {
+    return env(name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.InvalidData)) throw error;
+    throw new ConfigError(`Invalid ${name}: it isn't UTF-8 text`);
+  }
 }
 
 /**
@@ -268,9 +286,9 @@ async function readDocument(
   isMachines: boolean,
   hasStore: boolean,
 ): Promise<Record<string, unknown> | undefined> {
-  let content: string;
+  let content: Uint8Array;
   try {
-    content = await Deno.readTextFile(file);
+    content = await Deno.readFile(file);
   } catch (error) {
     const isDenied = isMachines && error instanceof Deno.errors.PermissionDenied;
     if (isDenied && hasStore) return undefined;
@@ -281,7 +299,7 @@ async function readDocument(
   }
   let document: unknown;
   try {
-    document = await parseDocument(file, content.replace(/^\ufeff/, ""));
+    document = await parseDocument(file, decodeText(content));
   } catch (error) {
     const why = (error as Error).message.replace(/\s+/g, " ");
     throw new ConfigError(`Can't read configuration file "${file}": ${why}`);
@@ -300,13 +318,6 @@ function whyUnreadable(error: unknown): string {
   return (error as Error).message;
 }
 
-async function parseDocument(file: string, content: string): Promise<unknown> {
-  // In YAML, a file with only comments is null.
-  if (/\.ya?ml$/.test(file)) return (await import("@std/yaml")).parse(content) ?? {};
-  if (file.endsWith(".jsonc")) return (await import("@std/jsonc")).parse(content);
-  return JSON.parse(content);
-}
-
 /** Returns a suggestion for a misspelled key, or all known keys. */
 function didYouMean(key: string, known: readonly string[]): string {
   const meant = closestWord(key, known);
@@ -319,6 +330,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Formats a value for a message, cut to 100 characters. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = stringifyLossless(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -156,6 +156,28 @@ Deno.test("names a missing or broken file and the reason in one line", async () 
   );
 });
 
+Deno.test("rejects a file and a variable that aren't UTF-8, with the line or the name", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of ["jobs.json", "jobs.yml"]) {
+      const file = `${folder}/${name}`;
+      await Deno.writeFile(file, Uint8Array.from([...new TextEncoder().encode('{\n"store": "'), 0xe9, 0x22, 0x7d]));
+      const { message } = await assertRejects(() => loadConfig({ file, env: () => undefined }), ConfigError);
+      assertEquals(message, `Can't read configuration file "${file}": line 2 isn't UTF-8`);
+    }
+    const file = `${folder}/empty.json`;
+    await Deno.writeTextFile(file, "{}");
+    const env = (name: string) => {
+      if (name === "JOBS_TAG") throw new Deno.errors.InvalidData("not valid unicode");
+      return undefined;
+    };
+    const { message } = await assertRejects(() => loadConfig({ file, env }), ConfigError);
+    assertEquals(message, "Invalid JOBS_TAG: it isn't UTF-8 text");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("names an unknown key, and suggests a known one", async () => {
   assertEquals(
     await refusal({ content: { concurency: 5 } }),

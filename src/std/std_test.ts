@@ -5,7 +5,6 @@ import * as colors from "@std/fmt/colors";
 import { parse as parseJsonc } from "@std/jsonc";
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
-import { parse as parseYaml } from "@std/yaml";
 
 const { assertEquals, assertThrows } = assert;
 
@@ -52,9 +51,7 @@ Deno.test("parseArgs reports unknown flags", () => {
   assertEquals(unknown, ["--jsn"]);
 });
 
-Deno.test("YAML and JSONC are parsed, and invalid text is a SyntaxError", () => {
-  assertEquals(parseYaml("a: 1\nb: [x, 2024-01-01]", { schema: "core" }), { a: 1, b: ["x", "2024-01-01"] });
-  assertThrows(() => parseYaml("a: [1"), SyntaxError);
+Deno.test("JSONC is parsed, and invalid text is a SyntaxError", () => {
   assertEquals(parseJsonc('{ "a": 1, /* why */ }'), { a: 1 });
   assertThrows(() => parseJsonc("{"), SyntaxError);
 });

@@ -1,2 +1,2 @@
 // @ts-types="./yaml.d.ts"
-export * from "deno-std/yaml/parse.js";
+export * from "deno-std/yaml/_loader_state.js";

@@ -93,6 +93,20 @@ Deno.test("warns once of a misspelled field in bulk, and of an empty file", asyn
   assertEquals(nothing, { code: 0, stdout: "", stderr: "jobs: nothing to push: standard input has no lines\n" });
 });
 
+Deno.test("a bulk push rejects lines that aren't UTF-8 by their number, and stores the others", async () => {
+  await using bench = await Bench.open();
+  await Deno.writeFile(`${bench.folder}/latin1`, Uint8Array.from('["a"]\n["\xe9"]\n["b"]\n', (c) => c.charCodeAt(0)));
+  const skipped = await on(bench, ["push", "A", "--bulk", "latin1"]);
+  assertEquals([skipped.code, skipped.stdout.length], [1, 50]);
+  assertStringIncludes(skipped.stderr, "jobs: line 2 is invalid: it isn't UTF-8 text\n");
+  const stopped = await on(bench, ["push", "A", "--bulk", "latin1", "--on-error", "stop"]);
+  assertEquals([stopped.code, stopped.stdout.length], [1, 25]);
+  assertStringIncludes(stopped.stderr, "jobs: stopped at line 2: 1 line stored, none from line 2 on");
+  const flow = await on(bench, ["flow", "push", "latin1"]);
+  assertEquals([flow.code, flow.stdout, flow.stderr], [2, "", 'jobs: Cannot read "latin1": line 2 isn\'t UTF-8\n']);
+  assertEquals((await bench.store.admin.stats()).enqueued, 3);
+});
+
 Deno.test("reports handlers whose options throw in one line", async () => {
   await using bench = await Bench.open();
   for (

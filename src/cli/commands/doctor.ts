@@ -1,4 +1,5 @@
 /** `jobs doctor`. @module */
+import { stringifyLossless } from "../../job/json.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -92,5 +93,5 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
 function shownValue(value: unknown, expected: string): string {
   // Settings hold durations in milliseconds.
   if (typeof value === "number" && value > 0 && expected.startsWith("a duration")) return formatDuration(value);
-  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return typeof value === "string" ? value : stringifyLossless(value) ?? "";
 }

@@ -47,12 +47,12 @@ export async function* parseBatches(
   for await (const { texts, share } of readLines(file, signal)) {
     for (const text of texts) {
       line++;
-      if (text.trim() === "") continue;
-      if (!parseInto(batch, text, line, report)) {
+      if (text?.trim() === "") continue;
+      if (!(text === undefined ? report.reject(line, "it isn't UTF-8 text") : parseInto(batch, text, line, report))) {
         if (batch.lines.length > 0) yield { ...finish(share), last: line - 1 };
         return undefined;
       }
-      chars += text.length;
+      chars += text?.length ?? 0;
       if (batch.lines.length < BATCH_LINES && chars < BATCH_CHARS) continue;
       yield finish(share);
       [batch, chars] = [new BatchBuilder(base), 0];

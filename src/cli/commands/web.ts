@@ -1,4 +1,5 @@
 /** `jobs web [[HOST:]PORT]`. @module */
+import { decodeLine } from "../../job/utf8.ts";
 import { systemClock } from "../../clock.ts";
 import { logger, openLog } from "../../log/log.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
@@ -105,7 +106,9 @@ async function printUser(name: string, role: string, token: boolean, json: boole
     return 0;
   }
   if (Deno.stdin.isTerminal()) printError("Password, then Enter:");
-  const password = (await new Response(Deno.stdin.readable.pipeThrough(firstLine())).text()).trimEnd();
+  const typed = decodeLine(await new Response(Deno.stdin.readable.pipeThrough(firstLine())).bytes());
+  if (typed === undefined) throw new UsageError("Invalid password: expected UTF-8 text");
+  const password = typed.trimEnd();
   if (password.length < 8) throw new UsageError("Password too short: expected 8 characters or more");
   const secret = await passwordSecret(password).catch((error: RangeError) => {
     throw new UsageError(error.message);

@@ -7,6 +7,7 @@ import { BatchError } from "../../client/batch_errors.ts";
 import { Client } from "../../client/client.ts";
 import type { Settings } from "../../config/settings.ts";
 import { InvalidPayload } from "../../job/errors.ts";
+import { decodeText } from "../../job/utf8.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { unregisteredText } from "../../text/classes.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -35,11 +36,14 @@ export function clientOf(
   return new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
 }
 
-/** Returns the text of a file; `-` is standard input. */
+/**
+ * Returns the text of a file; `-` is standard input.
+ *
+ * @throws {UsageError} if it can't be read, or isn't UTF-8
+ */
 export async function readDefinition(file: string): Promise<string> {
-  if (file === "-") return await new Response(Deno.stdin.readable).text();
   try {
-    return await Deno.readTextFile(file);
+    return decodeText(file === "-" ? await new Response(Deno.stdin.readable).bytes() : await Deno.readFile(file));
   } catch (error) {
     // Deno appends the number of the error and the path.
     throw new UsageError(`Cannot read "${file}": ${(error as Error).message.replace(/ \(os error.*/s, "")}`);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { stringifyLossless } from "../../job/json.ts";
 import type { PushScope } from "../auth/accounts.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { TokenInfo } from "../read/tokens.ts";
@@ -64,7 +65,7 @@ function Value({ value }: { readonly value: unknown }) {
   if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) return <None />;
   if (typeof value === "string") return <code>{value}</code>;
   const isTexts = Array.isArray(value) && value.every((one) => typeof one === "string");
-  return <code>{isTexts ? value.join(", ") : JSON.stringify(value)}</code>;
+  return <code>{isTexts ? value.join(", ") : stringifyLossless(value)}</code>;
 }
 
 function Tokens({ view, tokens }: { readonly view: View; readonly tokens: readonly TokenInfo[] }) {
