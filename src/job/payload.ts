@@ -10,6 +10,7 @@
  */
 import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD, type MemberLease } from "./batch.ts";
 import { NODE_FIELD } from "./flow.ts";
+import { STEPS_FIELD } from "./step.ts";
 import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
@@ -81,9 +82,23 @@ const NOT_IN_TAIL: ReadonlySet<string> = new Set([
   ...["enqueued_at", "unique_key", "debounce_key", COUNTED_FIELD, ADDED_BY_FIELD],
 ]);
 
-/** Fields by which the end of a job changes its batch, its flow or the steps of another job. Only the code here sets them. */
+/**
+ * Fields that only stores and workers write: those by which the end of a job changes its batch, its flow, or the steps of
+ * another job, and its history. A push from outside that sets one would act on jobs that it may not address.
+ */
 export const LINK_FIELDS: ReadonlySet<string> = new Set([
-  ...[COUNTED_FIELD, ADDED_BY_FIELD, NODE_FIELD, "callback_of", "parent"],
+  ...[COUNTED_FIELD, ADDED_BY_FIELD, NODE_FIELD, STEPS_FIELD, "callback_of", "parent", "occurrence"],
+  ...[
+    "enqueued_at",
+    "retry_count",
+    "failed_at",
+    "retried_at",
+    "discarded_at",
+    "no_handler_since",
+    "rescues",
+    "suspected",
+  ],
+  ...["error_class", "error_message", "error_causes", "error_backtrace", "errors"],
 ]);
 
 /**

@@ -10,6 +10,7 @@ import type { Log } from "../log/log.ts";
 import type { TokenUses } from "./auth/tokens.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { BodyBudget } from "./http/body.ts";
+import type { KnownQueues } from "./read/known_queues.ts";
 import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "../text/mask.ts";
@@ -40,6 +41,8 @@ export interface Services {
   /** Counts the requests of tokens. */
   readonly tokens: TokenUses;
   readonly feed: LiveStats;
+  /** The queues that a token limited to classes may push to. */
+  readonly queues: KnownQueues;
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;
   readonly operations: Operations;

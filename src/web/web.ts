@@ -12,6 +12,7 @@ import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
 import { BodyBudget } from "./http/body.ts";
 import type { Services, SettingRow } from "./services.ts";
+import { KnownQueues } from "./read/known_queues.ts";
 import { LiveStats } from "./read/live_stats.ts";
 import { Limiter } from "./http/limiter.ts";
 import { TokenUses } from "./auth/tokens.ts";
@@ -126,6 +127,7 @@ export function createWeb(options: WebOptions): Web {
     audit: logger("audit", clock),
     mask: new Mask(options.mask),
     feed: new LiveStats(store, clock, log),
+    queues: new KnownQueues(store, clock),
     measures: new RecentMetrics(store, clock),
     alerts: new RecentAlerts(),
     operations: new Operations(clock, log),

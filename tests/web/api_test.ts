@@ -2,9 +2,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { bury, openSite, push, type Site, type SiteOptions, workerRecord } from "./site.ts";
 import { stringifyLossless } from "../../src/job/json.ts";
+import { LINK_FIELDS } from "../../src/job/payload.ts";
 import { endedText } from "../../src/job/result.ts";
 import { finishedJson, jobJson } from "../../src/text/job_json.ts";
 import { workerJson } from "../../src/text/workers.ts";
@@ -189,7 +190,7 @@ onEach("a token of the role push pushes what its scope allows, and does nothing 
     403,
   ]);
   assertEquals((await site.store.batches.get(batch.id))!.total, 1);
-  for (const field of ["batch_by", "batch_counted", "flow_node", "callback_of", "parent"]) {
+  for (const field of LINK_FIELDS) {
     assertEquals(await push("any", { ...mail, fields: { [field]: "x" } }), 422, field);
   }
   const token = tokens["any"]!.token;
@@ -227,17 +228,51 @@ onEach("a token limited to classes or queues reads the results of those jobs alo
   assertEquals(await read("any"), [true, true, true]);
   assertEquals(await read("mail"), [true, true, false]);
   assertEquals(await read("low"), [true, false, false]);
-  const waiting = [result("mail", "o2", "?wait=30s"), result("mail", "m3", "?wait=30s")];
-  await keep("o2", { class: "Other", queue: "default" });
-  await keep("m3", { class: "Mail", queue: "default" });
-  assertEquals(await Promise.all(waiting), [false, true]);
 }, { users });
+
+/** A clock on which a wait of 30 s ends when the test lets it. */
+let endWait = Promise.withResolvers<void>();
+const GATED: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => ms === 30_000 ? endWait.promise : systemClock.sleep(ms, signal),
+};
+
+onEach(
+  "a wait for the result of a job outside of the scope ends no earlier than for one that doesn't exist",
+  async (site) => {
+    endWait = Promise.withResolvers<void>();
+    const keep = (jid: string, name: string) =>
+      site.store.results.keep({
+        jid,
+        ttlMs: 60_000,
+        body: JSON.stringify({ jid, state: "succeeded", endedAt: Date.now(), class: name, queue: "default" }),
+      });
+    const ended: string[] = [];
+    const wait = async (jid: string) => {
+      const path = `/jobs/${jid}/result?wait=30s`;
+      const { value } = await call(site, "GET", path, { token: tokens["mail"]!.token });
+      ended.push(jid);
+      return value["finished"] !== null;
+    };
+    await keep("before", "Other");
+    const hidden = [wait("before"), wait("later"), wait("none")];
+    const seen = wait("mine");
+    await keep("later", "Other");
+    await keep("mine", "Mail");
+    assertEquals([await seen, ended], [true, ["mine"]]);
+    endWait.resolve();
+    assertEquals(await Promise.all(hidden), [false, false, false]);
+  },
+  { users, clock: GATED },
+);
 
 onEach("a token limited to a class can't push a job that wraps another class", async (site) => {
   const push = async (body: unknown) =>
     (await call(site, "POST", "/jobs", { body, token: tokens["mail"]!.token })).status;
   assertEquals(await push({ class: "Mail", args: [], wrapped: "Other" }), 403);
-  assertEquals(await push({ class: "Other", args: [], wrapped: "Mail" }), 201);
+  // The options of the outer class, and the names of its locks, would be those of another class.
+  assertEquals(await push({ class: "Other", args: [], wrapped: "Mail" }), 403);
+  assertEquals(await push({ class: "Report", args: [], wrapped: "Mail" }), 201);
   assertEquals(await push({ class: "Mail", args: [], fields: { tenant: "acme" } }), 201);
   assertEquals((await site.store.admin.stats()).enqueued, 2);
 }, { users });

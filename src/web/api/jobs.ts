@@ -146,9 +146,11 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
   await services.tokens.waiting(MAX_WAITING, async () => {
     const over = new AbortController();
     const signal = AbortSignal.any([c.req.raw.signal, over.signal]);
-    void services.clock.sleep(waitMs, over.signal).then(() => over.abort());
+    const late = services.clock.sleep(waitMs, signal).then(() => over.abort());
     try {
       await services.store.results.wait(jid, signal);
+      // Otherwise the time of the response would tell that a job outside of the scope exists, and when it ends.
+      if (scope !== undefined && await readResult() === undefined) await late;
     } finally {
       over.abort();
     }

@@ -5,7 +5,6 @@
  */
 import type { Context } from "hono";
 import type { PushResult } from "../../client/client.ts";
-import { performedClass } from "../../job/job.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
@@ -13,8 +12,8 @@ import { requireZone } from "../../job/time.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
 import { warningsOf } from "../actions/warnings.ts";
-import type { PushScope } from "../auth/accounts.ts";
 import type { Visitor } from "../auth/gate.ts";
+import { type ScopedToken, withinScope } from "../auth/push_scope.ts";
 import { HttpError } from "../http/body.ts";
 import { findEntries } from "../read/job.ts";
 import { text } from "../read/job_view.ts";
@@ -87,10 +86,10 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
   const body = await objectOrListOf(c, services);
   const visitor = c.get("visitor");
   const id = c.req.header("idempotency-key");
+  const token = await scopedToken(services, visitor);
   if (!Array.isArray(body)) {
-    const request = requestOf(body as Record<string, unknown>, visitor.scope);
-    const keyed = id === undefined ? request : { id, ...request };
-    const { jid, existed, replaced } = await pushJob(services, visitor, keyed);
+    const request = requestOf(body, token, id);
+    const { jid, existed, replaced } = await pushJob(services, visitor, request);
     return {
       value: {
         jid,
@@ -101,9 +100,18 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
       status: existed ? 200 : 201,
     };
   }
-  const results = await pushList(services, visitor, body, id);
+  // A limited token can't evade its rate by lists.
+  if (token !== undefined) services.tokens.spend(visitor.name, body.length - 1);
+  const results = await pushList(services, visitor, body, (one, i) => requestOf(one, token, id && `${id}/${i}`));
   const stored = body.filter((_, i) => results[i]!.jid !== undefined && !results[i]!.existed) as JobRequest[];
   return { value: { results, ...warningsOf(services, stored.map((job) => job.class)) }, status: 201 };
+}
+
+/** Returns the bounds of a visitor's pushes; undefined without any. */
+async function scopedToken(services: Services, { name, scope }: Visitor): Promise<ScopedToken | undefined> {
+  if (scope === undefined) return undefined;
+  const { classes, queues } = scope;
+  return { name, scope, queues: queues === undefined ? await services.queues.of(classes ?? []) : new Set() };
 }
 
 /** Pushes a list. A rejected job doesn't affect the others: its result has the reason. */
@@ -111,16 +119,14 @@ async function pushList(
   services: Services,
   visitor: Visitor,
   list: readonly unknown[],
-  id: string | undefined,
+  read: (one: unknown, i: number) => JobRequest,
 ): Promise<PushResult[]> {
   const results: PushResult[] = [];
   const requests: JobRequest[] = [];
   const places: number[] = [];
   for (const [i, one] of list.entries()) {
     try {
-      const request = requestOf(one, visitor.scope);
-      const isObject = typeof request === "object" && request !== null;
-      requests.push(id !== undefined && isObject ? { id: `${id}/${i}`, ...request } : request);
+      requests.push(read(one, i));
       places.push(i);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
@@ -138,9 +144,11 @@ const PUSH_FIELDS = ["class", "args", ...optionNames("push"), "fields"];
 /**
  * Checks the fields of a push.
  *
+ * @param token bounds the push
+ * @param id identifies the push unless it has an `id`
  * @throws {HttpError} if it has an unknown field, or is outside of the token's scope
  */
-function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
+function requestOf(body: unknown, token: ScopedToken | undefined, id: string | undefined): JobRequest {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body as JobRequest;
   const { fields, ...known } = body as Record<string, unknown>;
   const other = Object.keys(known).find((name) => !PUSH_FIELDS.includes(name));
@@ -158,12 +166,11 @@ function requestOf(body: unknown, scope: PushScope | undefined): JobRequest {
   }
   const own = Object.keys(fields ?? {}).find((name) => LINK_FIELDS.has(name));
   if (own !== undefined) {
-    throw new HttpError(422, `"fields.${own}" links jobs, and only jobs sets it: choose another name`, `fields.${own}`);
+    throw new HttpError(422, `"fields.${own}" is written by jobs alone: choose another name`, `fields.${own}`);
   }
-  const request = { args: [], ...fields, ...known } as unknown as JobRequest;
-  checkZone(request.at);
-  checkScope(request, scope);
-  return request;
+  checkZone(known["at"]);
+  const request = { args: [], ...fields, ...(id !== undefined && { id }), ...known } as unknown as JobRequest;
+  return token === undefined ? request : withinScope(request, token);
 }
 
 /** Rejects a time without a zone: the program may run in another zone than the server. */
@@ -173,28 +180,6 @@ function checkZone(at: unknown): void {
   } catch (error) {
     if (error instanceof InvalidPayload) throw new HttpError(422, error.message, "at");
     throw error;
-  }
-}
-
-/**
- * Checks a push against a token's scope. The class is the one that would be performed: `wrapped` can name another. The push
- * must name its queue: otherwise the class's options could choose another. A batch pushes its callbacks when its members
- * end, of any class and queue: a token for some queues must not cause or delay them.
- */
-function checkScope(request: JobRequest, scope: PushScope | undefined): void {
-  const { queue = "", retry_queue: retryQueue = queue, batch } = request;
-  if (scope !== undefined && batch !== undefined) {
-    const why = "its callbacks may be of other classes and queues";
-    throw new HttpError(403, `A token that is limited to classes or queues can't add to a batch: ${why}`, "batch");
-  }
-  if (scope?.classes !== undefined && !scope.classes.includes(performedClass(request))) {
-    throw new HttpError(403, `This token may push only ${scope.classes.join(", ")}`, "class");
-  }
-  if (scope?.queues !== undefined && !scope.queues.includes(queue)) {
-    throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}: set "queue"`, "queue");
-  }
-  if (scope?.queues !== undefined && !scope.queues.includes(retryQueue)) {
-    throw new HttpError(403, `This token may push only to ${scope.queues.join(", ")}`, "retry_queue");
   }
 }
 

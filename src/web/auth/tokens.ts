@@ -44,6 +44,12 @@ export class TokenUses {
     return 0;
   }
 
+  /** Counts further requests of a token, for which the next one waits. */
+  spend(name: string, requests: number): void {
+    const use = this.#uses.get(name);
+    if (use !== undefined && this.perSecond > 0) use.left -= requests;
+  }
+
   #waiting = 0;
 
   /**

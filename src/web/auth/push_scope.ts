@@ -1,0 +1,131 @@
+/**
+ * The fields of a push that a token limited to classes or queues may set. The scope names classes and queues, and each other
+ * field that addresses something by name stays within them: otherwise a token for `Mail` could hold the lock of `Report`,
+ * answer for its pushes, or delete its steps.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { performedClass } from "../../job/job.ts";
+import type { OptionsOn } from "../../job/options.ts";
+import type { JobRequest } from "../../job/payload.ts";
+import { isLockKey } from "../../job/push_keys.ts";
+import { HttpError } from "../http/body.ts";
+import type { PushScope } from "./accounts.ts";
+
+/**
+ * - `free`: any value
+ * - `class`: a class of the scope, if it lists classes
+ * - `queue`: a queue of the scope; without a list of queues, an existing one, or one of the scope's classes
+ * - `key`: any text. The store compares it within class and queue, unless it is the key of a lock itself
+ * - `name`: any text. It becomes a name of this token alone
+ * - `never`: refused
+ */
+type ScopeRule = "free" | "class" | "queue" | "key" | "name" | "never";
+
+/** The rule for each field of a push. An option without a rule is a type error. */
+export const PUSH_SCOPE: Readonly<Record<keyof OptionsOn<"push"> | "class" | "args" | "fields", ScopeRule>> = {
+  class: "class",
+  args: "free",
+  // Fields that only the store writes are refused for every visitor.
+  fields: "free",
+  queue: "queue",
+  // Within a queue that the token may fill. Operators limit groups by these names.
+  group: "free",
+  priority: "free",
+  in: "free",
+  at: "free",
+  retry: "free",
+  retry_for: "free",
+  retry_queue: "queue",
+  backoff: "free",
+  dead: "free",
+  timeout: "free",
+  expires_in: "free",
+  unique_for: "free",
+  unique_key: "key",
+  unique_until: "free",
+  on_duplicate: "free",
+  debounce: "free",
+  debounce_key: "key",
+  debounce_max: "free",
+  throttle: "free",
+  throttle_key: "key",
+  result_ttl: "free",
+  failure_ttl: "free",
+  backtrace: "free",
+  log_level: "free",
+  tags: "free",
+  // Pages and filters show the job under this class.
+  display_class: "class",
+  wrapped: "class",
+  // A batch pushes its callbacks when its members end, of any class and queue.
+  batch: "never",
+  // Results and steps are kept under the jid.
+  jid: "never",
+  id: "name",
+  within: "free",
+  created_at: "free",
+};
+
+/** A token with a scope. */
+export interface ScopedToken {
+  readonly name: string;
+  readonly scope: PushScope;
+  /** The queues that it may push to without a list of queues in its scope. */
+  readonly queues: ReadonlySet<string>;
+}
+
+const WHY_NEVER: Readonly<Record<string, string>> = {
+  batch: "can't add to a batch: its callbacks may be of other classes and queues",
+  jid: "can't choose a jid: it may be that of another job; set an id instead",
+};
+/** The longest `id`. */
+const MAX_ID_CHARS = 200;
+
+/**
+ * Returns a push as a limited token may make it.
+ *
+ * @throws {HttpError} if it is outside of the scope
+ */
+export function withinScope(request: JobRequest, { name, scope, queues }: ScopedToken): JobRequest {
+  const { classes, queues: listed } = scope;
+  if (classes !== undefined && !classes.includes(performedClass(request))) {
+    throw new HttpError(403, `This token may push only ${classes.join(", ")}`, "class");
+  }
+  // The class's options could choose another queue.
+  if (listed !== undefined && request.queue === undefined) {
+    throw new HttpError(403, `This token may push only to ${listed.join(", ")}: set "queue"`, "queue");
+  }
+  let { id } = request;
+  for (const [field, rule] of Object.entries(PUSH_SCOPE)) {
+    const value = request[field];
+    if (value === undefined) continue;
+    if (rule === "never") {
+      throw new HttpError(403, `A token that is limited to classes or queues ${WHY_NEVER[field]}`, field);
+    }
+    if (rule === "class" && classes !== undefined && !classes.includes(value as string)) {
+      throw new HttpError(403, `This token may push only ${classes.join(", ")}`, field);
+    }
+    if (rule === "queue" && listed !== undefined && !listed.includes(value as string)) {
+      throw new HttpError(403, `This token may push only to ${listed.join(", ")}`, field);
+    }
+    if (rule === "queue" && listed === undefined && typeof value === "string" && !queues.has(value)) {
+      const why = "neither an existing queue nor one of its classes";
+      throw new HttpError(403, `This token may not push to queue "${value.slice(0, 80)}": it is ${why}`, field);
+    }
+    if (rule === "key" && isLockKey(value)) {
+      throw new HttpError(403, `This token may not name a lock of the store: expected a text of another form`, field);
+    }
+    if (rule === "name" && typeof value === "string" && value !== "" && value.length <= MAX_ID_CHARS) {
+      id = nameOf(name, value);
+    }
+  }
+  return id === undefined ? request : { ...request, id };
+}
+
+/** Returns a name that no other token has: names of tokens contain no colon. */
+function nameOf(token: string, name: string): string {
+  const own = `${token}:${name}`;
+  return own.length <= MAX_ID_CHARS ? own : `${token}:${createHash("sha256").update(name).digest("base64url")}`;
+}
