@@ -20,7 +20,10 @@ const SYSTEM_BUFFER_BYTES = 16_000_000;
 
 /** Starts a server that replies to the greeting, and returns the accepted sockets. */
 async function startServer(): Promise<{ server: Server; connect: Connect }> {
-  const server = createServer({ noDelay: true }, (socket) => socket.once("data", () => socket.write("+OK\r\n")));
+  const server = createServer(
+    { noDelay: true },
+    (socket) => socket.once("data", () => socket.write("+OK\r\n+PONG\r\n")),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const endpoint = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
@@ -138,7 +141,7 @@ Deno.test("redis: a received reply isn't kept in memory while the next one is pe
     import { Connection } from "${import.meta.resolve("../src/store/redis/client/connection.ts")}";
     const server = createServer((socket) => {
       socket.once("data", () => {
-        socket.write("+OK\\r\\n");
+        socket.write("+OK\\r\\n+PONG\\r\\n");
         const reply = "$1000000\\r\\n" + "x".repeat(1_000_000) + "\\r\\n";
         socket.on("data", (bytes) => {
           for (const _ of String(bytes).matchAll(/LARGE/g)) socket.write(reply);

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { startRedisGroup } from "../support/redis_group.ts";
 
 interface Finding {
   readonly check: string;
@@ -75,6 +76,27 @@ Deno.test("checks durability, eviction and clock of Redis", async () => {
     assertEquals(one(found, "Redis 7").state, "aof" in options ? "ok" : "warning");
     assertEquals(found.some(({ check }) => check === "clock"), false);
   }
+});
+
+Deno.test("reports an unknown durability of a managed Redis, and all other findings", async () => {
+  await using redis = await startRedis({ renamed: ["CONFIG", "INFO", "CLIENT"] });
+  benchOn(() => redis.url);
+  await using bench = await Bench.open();
+  await bench.push("Wait", [bench.notes]);
+  const found = await findings(bench);
+  assertEquals(one(found, "durability unknown").state, "ok");
+  one(found, "none online");
+  one(found, 'queue "default" has 1 job and no worker');
+});
+
+Deno.test("recommends min-replicas-to-write where Sentinel may fail over", async () => {
+  const recommendation = "its min-replicas-to-write is 0";
+  await using group = await startRedisGroup();
+  benchOn(() => group.url);
+  await using bench = await Bench.open();
+  assertStringIncludes(one(await findings(bench), recommendation).cure!, "pushes then wait while no replica follows");
+  await group.servers[0]!.cli("CONFIG", "SET", "min-replicas-to-write", "1");
+  assertEquals((await findings(bench)).some(({ message }) => message.includes(recommendation)), false);
 });
 
 Deno.test("prints durations with units, and findings in full", async () => {

@@ -16,6 +16,8 @@ export interface RedisServerOptions {
   readonly aof?: "always" | "everysec";
   /** More settings, as in `redis.conf`. */
   readonly config?: Readonly<Record<string, string>>;
+  /** Commands that it doesn't have, as at a managed service. */
+  readonly renamed?: readonly string[];
   /** The last arguments of the command, for example `--sentinel`. */
   readonly args?: readonly string[];
   /** Additional environment variables. */
@@ -97,6 +99,7 @@ class Server implements RedisServer {
       ...this.#options.config,
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} ${value === "" ? '""' : value}\n`);
+    lines.push(...(this.#options.renamed ?? []).map((command) => `rename-command ${command} ""\n`));
     const file = `${this.dir}/redis.conf`;
     await Deno.writeTextFile(file, lines.join(""));
     this.#process = new Deno.Command("redis-server", {

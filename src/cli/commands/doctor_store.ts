@@ -82,7 +82,11 @@ async function checkHealth(store: Store, configured: "full" | "normal"): Promise
   const before = systemClock.now();
   const { version, durability, now, findings } = await store.admin.health();
   const skew = now - (before + systemClock.now()) / 2;
-  const guarantee = durability === undefined ? "" : `, ${GUARANTEES[durability]}`;
+  const guarantee = durability !== undefined
+    ? `, ${GUARANTEES[durability]}`
+    : store.url.startsWith("sqlite:")
+    ? ""
+    : ", durability unknown: INFO or CONFIG GET is denied";
   return [
     {
       check: "store",

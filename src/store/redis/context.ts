@@ -21,6 +21,8 @@ export interface Context {
   readonly subscriptions: ReconnectingClient;
   /** Returns a client for blocking commands. It connects at its first command. */
   blockingClient(name: string): ReconnectingClient;
+  /** Whether Sentinels name the server. */
+  readonly hasSentinel: boolean;
   /** Milliseconds to add to the server's time. "0" except in tests. */
   offset(): string;
   /** Longest total time that a call waits for a connection. */

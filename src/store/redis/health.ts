@@ -3,13 +3,11 @@
  *
  * @module
  */
-import { StoreError } from "../port/errors.ts";
 import type { Health, HealthFinding } from "../admin/health.ts";
 import type { Context } from "./context.ts";
 import { foreignQueues } from "./counts.ts";
-import { readInfo } from "./client/info.ts";
+import { readInfo, readSetting } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
-import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 
 /** The share of `maxmemory` above which a finding is reported. */
 const MAX_MEMORY_SHARE = 0.8;
@@ -25,7 +23,7 @@ export async function health(context: Context): Promise<Health> {
   ]);
   const aof = info.get("aof_enabled");
   return {
-    version: `Redis ${info.get("redis_version") ?? "(version unknown: this user may not run INFO)"}`,
+    version: versionOf(info),
     durability: aof === undefined
       ? undefined
       : aof === "0"
@@ -34,13 +32,20 @@ export async function health(context: Context): Promise<Health> {
       ? undefined
       : DURABILITY[fsync],
     now: Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000) + Number(offset()),
-    findings: [...findings(info), ...foreign.map(foreignFinding)],
+    findings: [...findings(info, context.hasSentinel), ...foreign.map(foreignFinding)],
   };
+}
+
+function versionOf(info: ReadonlyMap<string, string>): string {
+  const valkey = info.get("valkey_version");
+  return valkey === undefined
+    ? `Redis ${info.get("redis_version") ?? "(version unknown: INFO is denied)"}`
+    : `Valkey ${valkey}`;
 }
 
 const DURABILITY: Readonly<Record<string, Health["durability"]>> = { always: "full", everysec: "normal", no: "none" };
 
-function findings(info: ReadonlyMap<string, string>): HealthFinding[] {
+function findings(info: ReadonlyMap<string, string>, sentinel: boolean): HealthFinding[] {
   const found: HealthFinding[] = [];
   const policy = info.get("maxmemory_policy");
   if (policy !== undefined && policy !== "noeviction") {
@@ -67,6 +72,14 @@ function findings(info: ReadonlyMap<string, string>): HealthFinding[] {
   if (info.get("role") === "slave") {
     found.push({ message: "it is a replica, which accepts no jobs", cure: "use the address of its master" });
   }
+  // Only a server with that setting reports how many replicas are good.
+  if (sentinel && info.has("role") && !info.has("min_slaves_good_slaves")) {
+    found.push({
+      message: "a master that is cut off accepts pushes, which a failover loses: its min-replicas-to-write is 0",
+      cure:
+        "redis-cli CONFIG SET min-replicas-to-write 1 on each server, and the same in redis.conf; pushes then wait while no replica follows (docs/operate/redis.md)",
+    });
+  }
   return found;
 }
 
@@ -78,20 +91,4 @@ function foreignFinding(queue: string): HealthFinding {
     } cannot be used: its key ${key} is not a list, so another program wrote it`,
     cure: `check it with redis-cli TYPE ${key}; rename or delete it, or use another queue or database`,
   };
-}
-
-/** Returns a setting of the server; undefined if this user may not read it. */
-async function readSetting(client: ReconnectingClient, name: string): Promise<string | undefined> {
-  try {
-    const reply = await client.call(["CONFIG", "GET", name]);
-    const pairs = reply instanceof Map
-      ? [...reply].flat()
-      : Array.isArray(reply)
-      ? reply
-      : Object.entries(reply as object).flat();
-    return pairs[1] as string | undefined;
-  } catch (error) {
-    if (error instanceof StoreError && error.code === "denied") return undefined;
-    throw error;
-  }
 }

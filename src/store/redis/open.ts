@@ -7,14 +7,15 @@ import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Store } from "../admin/store.ts";
 import type { StoreOptions } from "../open.ts";
-import { parseAddress, type RedisAddress } from "./client/address.ts";
+import { type Endpoint, parseAddress, type RedisAddress } from "./client/address.ts";
 import { Connection, type ConnectOptions } from "./client/connection.ts";
 import { BLOCK_S, type Context } from "./context.ts";
 import { readInfo } from "./client/info.ts";
 import { TYPES } from "./keys.ts";
-import { ReconnectingClient, type ReconnectingClientOptions } from "./client/reconnecting_client.ts";
+import type { ReconnectingClientOptions } from "./client/client_options.ts";
+import { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { Mover } from "./move.ts";
-import { findMaster } from "./client/sentinel.ts";
+import { SentinelMaster } from "./client/sentinel.ts";
 import { redisStore } from "./store.ts";
 
 const DEFAULT_WAIT_MS = 10_000;
@@ -38,6 +39,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
   const replyTimeoutMs = Math.max(MIN_REPLY_TIMEOUT_MS, waitMs / 4);
   const backoff = options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs };
   const clients = new Set<ReconnectingClient>();
+  const master = masterOf(address);
 
   function newClient(
     name: string,
@@ -46,7 +48,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
   ): ReconnectingClient {
     const connectOptions = { name: `jobs:${name}`, replyTimeoutMs, ...(tls ? { tls } : {}) };
     const client = new ReconnectingClient({
-      connect: (signal) => connect(address, connectOptions, signal),
+      connect: (signal, probe) => connect(address, { ...connectOptions, ...(probe ? { probe } : {}) }, signal, master),
       shown: address.shown,
       waitMs,
       ...backoff,
@@ -66,6 +68,7 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
     client,
     subscriptions: newClient("subscriptions", replyTimeoutMs, { pingMs: SUBSCRIPTION_PING_MS }),
     blockingClient: (name) => newClient(name, BLOCK_S * 2_000),
+    hasSentinel: master !== undefined,
     offset: offsetOf(options.clock),
     waitMs,
     wire: options.sidekiqWire ?? 7,
@@ -76,8 +79,13 @@ export async function openRedis(url: string, options: StoreOptions): Promise<Sto
   };
   const context: Context = { ...shared, mover: new Mover(shared) };
   const close = async () => {
-    await Promise.all([...clients].map((client) => client.close()));
+    await Promise.all([...[...clients].map((client) => client.close()), master?.close()]);
   };
+  master?.follow({ name: "jobs:sentinel", ...(tls ? { tls } : {}) }, {
+    onReplaced: (why) => clients.forEach((one) => one.reset(why)),
+    onReady: () => clients.forEach((one) => one.retryNow()),
+    onDeaf: (why) => options.log?.("warn", why),
+  });
   try {
     await inspect(client, options.log);
   } catch (error) {
@@ -107,14 +115,21 @@ export async function readTls({ tls, shown }: RedisAddress): Promise<{ ca?: stri
   }
 }
 
+/** Returns the master of the address, if Sentinels name it. */
+function masterOf({ server }: RedisAddress): SentinelMaster | undefined {
+  return "master" in server ? new SentinelMaster(server) : undefined;
+}
+
 /** Connects to the server, or to the current master of its Sentinels. */
 export async function connect(
-  { server, login, database }: RedisAddress,
-  options: Pick<ConnectOptions, "name" | "replyTimeoutMs" | "tls">,
+  address: RedisAddress,
+  options: Pick<ConnectOptions, "name" | "replyTimeoutMs" | "tls" | "probe">,
   signal: AbortSignal,
+  master = masterOf(address),
 ): Promise<Connection> {
-  const endpoint = "master" in server ? await findMaster(server, options, signal) : server;
-  return await Connection.connect({ ...options, endpoint, login, database }, signal);
+  const { server, login, database } = address;
+  const to = (endpoint: Endpoint) => Connection.connect({ ...options, endpoint, login, database }, signal);
+  return await (master?.connect(options, signal, to) ?? to(server as Endpoint));
 }
 
 /** Checks that the server is supported, and that no other program uses the database. */
@@ -128,7 +143,7 @@ async function inspect(client: ReconnectingClient, log: StoreOptions["log"]): Pr
   if (Number(version.split(".")[0] || 7) < 7) {
     throw new StoreError("wrong", `Redis at "${client.shown}" is too old: expected 7.0 or later, found ${version}`);
   }
-  if (info.get("redis_mode") === "cluster") {
+  if ([info.get("redis_mode"), info.get("server_mode")].includes("cluster")) {
     throw new StoreError(
       "wrong",
       `Redis at "${client.shown}" runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)`,

@@ -8,12 +8,13 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { connect as connectPlain, isIP, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Decoder, RESP_TYPES } from "@redis/client/decoder";
 import { type Clock, systemClock } from "../../../clock.ts";
 import type { Endpoint, Login } from "./address.ts";
 import { type Arg, encode, MAX_TEXT, WRITE_BYTES } from "./encode.ts";
-import { ConnectionLost, reason, RedisError, type Unsendable } from "./errors.ts";
+import { greeting, openSocket } from "./login.ts";
+import { ConnectionLost, isTransient, reason, RedisError, type Unsendable } from "./errors.ts";
 
 /** The server to connect to, and the login. */
 export interface ConnectOptions {
@@ -34,6 +35,8 @@ export interface ConnectOptions {
   readonly minBytesPerMs?: number;
   /** For the reply timeout. Default: the system's. */
   readonly clock?: Clock;
+  /** A command that the server must be able to run now. Default PING, which a server rejects while it loads its data. */
+  readonly probe?: readonly string[];
 }
 
 /** A command waiting for its reply. */
@@ -95,7 +98,7 @@ export class Connection {
    * Connects, authenticates and selects the database.
    *
    * @param signal aborts the attempt
-   * @throws {RedisError} if the server rejects the login
+   * @throws {RedisError} if the server rejects the login, or cannot run the probe now
    * @throws {ConnectionLost} if the server is unreachable or doesn't reply
    */
   static async connect(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
@@ -108,7 +111,8 @@ export class Connection {
     try {
       const up = new Promise((resolve) => socket.once(options.tls ? "secureConnect" : "connect", resolve));
       await Promise.race([up, connection.lost]);
-      await Promise.all(greeting(options).map((args) => connection.#enqueue(args)));
+      const login = greeting(options).map((args) => connection.#enqueue(args));
+      await Promise.all([...login, connection.#probe(options.probe ?? ["PING"])]);
       if (connection.#lostReason) throw connection.#lostReason;
       return connection;
     } catch (error) {
@@ -153,6 +157,15 @@ export class Connection {
   destroy(why = new Error("closed")): void {
     this.#fail(why);
     this.#socket.destroy();
+  }
+
+  /** Rejects if the server cannot run the command now. A server that denies it for another reason may be usable. */
+  async #probe(args: readonly string[]): Promise<void> {
+    try {
+      await this.#enqueue(args);
+    } catch (error) {
+      if (!(error instanceof RedisError) || isTransient(error)) throw error;
+    }
   }
 
   #enqueue(args: readonly Arg[], types: PendingCommand["types"] = TEXT_TYPES): Promise<unknown> {
@@ -291,23 +304,3 @@ const MAX_WRITE_AHEAD_BYTES = 1024 * 1024;
 const EARLY_WRITE_CHARACTERS = 4 * 1024;
 /** Commands that are done are removed from the list at the latest after this many. */
 const MAX_DONE_COMMANDS = 10_000;
-/** The system probes the peer of a connection that was silent for this long. */
-const KEEP_ALIVE_MS = 30_000;
-
-async function openSocket({ endpoint, tls }: ConnectOptions): Promise<Socket> {
-  if ("path" in endpoint) return connectPlain({ path: endpoint.path });
-  const options = { ...endpoint, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-  if (!tls) return connectPlain(options);
-  return (await import("node:tls")).connect({
-    ...options,
-    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-    ...(isIP(endpoint.host) ? {} : { servername: endpoint.host }),
-  });
-}
-
-/** The first commands of a connection: protocol version, login, name and database. */
-function greeting({ login, database, name }: ConnectOptions): string[][] {
-  const { username = "default", password } = login;
-  const hello = ["HELLO", "3", ...(password ? ["AUTH", username, password] : []), "SETNAME", name];
-  return database === 0 ? [hello] : [hello, ["SELECT", `${database}`]];
-}

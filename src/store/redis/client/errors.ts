@@ -52,6 +52,9 @@ const TRANSIENT: Readonly<Record<string, string>> = {
   TRYAGAIN: "is moving its data",
 };
 
+/** The errors of a server that may no longer be the master: the address may lead to another one by now. */
+const NOT_MASTER = ["READONLY", "MASTERDOWN", "NOREPLICAS"];
+
 const CLUSTER =
   "runs in cluster mode, where one step cannot span queues: use a server without it (for more than one server, Sentinel)";
 
@@ -65,7 +68,7 @@ const PERMANENT: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
   WRONGPASS: ["denied", "rejected this user or password: correct it in the address"],
   NOPERM: [
     "denied",
-    "denied the command to this user: grant it all commands, and the keys and channels it needs (~* &jobs:*)",
+    "denied the command to this user: grant it ~* &jobs:* +@all -@dangerous -@admin",
   ],
   WRONGTYPE: [
     "wrong",
@@ -79,6 +82,11 @@ const PERMANENT: Readonly<Record<string, readonly [StoreErrorCode, string]>> = {
 /** Returns whether the same command may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
   return error instanceof RedisError && Object.hasOwn(TRANSIENT, error.word);
+}
+
+/** Returns whether the server may no longer be the master. */
+export function isNotMaster(error: unknown): boolean {
+  return error instanceof RedisError && NOT_MASTER.includes(error.word);
 }
 
 /** Returns whether connecting again can't succeed before an operator changes something. */
@@ -131,7 +139,7 @@ export function reason(error: unknown): string {
 
 function fromPlainError(error: RedisError, shown: string): StoreError {
   const { message } = error;
-  const [code, text]: [StoreErrorCode, string] = /max number of clients/.test(message)
+  const [code, text]: readonly [StoreErrorCode, string] = /max number of clients/.test(message)
     ? ["unavailable", "accepts no more connections: raise its maxclients"]
     : /DB index is out of range/.test(message)
     ? ["wrong", "has no database of this number: choose a lower one, or raise its setting databases"]
@@ -139,6 +147,10 @@ function fromPlainError(error: RedisError, shown: string): StoreError {
     ? ["wrong", "is too old: expected 7.0 or later"]
     : /AUTH.*without any password configured/.test(message)
     ? ["denied", "has no password, and the address has one: remove it, or set requirepass"]
+    : /executing the script can't|ACL failure in script/.test(message)
+    ? PERMANENT.NOPERM!
+    : /non local key in a cluster|do not hash to the same slot/.test(message)
+    ? ["wrong", CLUSTER]
     : ["wrong", "rejected the command"];
   return new StoreError(code, `Redis at "${shown}" ${text} (its reply: "${message}")`, { cause: error });
 }

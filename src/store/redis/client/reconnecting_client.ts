@@ -3,9 +3,10 @@
  *
  *  1. It connects at the first call, and again as soon as the connection is lost, with jittered backoff.
  *  2. A call without a connection waits for one, up to `waitMs`. A call whose reply was lost is sent again within
- *     `waitMs` if it is repeatable. A call that Redis can't run yet (loading, a replica after a failover) is sent again
- *     later.
- *  3. It logs once that the connection is lost, and once that it is back and how long it was lost.
+ *     `waitMs` if it is repeatable. A call that Redis can't run yet (busy, moving its data) is sent again later.
+ *  3. A server counts as reached when it is usable: it has loaded its data and, once it has rejected a write as a replica
+ *     does, when it accepts writes.
+ *  4. It logs once that the connection is lost, and once that it is back and how long it was lost.
  *
  * Its waits use the system's clock: a test that moves the store's time must not affect the network.
  *
@@ -13,43 +14,15 @@
  */
 import { systemClock } from "../../../clock.ts";
 import { StoreError } from "../../port/errors.ts";
+import { backoff, MAX_BACKOFF_MS, Pauses } from "./backoff.ts";
 import type { Connection } from "./connection.ts";
+import type { CallOptions, ReconnectingClientOptions } from "./client_options.ts";
 import type { Arg } from "./encode.ts";
-import { ConnectionLost, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
+import { ConnectionLost, isNotMaster, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
 import type { Script } from "./scripts.ts";
 
-/** Options of {@linkcode ReconnectingClient}. */
-export interface ReconnectingClientOptions {
-  /** Makes a new connection. The signal aborts the attempt. */
-  readonly connect: (signal: AbortSignal) => Promise<Connection>;
-  /** The address without its password. */
-  readonly shown: string;
-  /** Longest total time that a call waits for a connection. */
-  readonly waitMs: number;
-  /** Maximum pause between two attempts to connect, before jitter of up to a half. Default 2,000. */
-  readonly maxBackoffMs?: number;
-  /** Sends a PING this often, for a connection that otherwise only receives. Default: never. */
-  readonly pingMs?: number;
-  /** Called when the connection is lost. The client reconnects. */
-  readonly onLost?: () => void;
-  /** Called when the client is closed. */
-  readonly onClose?: () => void;
-  /** Receives a line when the connection is lost, and one when it is back. */
-  readonly log?: (level: "info" | "warn" | "error", message: string) => void;
-}
-
-/** Options of one call. */
-export interface CallOptions {
-  /** Whether the call may be sent again if its reply was lost. Default true. */
-  readonly repeatable?: boolean;
-  /** Returns the strings of the reply as Buffers. Default false. */
-  readonly bytes?: boolean;
-  /** Writes the call at once: its caller has gathered those of a turn of the event loop already. Default false. */
-  readonly atOnce?: boolean;
-}
-
-const FIRST_BACKOFF_MS = 25;
-const MAX_BACKOFF_MS = 2_000;
+/** A write without an effect. */
+const WRITE_PROBE = ["UNLINK", "jobs:none"];
 /** Longer than the longest pause between two attempts: enough for one more. */
 const ONE_ATTEMPT_MS = 1.5 * MAX_BACKOFF_MS;
 /** Longest wait for a pending attempt to connect when closing: a network that drops all packets never replies. */
@@ -67,10 +40,14 @@ export class ReconnectingClient {
   /** When the connection was lost, or the first attempt to connect failed; undefined while connected. */
   #downSince: number | undefined;
   #losses = 0;
+  /** Whether the server rejected a write as a replica does. Reads alone are possible on a replica, until then. */
+  #needsMaster = false;
+  readonly #pauses: Pauses;
   #channels = new Map<string, (message: string) => void>();
 
   constructor(options: ReconnectingClientOptions) {
     this.#options = options;
+    this.#pauses = new Pauses(options.maxBackoffMs);
   }
 
   /** The address without its password. */
@@ -146,6 +123,11 @@ export class ReconnectingClient {
     this.#connection?.destroy(new Error(why));
   }
 
+  /** Ends the pause before the next attempt to connect, if there is no connection. */
+  retryNow(): void {
+    this.#pauses.wake();
+  }
+
   /** Closes the client. Pending calls fail. Waits {@linkcode CLOSE_WAIT_MS} at most for a pending attempt to connect. */
   async close(): Promise<void> {
     this.#end.abort();
@@ -164,11 +146,16 @@ export class ReconnectingClient {
     for (let failures = 0;; failures++) {
       const connection = this.#connection ?? await this.#connected(deadline);
       try {
-        return await connection.send(args, how);
+        const reply = await connection.send(args, how);
+        this.#pauses.reset();
+        return reply;
       } catch (error) {
         if (isTransient(error)) {
-          // After a failover the same address leads to the new master.
-          if ((error as RedisError).word === "READONLY") connection.destroy(error as RedisError);
+          if (isNotMaster(error)) {
+            // After a failover the same address leads to the new master.
+            this.#needsMaster = true;
+            connection.destroy(error as RedisError);
+          }
           const pause = backoff(failures);
           if (systemClock.monotonic() + pause > deadline) throw error;
           await systemClock.sleep(pause, this.#end.signal);
@@ -218,10 +205,11 @@ export class ReconnectingClient {
   }
 
   async #connectWithRetries(): Promise<void> {
-    for (let failures = 0; !this.closed; failures++) {
+    while (!this.closed) {
       let connection: Connection | undefined;
+      await this.#pauses.wait(this.#end.signal);
       try {
-        connection = await this.#options.connect(this.#end.signal);
+        connection = await this.#options.connect(this.#end.signal, this.#needsMaster ? WRITE_PROBE : undefined);
         await this.#subscribe(connection);
         if (this.closed) return connection.destroy();
         return this.#use(connection);
@@ -229,8 +217,8 @@ export class ReconnectingClient {
         connection?.destroy();
         this.#failure = error;
         this.#downSince ??= systemClock.monotonic();
+        this.#pauses.fail();
         this.#wake();
-        await systemClock.sleep(backoff(failures, this.#options.maxBackoffMs), this.#end.signal);
       }
     }
   }
@@ -252,6 +240,8 @@ export class ReconnectingClient {
     this.#connection = connection;
     this.#downSince = undefined;
     this.#failure = undefined;
+    // Until it has served a call: a server that closes each connection gets growing pauses, too.
+    this.#pauses.fail();
     void connection.lost.then((why) => {
       if (this.#connection !== connection) return;
       this.#connection = undefined;
@@ -273,7 +263,9 @@ export class ReconnectingClient {
     void connection.lost.then(() => lost.abort());
     while (this.#connection === connection) {
       await systemClock.sleep(everyMs, lost.signal);
-      if (this.#connection === connection) await connection.send(["PING"]).catch(() => {});
+      if (this.#connection === connection) {
+        await connection.send(["PING"]).then(() => this.#pauses.reset(), () => {});
+      }
     }
   }
 
@@ -292,9 +284,4 @@ export class ReconnectingClient {
   #storeError(error: unknown): StoreError {
     return toStoreError(error, this.shown);
   }
-}
-
-/** Returns the milliseconds until the next attempt. They double each time; jitter spreads the reconnections of many processes. */
-function backoff(failures: number, maxMs = MAX_BACKOFF_MS): number {
-  return Math.min(FIRST_BACKOFF_MS * 2 ** failures, maxMs) * (0.5 + Math.random());
 }
