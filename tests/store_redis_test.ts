@@ -10,8 +10,8 @@ import { storeContract } from "./store_contract/mod.ts";
 import { startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
 
-/** What docs/operate/redis.md grants: the contract needs no more. */
 const redis = await startRedis();
+// The user that docs/operate/redis.md describes: the contract needs no more rights.
 await redis.cli("ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&jobs:*", "+@all", "-@dangerous", "-@admin");
 await redis.cli("ACL", "SETUSER", "jobs", "+info", "+config|get");
 const url = redis.url.replace("//", "//jobs:secret@");
