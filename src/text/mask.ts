@@ -87,10 +87,6 @@ interface Budget {
   chars: number;
 }
 
-function newBudget(): Budget {
-  return { values: MAX_VALUES, chars: MAX_CHARS };
-}
-
 /** Returns whether a text or a name may still be shown. */
 function spend(budget: Budget, { length }: string): boolean {
   const chars = Math.min(length, MAX_TEXT_CHARS);
@@ -108,18 +104,23 @@ const MEMBER = /(?<!\\)"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.
 /** Masks the secrets in values and texts. */
 export class Mask {
   readonly #names: RegExp;
+  readonly #isWhole: boolean;
 
-  /** @param more names of secret fields in addition to the built-in ones: parts of names, in any case */
-  constructor(more: readonly string[] = []) {
+  /**
+   * @param more names of secret fields in addition to the built-in ones: parts of names, in any case
+   * @param isWhole shows everything else, however large; by default, the time that masking takes is bounded
+   */
+  constructor(more: readonly string[] = [], isWhole = false) {
+    this.#isWhole = isWhole;
     const escaped = more.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     this.#names = new RegExp([...NAMES, ...escaped].join("|"), "i");
   }
 
   /** Masks texts that look like a secret, and cuts the result to 20,000 characters. */
   text(text: string): string {
-    let masked = text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS);
+    let masked = this.#isWhole ? text : text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS);
     for (const { look, shown } of LOOKS) masked = masked.replace(look, shown);
-    return text.length > MAX_TEXT_CHARS ? `${masked.slice(0, MAX_TEXT_CHARS)}${CUT}` : masked;
+    return text.length > MAX_TEXT_CHARS && !this.#isWhole ? `${masked.slice(0, MAX_TEXT_CHARS)}${CUT}` : masked;
   }
 
   /** Masks the text of a payload that isn't parsed: values that look like a secret, and those of secret fields. */
@@ -144,12 +145,12 @@ export class Mask {
 
   /** Masks a value, up to 20,000 values, 250,000 characters and 64 levels; `…` replaces the rest. */
   value(value: unknown): unknown {
-    return this.#value(value, 0, newBudget());
+    return this.#value(value, 0, this.#newBudget());
   }
 
   /** Returns whether {@linkcode value} shows all of a value. Only then {@linkcode restore} can undo the mask. */
   showsWhole(value: unknown): boolean {
-    const left = newBudget();
+    const left = this.#newBudget();
     let level: object[] = isObject(value) ? [value] : [];
     for (let depth = 0; level.length > 0; depth++) {
       if (depth >= MAX_DEPTH) return false;
@@ -171,8 +172,10 @@ export class Mask {
    * shown, however many values the fields before them have.
    */
   payload<P extends { readonly args: readonly unknown[]; readonly encrypt?: unknown }>(payload: P): P {
-    const [flat, nested] = [newBudget(), newBudget()];
-    const fields = Object.entries(payload).slice(0, MAX_VALUES).filter(([name]) => spend(flat, name));
+    const [flat, nested] = [this.#newBudget(), this.#newBudget()];
+    const fields = Object.entries(payload).slice(0, this.#isWhole ? undefined : MAX_VALUES).filter(([name]) =>
+      spend(flat, name)
+    );
     const masked = Object.fromEntries(
       fields.map(([name, one]) => [
         name,
@@ -183,10 +186,14 @@ export class Mask {
     return { ...masked, args: payload.encrypt === true && args.length > 0 ? args.with(-1, MASKED) : args };
   }
 
+  #newBudget(): Budget {
+    return this.#isWhole ? { values: Infinity, chars: Infinity } : { values: MAX_VALUES, chars: MAX_CHARS };
+  }
+
   #value(value: unknown, depth: number, budget: Budget): unknown {
     if (typeof value === "string") return spend(budget, value) ? this.text(value) : CUT;
     if (!isObject(value)) return value;
-    if (depth >= MAX_DEPTH || budget.values <= 0) return CUT;
+    if ((depth >= MAX_DEPTH && !this.#isWhole) || budget.values <= 0) return CUT;
     if (Array.isArray(value)) {
       const shown: unknown[] = [];
       for (const one of value) {

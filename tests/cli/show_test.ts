@@ -31,6 +31,55 @@ Deno.test("shows the stack trace of a failure line by line, and as a list in JSO
   assert((await jobs(["show", dropped], { env })).stdout.includes("TypeError: no"));
 });
 
+Deno.test("shows the worker, the stack and the log of a dead job, and the worker of a retrying one, with secrets masked", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/fail.js`;
+  await Deno.writeTextFile(
+    handlers,
+    `export function Charge(ctx) { ctx.log.info("calling with Bearer abcdef0123456789"); decline(); }
+     function decline() { throw new Error("declined by https://ann:hunter2@bank.example"); }`,
+  );
+  await using server = await bench.server([handlers], { JOBS_WEB_MASK: "iban" });
+  const args = [{ password: "hunter2", iban: "DE00", amount: 5 }];
+  const dead = await bench.push("Charge", args, { retry: 0 });
+  const retrying = await bench.push("Charge", args);
+  await server.logged("Failed for good, moved to dead", { jid: dead });
+  await server.logged("Failed", { jid: retrying });
+  await bench.until(async () => {
+    const { retry, dead } = await bench.store.admin.stats();
+    return retry === 1 && dead === 1;
+  });
+  const { id } = (await bench.store.workers.list())[0]!;
+  const show = async (...args: string[]) => {
+    const { code, stdout, stderr } = await jobs(["show", ...args], {
+      env: { JOBS_STORE: bench.url, JOBS_WEB_MASK: "iban" },
+    });
+    assertEquals([code, stderr], [0, ""]);
+    assertEquals(/hunter2|DE00|abcdef0123456789/.test(stdout), false, stdout);
+    assertMatch(stdout, /"amount": ?5/);
+    return stdout;
+  };
+  const text = await show(dead);
+  assertMatch(text, new RegExp(`\nworker +${id}\n`));
+  assertMatch(text, /\nstack +.*decline.*\n +.*Charge/);
+  assertMatch(text, /\nlog +.*calling with Bearer •+/);
+  const json = JSON.parse(await show(dead, "--json"));
+  assertEquals([json.worker, json.log.length], [id, 1]);
+  assertMatch(json.error.backtrace[0], /decline/);
+  assertMatch(await show(retrying), new RegExp(`\nworker +${id}\n`));
+  assertEquals(JSON.parse(await show(retrying, "--json")).worker, id);
+  await bench.store.admin.edit([(await bench.store.admin.find([dead]))[0]!.ref], "delete");
+  assertMatch(await show(dead), /\nstate +dead /);
+});
+
+Deno.test("shows a large job whole", async () => {
+  await using bench = await Bench.open();
+  const jid = await bench.push("A", ["x".repeat(30_000), Array.from({ length: 25_000 }, (_, i) => i)]);
+  const { stdout } = await jobs(["show", jid, "--json"], { env: { JOBS_STORE: bench.url } });
+  const [text, list] = JSON.parse(stdout).payload.args;
+  assertEquals([text.length, list.length], [30_000, 25_000]);
+});
+
 Deno.test("lists and shows jobs of other clients, whatever their fields contain", async () => {
   await using bench = await Bench.open();
   const deep = 20_000;

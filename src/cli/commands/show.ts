@@ -1,28 +1,28 @@
 /** `jobs show JID`. @module */
 import type { Store } from "../../store/admin/store.ts";
-import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { type EndedJob, readEnded } from "../../job/result.ts";
+import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { attemptNumbers, decodeBacktrace, readCauses, readErrors } from "../../job/failure.ts";
-import { getField } from "../../job/raw.ts";
+import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
 import { priorityIn } from "../../job/priority.ts";
 import type { Entry, Place } from "../../store/admin/admin.ts";
 
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
-import { finishedJson, finishedState, jobJson, payloadTime, readablePayload, shownClass } from "../../text/job_json.ts";
+import { finishedJson, finishedState, payloadTime, shownClass, shownJobJson } from "../../text/job_json.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { stoppingNodes, type WaitingNode, waitingNode } from "../../store/ops/waiting_nodes.ts";
 import { waitingJson, waitText, whyStopped, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";
+import { readMasked, type Report, reportOf, shownEntry } from "../shared/shown_job.ts";
 import { errorText } from "../shared/job_text.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
 import { readSteps, stepLine } from "../shared/steps.ts";
+import { Mask } from "../../text/mask.ts";
 import { stepJson } from "../../text/steps.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
@@ -34,7 +34,8 @@ Usage: jobs show JID [--json]
 Shows one job: its state, why it isn't running, its position in its queue, its
 arguments, its progress and last log lines, its last ten failures, the stack
 trace of the last one if the job keeps it (backtrace), and, while its record is
-kept, how it ended and its result. Exit 1 if the job isn't found.
+kept, how it ended, its stack, log and result. Values of fields such as password
+and those of web.mask are hidden. Exit 1 if the job isn't found.
 
 Examples
   jobs show 1a1fd5150c39f4ae2f200001
@@ -47,8 +48,9 @@ const MAX_POSITION = 10_000;
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("show", argv, COMMON_FLAGS, "JID");
   const jid = args[0]!;
-  return await withStore(flags, async (store) => {
-    const shown = flags.json ? await jobJsonOf(store, jid) : await jobLines(store, jid);
+  return await withStore(flags, async (store, { webMask }) => {
+    const mask = new Mask(webMask, true);
+    const shown = flags.json ? await jobJsonOf(store, jid, mask) : await jobLines(store, jid, mask);
     if (shown === undefined) throw new NotFoundError(notFoundText(jid, store.url));
     if (Array.isArray(shown)) print(shown.join("\n"));
     else printJson(shown.json);
@@ -57,65 +59,67 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** Returns a job as JSON; undefined if the store doesn't have it. */
-async function jobJsonOf(store: Store, jid: string): Promise<{ json: unknown } | undefined> {
+async function jobJsonOf(store: Store, jid: string, mask: Mask): Promise<{ json: unknown } | undefined> {
   const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
-    const record = await store.results.get(jid);
-    if (record !== undefined) return { json: finishedJson(readEnded(record)) };
+    const ended = await readMasked(store, jid, mask);
+    if (ended !== undefined) return { json: finishedJson(ended) };
     const waiting = await waitingNode(store, jid);
     if (waiting === undefined) return undefined;
     const why = [whyWaiting(waiting.node), ...whyStopped(await stoppingNodes(store, waiting))];
     return { json: { ...waitingJson(waiting), why } };
   }
-  const reported = await reportOf(store, jid, entries);
+  const reported = await reportOf(store, jid, entries, mask);
   const positions = await Promise.all(entries.map(({ ref }) => positionOf(store, ref)));
-  const why = await reasonsOf(store, entries);
-  const found = (await readSteps(store, jid)).map(stepJson);
+  const why = await reasonsOf(store, entries, mask);
+  const found = (await readSteps(store, jid, mask)).map(stepJson);
   const steps = found.length === 0 ? undefined : found;
   const json = entries.map((entry, i) => ({
-    ...jobJson(entry),
+    ...entryJson(entry, reported, mask),
     why: why[i],
     position: positions[i],
-    ...reported,
+    progress: reported?.progress,
+    lastLine: reported?.lastLine,
+    log: reported?.log,
+    abortReason: reported?.abortReason,
     steps,
   }));
   return { json: json.length === 1 ? json[0] : json };
 }
 
-/** Describes a job in lines; undefined if the store doesn't have it. */
-export async function jobLines(store: Store, jid: string): Promise<string[] | undefined> {
+/** Describes a job in lines, with secrets masked; undefined if the store doesn't have it. */
+export async function jobLines(
+  store: Store,
+  jid: string,
+  mask: Mask = new Mask([], true),
+): Promise<string[] | undefined> {
   const entries = await store.admin.find([jid]);
   if (entries.length === 0) {
-    const record = await store.results.get(jid);
-    if (record !== undefined) return describeEnded(readEnded(record));
+    const ended = await readMasked(store, jid, mask);
+    if (ended !== undefined) return describeEnded(ended);
     const waiting = await waitingNode(store, jid);
     return waiting && format(waitingRows(waiting, whyStopped(await stoppingNodes(store, waiting))));
   }
-  const reported = await reportOf(store, jid, entries);
-  const why = await reasonsOf(store, entries);
-  const steps = lineRows("steps", (await readSteps(store, jid)).map(stepLine));
+  const reported = await reportOf(store, jid, entries, mask);
+  const why = await reasonsOf(store, entries, mask);
+  const steps = lineRows("steps", (await readSteps(store, jid, mask)).map(stepLine));
   const shown = await Promise.all(
     entries.map(async (entry, i) => [
-      ...describe(entry, reported, why[i]!, await positionOf(store, entry.ref)),
+      ...describe(entry, reported, why[i]!, await positionOf(store, entry.ref), mask),
       ...format(steps),
     ]),
   );
   return shown.flatMap((lines, i) => i === 0 ? lines : ["", ...lines]);
 }
 
-type Report = Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason">;
-
-/** Returns what a running job last reported; as old as its worker's last heartbeat. */
-async function reportOf(store: Store, jid: string, entries: readonly Entry[]): Promise<Report | undefined> {
-  if (entries.every((entry) => entry.worker === undefined)) return undefined;
-  const work = (await store.workers.list()).flatMap((worker) => worker.work);
-  const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
-  return {
-    ...(progress !== undefined && { progress }),
-    ...(lastLine !== undefined && { lastLine }),
-    ...(log !== undefined && { log }),
-    ...(abortReason !== undefined && { abortReason }),
-  };
+function entryJson(entry: Entry, reported: Report | undefined, mask: Mask): Record<string, unknown> {
+  const { payload, stack, worker } = shownEntry(entry, reported, mask);
+  const shown = shownJobJson(entry, {
+    payload,
+    class: payload && shownClass(payload, entry.payload),
+    backtrace: stack,
+  });
+  return { ...shown, worker: entry.worker ?? worker, payload: payload ?? mask.json(entry.payload) };
 }
 
 /** Returns the rows that describe a waiting node. */
@@ -137,11 +141,14 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 }
 
 /** Returns for each entry why it isn't running. */
-async function reasonsOf(store: Store, entries: readonly Entry[]): Promise<(readonly string[])[]> {
+async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): Promise<(readonly string[])[]> {
   const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
   const around = { queues, workers, now: systemClock.now() };
   return await Promise.all(
-    entries.map(async (entry) => whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry) })),
+    entries.map(async (entry) => {
+      const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry) });
+      return reasons.map((reason) => mask.text(reason));
+    }),
   );
 }
 
@@ -157,9 +164,10 @@ function describe(
   report: Report | undefined,
   why: readonly string[],
   position: number | string | undefined,
+  mask: Mask,
 ): string[] {
-  const payload = readablePayload(entry);
-  if (payload === undefined) return [`(unreadable) ${blankControls(entry.payload)}`];
+  const { payload, stack, worker } = shownEntry(entry, report, mask);
+  if (payload === undefined) return [`(unreadable) ${blankControls(mask.json(entry.payload))}`];
   const when = entry.at === undefined ? "" : ` ${whenText(entry.at)}`;
   const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOf(entry)}${when}`;
   const rows: [string, unknown][] = [
@@ -171,6 +179,7 @@ function describe(
     ...lineRows("why", why),
     ["progress", report?.progress],
     ["last line", report?.lastLine],
+    ["worker", entry.worker === undefined ? worker : undefined],
     ["position", position && `${position} in its ${placeName(entry.place)}`],
     ["queue", payload.queue],
     [payload["flow_node"] === undefined ? "batch" : "flow", batchText(payload)],
@@ -185,7 +194,7 @@ function describe(
     ["last", payloadTime(payload.retried_at)],
     ["error", payload.error_class === undefined ? undefined : errorText(payload)],
     ...lineRows("causes", readCauses(payload.error_causes)),
-    ...lineRows("stack", decodeBacktrace(payload["error_backtrace"])),
+    ...lineRows("stack", stack),
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
     ["suspected", payload.suspected],

@@ -6,14 +6,23 @@
 import { systemClock } from "../../clock.ts";
 import { readStepHead, type Step } from "../../job/step.ts";
 import type { Store } from "../../store/admin/store.ts";
+import type { Mask } from "../../text/mask.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
 
 /** Larger values are left out. */
 const MAX_VALUE_CHARS = 64 * 1024;
 
 /** Reads the steps of a job, in the order in which they began. */
-export async function readSteps(store: Pick<Store, "steps">, jid: string): Promise<Step[]> {
-  return (await store.steps.read(jid)).map(({ name, record }) => readStepHead(name, record, MAX_VALUE_CHARS));
+export async function readSteps(store: Pick<Store, "steps">, jid: string, mask?: Mask): Promise<Step[]> {
+  return (await store.steps.read(jid)).map(({ name, record }) => {
+    const step = readStepHead(name, record, MAX_VALUE_CHARS);
+    const { value, cursor } = step;
+    return {
+      ...step,
+      ...(value !== undefined && mask && { value: mask.value(value) }),
+      ...(cursor !== undefined && mask && { cursor: mask.value(cursor) }),
+    };
+  });
 }
 
 /** Describes a step in one line. */

@@ -1,0 +1,74 @@
+/**
+ * A job as `jobs show` reads it, with secrets masked as on the dashboard.
+ *
+ * @module
+ */
+import { decodeBacktrace, readErrors } from "../../job/failure.ts";
+import type { Payload } from "../../job/job.ts";
+import { getField } from "../../job/raw.ts";
+import { type EndedJob, readEnded } from "../../job/result.ts";
+import type { Entry } from "../../store/admin/admin.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { readablePayload } from "../../text/job_json.ts";
+import type { Mask } from "../../text/mask.ts";
+
+/** The last attempt of a job. */
+export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" | "log" | "worker"> {
+  readonly abortReason?: string;
+  /** Of a dead job: its record keeps the stack, also without `backtrace`. */
+  readonly stack?: readonly string[];
+}
+
+/**
+ * Returns what a running job last reported, as old as its worker's last heartbeat, or what the record of a dead one keeps of its
+ * last attempt.
+ */
+export async function reportOf(
+  store: Store,
+  jid: string,
+  entries: readonly Entry[],
+  mask: Mask,
+): Promise<Report | undefined> {
+  if (entries.some((entry) => entry.worker !== undefined)) {
+    const work = (await store.workers.list()).flatMap((worker) => worker.work);
+    const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
+    return mask.value(given({ progress, lastLine, log, abortReason })) as Report;
+  }
+  if (!entries.some(({ place }) => place.in === "dead")) return undefined;
+  const { progress, lastLine, log, worker, error } = await readMasked(store, jid, mask) ?? {};
+  return given({ progress, lastLine, log, worker, stack: error?.stack });
+}
+
+function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** Returns the record of a job; undefined if none is kept. */
+export async function readMasked(store: Store, jid: string, mask: Mask): Promise<EndedJob | undefined> {
+  const record = await store.results.get(jid);
+  if (record === undefined) return undefined;
+  const { payload, ...ended } = readEnded(record);
+  const masked = mask.value(ended) as EndedJob;
+  return payload === undefined ? masked : { ...masked, payload: mask.payload(payload as Payload) };
+}
+
+/** The parts of an entry that are shown. */
+export interface ShownEntry {
+  /** Undefined if it can't be read. */
+  readonly payload: Payload | undefined;
+  /** The stack of the last failure: the payload keeps it with `backtrace`, the record of a dead job also without. */
+  readonly stack: readonly string[] | undefined;
+  /** The worker of the last failed attempt. */
+  readonly worker: string | undefined;
+}
+
+/** Returns the parts of an entry that are shown. */
+export function shownEntry(entry: Entry, report: Report | undefined, mask: Mask): ShownEntry {
+  const payload = readablePayload(entry);
+  const stack = decodeBacktrace(payload?.error_backtrace)?.map((line) => mask.text(line));
+  return {
+    payload: payload && mask.payload(payload),
+    stack: stack ?? report?.stack,
+    worker: report?.worker ?? readErrors(payload?.errors).at(-1)?.worker,
+  };
+}
