@@ -192,20 +192,16 @@ function parsePart(part: Piece, field: Field, fail: Fail): number[] {
     high = parseValue({ text: to, column: part.column + part.text.indexOf("-") + 1 }, field, fail);
     if (field === DAY_OF_WEEK && high === 0) high = 7;
   } else if (step !== undefined) high = field === DAY_OF_WEEK ? 6 : field.max;
-  if (low > high) {
-    fail(
-      part,
-      `${field.name} "${part.text}" runs backwards; write two ranges: ${twoRanges(part.text, field)}`,
-    );
-  }
   const by = Number(step ?? 1);
-  const span = high - low + 1;
+  const backwards = low > high ? forwards(part.text, { low, high, by }, field) : undefined;
+  const span = backwards?.span ?? high - low + 1;
   if (by < 1 || by > span) {
     fail(
       { text: step!, column: part.column + part.text.indexOf("/") + 1 },
       `step "${step}" of ${field.name} is out of range; expected 1 to ${span}; for longer intervals use "every"`,
     );
   }
+  if (backwards !== undefined) fail(part, `${field.name} "${part.text}" runs backwards; write ${backwards.text}`);
   return Array.from({ length: Math.ceil(span / by) }, (_, index) => low + index * by);
 }
 
@@ -225,11 +221,29 @@ function rangeOf(field: Field): string {
   return `${field.min}-${field.max}${names}`;
 }
 
-/** Returns a backward range as two ranges: `22-23,0-2` for `22-2`. */
-function twoRanges(text: string, field: Field): string {
+/**
+ * Returns the same values as a valid text, and how many values a step may pass: `two ranges: 22-23,0-2` for `22-2`, `0,2,22` for
+ * `22-2/2`.
+ */
+function forwards(
+  text: string,
+  { low, high, by }: { readonly low: number; readonly high: number; readonly by: number },
+  field: Field,
+): { readonly text: string; readonly span: number } {
   const [from, to] = text.replace(/\/.*/, "").split("-");
+  // Sunday, which is also 0.
+  if (field === DAY_OF_WEEK && low === 7) {
+    const end = to ?? "6";
+    return { text: by === 1 ? `0-${end}` : `0-${end}/${by}`, span: (to === undefined ? 6 : high) + 1 };
+  }
   const max = field === DAY_OF_WEEK ? 6 : field.max;
-  return `${from}-${max},${field.min}-${to}`;
+  const span = max - low + 1 + high - field.min + 1;
+  if (by === 1) return { text: `two ranges: ${from}-${max},${field.min}-${to}`, span };
+  const values = Array.from({ length: by < 1 ? 0 : Math.ceil(span / by) }, (_, index) => {
+    const value = low + index * by;
+    return value > max ? value - max - 1 + field.min : value;
+  });
+  return { text: ascending(values).join(), span };
 }
 
 function ascending(numbers: readonly number[]): number[] {

@@ -44,6 +44,14 @@ Deno.test("parseDuration rejects an invalid duration with examples of valid ones
   }
 });
 
+Deno.test("every duration that the error names is valid", () => {
+  const { message } = assertThrows(() => parseDuration("soon"), RangeError);
+  const [, named] = /expected for example (.*)$/.exec(message)!;
+  const texts = named!.replace(" (seconds)", "").split(/, | or /);
+  assertEquals(texts.length, 7);
+  for (const text of texts) parseDuration(text);
+});
+
 Deno.test("formatDuration returns at most two units, and never sixty of one", () => {
   const shown: [number, string][] = [
     [0, "0ms"],

@@ -64,6 +64,10 @@ Deno.test("rejects a time that no calendar has, in words", async () => {
     assertStringIncludes(stderr, message);
     assertEquals(stderr.includes("from now"), false, stderr);
   }
+  for (const [unit, proposal] of [["weeks", "14d"], ["ms", "2ms"], ["Minutes", "2m"]] as const) {
+    const { code, stderr } = await on(bench, ["push", "A", "--in", "2", unit]);
+    assertEquals([code, stderr], [2, `jobs: Invalid --in "2 ${unit}": expected one word such as ${proposal}\n`]);
+  }
   const pause = await on(bench, ["pause", "default", "--for", "99999999d"]);
   assertEquals(pause.code, 2);
   assertStringIncludes(pause.stderr, "or 2h, at most 36525d (100 years)");

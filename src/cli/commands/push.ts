@@ -157,12 +157,18 @@ function checkTimes(argv: readonly string[], first: string | undefined, at: stri
     const [value, next] = joined === undefined ? [argv[i + 1], argv[i + 2]] : [joined, argv[i + 1]];
     if (next === undefined || !/^\d+(\.\d+)?$/.test(value ?? "") || !UNIT.test(next) || next !== first) continue;
     throw new UsageError(
-      `Invalid --in "${value} ${next}": expected one word such as ${value}${next[0]!.toLowerCase()}`,
+      `Invalid --in "${value} ${next}": expected one word such as ${oneWord(Number(value), next.toLowerCase())}`,
     );
   }
   if (at !== undefined && /^\d+(\.\d+)?$/.test(at) && Number(at) < MIN_EPOCH_S) {
     throw new UsageError(`Invalid --at "${at}": expected a time or epoch seconds; for a delay use --in ${at}`);
   }
+}
+
+/** Returns a number and a unit as a duration: `5m`, and `14d` for two weeks. */
+function oneWord(value: number, unit: string): string {
+  if (unit.startsWith("w")) return `${7 * value}d`;
+  return `${value}${/^(ms|milli)/.test(unit) ? "ms" : unit[0]}`;
 }
 
 /** Returns the request with `at` as a Date: the time that is stored is the one that is printed. */
