@@ -140,6 +140,8 @@ export class Loop<Body extends LoopBody<any> = LoopBody<unknown>> implements Com
 export const CLEAN_UP_MS = 2_000;
 /** A stop ends at most this long after the shutdown timeout: handlers end, then the store replies. */
 export const MAX_OVERTIME_MS = 3_000;
+/** The part of it in which the process closes what it holds. */
+export const CLOSING_MS = 250;
 /** How long a stop waits for the store in total, on top of the time that running jobs take. */
 export const SHUTDOWN_BUDGET_MS = 5_000;
 /** The share of the budget for outcomes. The rest is left for `deregister`, which gives back jobs without a stored outcome. */

@@ -13,7 +13,7 @@ import type { QueueWeight } from "../config/kinds.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
-import { MAX_OVERTIME_MS, SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./component.ts";
+import { CLOSING_MS, MAX_OVERTIME_MS, SHUTDOWN_BUDGET_MS, ShutdownBudget } from "./component.ts";
 import { buildComponents, type Components } from "./components.ts";
 import { control, type Controls } from "./control/control.ts";
 import { Inbox } from "./control/signals.ts";
@@ -151,7 +151,7 @@ export class Launcher implements Controls {
   stop(): Promise<void> {
     if (this.#stopping) {
       this.#cold.abort();
-      this.#budget.endIn(MAX_OVERTIME_MS);
+      this.#budget.endIn(MAX_OVERTIME_MS - CLOSING_MS);
     }
     return this.#stopping ??= this.#stop();
   }
@@ -213,7 +213,7 @@ export class Launcher implements Controls {
   async #stop(): Promise<void> {
     this.#options.onStopping?.();
     const budget = this.#budget = new ShutdownBudget(this.#clock, this.#shutdownBudgetMs);
-    budget.endIn(this.#timeoutMs + MAX_OVERTIME_MS);
+    budget.endIn(this.#timeoutMs + MAX_OVERTIME_MS - CLOSING_MS);
     for (const component of this.#components.all.toReversed()) {
       try {
         await component.stop?.(budget);

@@ -1,8 +1,11 @@
 /** Signals, commands and the dump while a handler blocks the event loop. With real processes. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { jobs, type JobsProcess } from "../support/process.ts";
+import { until } from "../support/eventually.ts";
+import { jobsCommand } from "../support/command.ts";
+import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireRoot } from "../support/tools.ts";
 import { childrenOf } from "../../src/handlers/isolation/process_group.ts";
 
 const AT_DEADLINE = "Event loop is blocked at the shutdown deadline, exiting without it";
@@ -176,6 +179,40 @@ Deno.test("a blocked worker whose store is frozen ends as well, with exit code 1
     redis.signal("SIGCONT");
   }
   assert(messages(server).includes("Unfinished job not returned: it runs again when this worker is offline"));
+});
+
+Deno.test("as PID 1, a worker whose event loop is blocked ends on TERM", async () => {
+  requireRoot();
+  await using bench = await Bench.open();
+  // A new PID namespace, in which the worker is process 1: signals have no default action there, not even KILL from inside.
+  const server = new Deno.Command("unshare", {
+    args: [
+      ...["--pid", "--fork", "--mount-proc", "--kill-child", ...jobsCommand()],
+      ...["run", bench.handlers, "--store", bench.url, "-t", "100ms"],
+    ],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const jid = await bench.push("Block", [bench.notes, HOUR]);
+  await bench.noted(`start ${jid}`);
+  const [inside] = await childrenOf(server.pid);
+  Deno.kill(inside!, "SIGTERM");
+  assertEquals((await server.status).code, 0);
+  assertEquals(await queued(bench), [jid]);
+});
+
+Deno.test("on a store in memory, TERM ends a worker whose event loop is blocked, too", async () => {
+  await using folder = await temporaryFolder();
+  const module = `${folder.path}/spin.js`;
+  const config = `${folder.path}/jobs.json`;
+  await Deno.writeTextFile(module, `export function Spin() { Deno.writeTextFileSync("${folder.path}/spins", ""); for (;;); }`);
+  await Deno.writeTextFile(config, JSON.stringify({ cron: [{ name: "spin", every: "1s", class: "Spin" }] }));
+  await using server = new JobsProcess({ store: "sqlite::memory:", args: [module, "-C", config, "-t", "100ms"] });
+  await until(() => Deno.stat(`${folder.path}/spins`).then(() => true, () => false), "it spins");
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  await server.logged("Returned an unfinished job", { class: "Spin" });
 });
 
 async function isRunning(pid: number): Promise<boolean> {
