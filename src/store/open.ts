@@ -18,6 +18,8 @@ export interface StoreOptions {
   readonly durability?: "full" | "normal";
   /** How long a verb waits for a lock of another program, or for a connection, in milliseconds. Default 10,000. */
   readonly waitMs?: number;
+  /** SQLite: waits look for commits of other connections at this interval, in milliseconds. Default: as soon as the kernel reports a write. */
+  readonly pollMs?: number;
   /** Redis: maximum pause between two attempts to connect, before jitter of up to a half. Default 2,000. */
   readonly maxBackoffMs?: number;
   /** Format of times in payloads: that of Sidekiq 8 (`8`: integer milliseconds), or one that all versions read (`7`, the default: seconds with a fraction). */

@@ -33,6 +33,8 @@ import type { ServerStore } from "../../store/port/store.ts";
  * with a short timeout the pauses must be short, too.
  */
 const MAX_BACKOFF_MS = 2_000;
+/** On SQLite, a command arrives at most this late. */
+const COMMAND_POLL_MS = 250;
 
 /** Options of {@linkcode Heartbeat}. */
 export interface HeartbeatOptions {
@@ -215,7 +217,7 @@ export class Heartbeat implements Component {
       {
         kind: "start",
         storeUrl: this.#isInline ? undefined : storeUrl,
-        storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10) },
+        storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10), pollMs: COMMAND_POLL_MS },
         record: describe(),
         at: momentOf(clock),
         unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),

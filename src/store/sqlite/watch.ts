@@ -8,6 +8,7 @@
  *  3. Without a change, the polls become rare. Waits that end by the clock, such as a pause, still need them.
  *  4. While this connection commits a lot, the kernel would report those writes. The watch polls every 15 ms instead.
  *  5. Where the kernel reports nothing, the polls stay at 15 ms, which takes one percent of a core.
+ *  6. A connection whose waits may end late polls at a fixed interval: reports of a busy file would take 15 % of a core.
  *
  * @module
  */
@@ -66,10 +67,17 @@ export class Watch {
   /** Whether a waiter's look returned "soon". */
   #isSoon = false;
 
-  /** @param subscribe reports writes to the log. Default: nothing does */
-  constructor(database: DatabaseSync, subscribe: Subscribe = () => undefined) {
+  readonly #pollMs: number | undefined;
+
+  /**
+   * @param subscribe reports writes to the log. Default: nothing does
+   * @param pollMs a fixed interval of the polls, without reports
+   */
+  constructor(database: DatabaseSync, subscribe: Subscribe = () => undefined, pollMs?: number) {
     this.#version = database.prepare("PRAGMA data_version");
     this.#subscribe = subscribe;
+    this.#pollMs = pollMs;
+    this.#canListen = pollMs === undefined;
   }
 
   /** Resolves as soon as `look` returns true, `signal` aborts, or the store closes. Never rejects. */
@@ -142,7 +150,7 @@ export class Watch {
     this.#stopPolling?.();
     this.#pace = pace;
     this.#polls = 0;
-    this.#stopPolling = every(PACES_MS[pace], () => this.#poll());
+    this.#stopPolling = every(this.#pollMs ?? PACES_MS[pace], () => this.#poll());
   }
 
   #poll(): void {

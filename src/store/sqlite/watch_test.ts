@@ -161,3 +161,23 @@ Deno.test("wal signal: does nothing without a log", async () => {
     others.open();
   });
 });
+
+Deno.test("watch: with a fixed interval it sees commits without listening to the kernel", async () => {
+  await withTwo(async (ours, others) => {
+    let subscribed = 0;
+    const watch = new Watch(ours, () => (subscribed++, () => {}), 5);
+    for (let i = 1; i <= 3; i++) {
+      const waiting = watch.until(() => count(ours) >= i, new AbortController().signal);
+      others.exec("INSERT INTO jobs VALUES (1)");
+      await waiting;
+    }
+    let looks = 0;
+    const stop = new AbortController();
+    const waiting = watch.until(() => (looks++, false), stop.signal);
+    await until(() => looks >= 3); // also without a commit
+    stop.abort();
+    await waiting;
+    assertEquals(subscribed, 0);
+    watch.close();
+  });
+});
