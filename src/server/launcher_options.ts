@@ -13,7 +13,7 @@ import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Inbox } from "./control/signals.ts";
-import type { GuardOptions } from "./liveness/heartbeat_worker.ts";
+import type { GuardOptions } from "./liveness/heartbeat_messages.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
 import type { AroundStep } from "../steps/services.ts";
 import type { ServerStore } from "../store/port/store.ts";

@@ -206,7 +206,10 @@ Deno.test("on a store in memory, TERM ends a worker whose event loop is blocked,
   await using folder = await temporaryFolder();
   const module = `${folder.path}/spin.js`;
   const config = `${folder.path}/jobs.json`;
-  await Deno.writeTextFile(module, `export function Spin() { Deno.writeTextFileSync("${folder.path}/spins", ""); for (;;); }`);
+  await Deno.writeTextFile(
+    module,
+    `export function Spin() { Deno.writeTextFileSync("${folder.path}/spins", ""); for (;;); }`,
+  );
   await Deno.writeTextFile(config, JSON.stringify({ cron: [{ name: "spin", every: "1s", class: "Spin" }] }));
   await using server = new JobsProcess({ store: "sqlite::memory:", args: [module, "-C", config, "-t", "100ms"] });
   await until(() => Deno.stat(`${folder.path}/spins`).then(() => true, () => false), "it spins");

@@ -211,3 +211,14 @@ Deno.test("an error that keeps the first worker from starting is printed once, w
   assertEquals(wrong.code, 2);
   assertMatch(wrong.stderr, /many.*expected a whole number from 1 to 256, or auto for one per core/);
 });
+
+Deno.test("a process that is frozen delays a stop by its timeout and five seconds, then it is killed, and the exit code is 1", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench, ["-t", "0", "-c", "1"]);
+  const [frozen] = await pids(bench);
+  Deno.kill(frozen!, "SIGSTOP");
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 1);
+  await server.logged("Process doesn't stop, killing it", { pid: frozen });
+  assertEquals((await bench.store.workers.list()).map(({ pid }) => pid), [frozen]);
+});

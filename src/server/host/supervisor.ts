@@ -21,7 +21,7 @@ import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
 import { MemberHub } from "./member_hub.ts";
 import { randomId, workerIdOf } from "./worker_id.ts";
-import { MAX_OVERTIME_MS } from "../component.ts";
+import { endMember, type Member, reportSilent, send } from "./member_process.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
@@ -48,30 +48,8 @@ export interface SupervisorOptions {
 const POLL_INTERVAL_MS = 1_000;
 /** A process that has lived this long didn't die of its start. */
 const GROWN_UP_MS = 10_000;
-/** A process that doesn't answer within this time at a dump is reported. */
-const ANSWER_TIMEOUT_MS = 1_000;
-/** A process is killed if it needs this much longer for its stop than a stop may take. */
-const LATE_MS = 2_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
-
-/** A process that the supervisor has started. */
-interface Member {
-  readonly child: Deno.ChildProcess;
-  readonly workerId: string;
-  /** Resolves with true when it takes jobs, with false if it ends before. */
-  readonly ready: Promise<boolean>;
-  /** It takes jobs, or did. */
-  isReady: boolean;
-  /** It is being replaced on purpose. */
-  replaced: boolean;
-  /** How long its stop waits for running jobs. */
-  shutdownTimeoutMs: number;
-  /** How it ended, if it died. */
-  died?: string;
-  /** Resolves with its successor; undefined if there is none. */
-  readonly successor: PromiseWithResolvers<Member | undefined>;
-}
 
 /** Keeps processes running. */
 export class Supervisor {
@@ -247,37 +225,14 @@ export class Supervisor {
     for (const [index, member] of this.#members) {
       if (verb === "stop") this.#end(index, member, by === "SIGINT" ? by : "SIGTERM");
       else send(member.child, by as Deno.Signal);
-      if (verb === "dump") void this.#reportSilent(index, member);
+      if (verb === "dump") void reportSilent(index, member, this.#hub.ping(index), this.#options);
     }
   }
 
-  /** Stops a process, and kills it if that takes too long. */
-  #end(index: number, { child, isReady, shutdownTimeoutMs }: Member, signal: Deno.Signal): void {
-    const { clock, log } = this.#options;
-    send(child, signal);
-    if (!isReady) return;
-    const ended = new AbortController();
-    void child.status.then(() => ended.abort());
-    void clock.sleep(shutdownTimeoutMs + MAX_OVERTIME_MS + LATE_MS, ended.signal).then(() => {
-      if (ended.signal.aborted) return;
-      log.error("Process doesn't stop, killing it", { process: index, pid: child.pid });
-      this.#code ||= 1;
-      send(child, "SIGKILL");
+  #end(index: number, member: Member, signal: Deno.Signal): void {
+    void endMember(index, member, signal, this.#options).then((isKilled) => {
+      if (isKilled) this.#code ||= 1;
     });
-  }
-
-  /** Logs that a process doesn't answer. If a handler blocks its event loop, its heartbeat's thread prints the dump. */
-  async #reportSilent(index: number, { child, isReady }: Member): Promise<void> {
-    const { clock, log } = this.#options;
-    const fields = { process: index, pid: child.pid };
-    if (!isReady) return log.warn("Process has no dump: it is still starting", fields);
-    const answered = new AbortController();
-    void this.#hub.ping(index).then(() => answered.abort());
-    void child.status.then(() => answered.abort());
-    await clock.sleep(ANSWER_TIMEOUT_MS, answered.signal);
-    if (!answered.signal.aborted) {
-      log.warn("Process doesn't answer: its event loop is blocked, or it is frozen", fields);
-    }
   }
 
   /** Replaces the processes one at a time. If a new one doesn't start, the others are kept. */
@@ -315,13 +270,5 @@ export class Supervisor {
         await this.#replacing;
       }
     }
-  }
-}
-
-function send(child: Deno.ChildProcess, signal: Deno.Signal): void {
-  try {
-    child.kill(signal);
-  } catch {
-    // The process has just ended.
   }
 }

@@ -18,7 +18,7 @@ import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
-import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_worker.ts";
+import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { Component, OutageLog, ShutdownBudget } from "../component.ts";
 import { CommandReceiver } from "../control/command_receiver.ts";

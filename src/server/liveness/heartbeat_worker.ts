@@ -5,73 +5,19 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import type { LogOptions } from "../../log/lines.ts";
 import { isGone } from "../../store/port/errors.ts";
-import { openStore, type StoreOptions } from "../../store/open.ts";
+import { openStore } from "../../store/open.ts";
 import { CommandReceiver } from "../control/command_receiver.ts";
 import { onSignals } from "../control/signals.ts";
-import { BoardReader, type Word } from "../control/task_board.ts";
+import { BoardReader } from "../control/task_board.ts";
+import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
 import { LoopWatch } from "./loop_watch.ts";
 import { StandIn } from "./stand_in.ts";
 import { StopGuard } from "./stop_guard.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
-import type { BlockedLoop, Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { BlockedLoop, Command, WorkerRecord } from "../../store/port/workers.ts";
 import type { ServerStore } from "../../store/port/store.ts";
-
-/** Lets the thread listen to signals, log, and end the process. For `jobs run`, not for a program that embeds a worker. */
-export interface GuardOptions {
-  /** How long a stop waits for running jobs. */
-  readonly timeoutMs: number;
-  /** The supervisor that has started this process. */
-  readonly parent?: number | undefined;
-  /** Where the process logs. */
-  readonly log: LogOptions;
-}
-
-/** Messages to the thread. */
-export type ToHeartbeat =
-  | {
-    readonly kind: "start";
-    /** Undefined if the main thread sends the heartbeats. */
-    readonly storeUrl: string | undefined;
-    readonly storeOptions: StoreOptions;
-    readonly record: WorkerRecord;
-    readonly at: Moment;
-    /** See `unstarted_memory.ts`. */
-    readonly unstarted: SharedArrayBuffer;
-    /** See `task_board.ts`. */
-    readonly board: SharedArrayBuffer;
-    readonly intervalMs: number;
-    readonly ttlMs: number;
-    readonly guard: GuardOptions | undefined;
-  }
-  | { readonly kind: "record"; readonly record: WorkerRecord; readonly at: Moment }
-  /** A word of the task board. */
-  | { readonly kind: "word"; readonly word: Word }
-  /** Jobs have been taken that the thread has to watch. */
-  | { readonly kind: "watch" }
-  | { readonly kind: "alive" }
-  /** The shutdown timeout has changed. */
-  | { readonly kind: "timeout"; readonly ms: number }
-  /** No more heartbeats. The thread still keeps the deadline of the stop. */
-  | { readonly kind: "stop" };
-
-/** Messages from the thread. */
-export type FromHeartbeat =
-  /** The reply is `record`. */
-  | { readonly kind: "report" }
-  /** The reply is `alive`. */
-  | { readonly kind: "ping" }
-  /** Jobs that had not started were returned to their queues. Another worker already had `lost` of them. */
-  | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
-  /** `sentAt` is when the main side described the worker, which was before the heartbeat was sent. */
-  | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
-  | { readonly kind: "commands"; readonly commands: readonly Command[] }
-  /** The event loop was blocked. */
-  | { readonly kind: "blocked"; readonly ms: number; readonly by: BlockedLoop | undefined }
-  | { readonly kind: "failed" | "gone"; readonly error: string }
-  | { readonly kind: "stopped" };
 
 /** Wait for the main side's reply. */
 const REPLY_TIMEOUT_MS = 200;

@@ -70,10 +70,10 @@ export class Watch {
   readonly #pollMs: number | undefined;
 
   /**
-   * @param subscribe reports writes to the log. Default: nothing does
+   * @param subscribe reports writes to the log
    * @param pollMs a fixed interval of the polls, without reports
    */
-  constructor(database: DatabaseSync, subscribe: Subscribe = () => undefined, pollMs?: number) {
+  constructor(database: DatabaseSync, subscribe: Subscribe, pollMs?: number) {
     this.#version = database.prepare("PRAGMA data_version");
     this.#subscribe = subscribe;
     this.#pollMs = pollMs;

@@ -1,0 +1,64 @@
+/**
+ * The messages between the main thread and the heartbeat's thread.
+ *
+ * @module
+ */
+import type { LogOptions } from "../../log/lines.ts";
+import type { StoreOptions } from "../../store/open.ts";
+import type { BlockedLoop, Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { Word } from "../control/task_board.ts";
+import type { Moment } from "../work/lease_guard.ts";
+
+/** Lets the thread listen to signals, log, and end the process. For `jobs run`, not for a program that embeds a worker. */
+export interface GuardOptions {
+  /** How long a stop waits for running jobs. */
+  readonly timeoutMs: number;
+  /** The supervisor that has started this process. */
+  readonly parent?: number | undefined;
+  /** Where the process logs. */
+  readonly log: LogOptions;
+}
+
+/** Messages to the thread. */
+export type ToHeartbeat =
+  | {
+    readonly kind: "start";
+    /** Undefined if the main thread sends the heartbeats. */
+    readonly storeUrl: string | undefined;
+    readonly storeOptions: StoreOptions;
+    readonly record: WorkerRecord;
+    readonly at: Moment;
+    /** See `unstarted_memory.ts`. */
+    readonly unstarted: SharedArrayBuffer;
+    /** See `task_board.ts`. */
+    readonly board: SharedArrayBuffer;
+    readonly intervalMs: number;
+    readonly ttlMs: number;
+    readonly guard: GuardOptions | undefined;
+  }
+  | { readonly kind: "record"; readonly record: WorkerRecord; readonly at: Moment }
+  /** A word of the task board. */
+  | { readonly kind: "word"; readonly word: Word }
+  /** Jobs have been taken that the thread has to watch. */
+  | { readonly kind: "watch" }
+  | { readonly kind: "alive" }
+  /** The shutdown timeout has changed. */
+  | { readonly kind: "timeout"; readonly ms: number }
+  /** No more heartbeats. The thread still keeps the deadline of the stop. */
+  | { readonly kind: "stop" };
+
+/** Messages from the thread. */
+export type FromHeartbeat =
+  /** The reply is `record`. */
+  | { readonly kind: "report" }
+  /** The reply is `alive`. */
+  | { readonly kind: "ping" }
+  /** Jobs that had not started were returned to their queues. Another worker already had `lost` of them. */
+  | { readonly kind: "returned"; readonly tokens: readonly string[]; readonly lost: number }
+  /** `sentAt` is when the main side described the worker, which was before the heartbeat was sent. */
+  | HeartbeatReply & { readonly kind: "beat"; readonly sentAt: Moment; readonly loopDelayMs: number }
+  | { readonly kind: "commands"; readonly commands: readonly Command[] }
+  /** The event loop was blocked. */
+  | { readonly kind: "blocked"; readonly ms: number; readonly by: BlockedLoop | undefined }
+  | { readonly kind: "failed" | "gone"; readonly error: string }
+  | { readonly kind: "stopped" };
