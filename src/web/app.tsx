@@ -12,9 +12,11 @@ import { StoreError } from "../store/port/errors.ts";
 import { isSuspended } from "../store/port/paused_queues.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
+import { allows, RouteRules } from "./auth/access.ts";
 import { equal } from "./auth/accounts.ts";
 import { Hosts, isCrossSiteRead, proxyHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
+import { recordRefused } from "./actions/audit.ts";
 import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
@@ -62,6 +64,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   const hosts = new Hosts(hostNames);
   const problemOfStore = singleFlight(() => storeProblem(services));
   const metrics = singleFlight(() => metricsText(services));
+  const rules = new RouteRules(services.prefix);
   const prefix = services.prefix || "/";
   const getPath = (request: Request) => pathOf(request, services.prefix);
   const app = new Hono<WebEnv>({ getPath }).basePath(prefix) as Hono<WebEnv>;
@@ -92,13 +95,18 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
     return problem === undefined ? c.text("ready\n") : c.text(`${problem}\n`, 503);
   });
   loginRoutes(app, services);
-  app.use((c, next) => admit(services, c, next));
-  app.use((c, next) => guardActions(services, c, next));
+  for (const path of ["/theme", "/logout"]) rules.set("POST", path, { access: "visit" });
+  // Readers couldn't send these forms.
+  for (const path of ["/push", "/jobs/:jid/edit", "/cron-new", "/cron/:name/edit"]) {
+    rules.set("GET", path, { access: "act" });
+  }
+  app.use((c, next) => admit(services, rules, c, next));
+  app.use((c, next) => guardActions(services, rules, c, next));
   app.get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": METRICS_TYPE }));
   app.get("/events", (c) => eventStream(services, c));
   // Probes, metrics and assets come before this: they don't wait.
-  app.use((c, next) => limit(services, c, next));
-  apiRoutes(app, services);
+  app.use((c, next) => limit(services, rules, c, next));
+  apiRoutes(app, services, rules);
   viewRoutes(app, services);
   batchPageRoutes(app, services);
   queueRoutes(app, services);
@@ -140,20 +148,34 @@ async function storeProblem({ store, clock, notReady }: Services): Promise<strin
   }
 }
 
-/** Returns whether the role `push` allows a request: to push jobs, and to wait for their results. */
-function isForPush(services: Services, c: Context): boolean {
-  const path = herePath(services, c).split("?")[0]!;
-  return c.req.method === "POST" ? path === "/api/v1/jobs" : /^\/api\/v1\/jobs\/[^/]+\/result$/.test(path);
+/** Refuses a visitor whose role doesn't allow the route. */
+function checkRole(services: Services, rules: RouteRules, c: Context<WebEnv>): void {
+  const { access } = rules.of(c);
+  const { role } = c.get("visitor");
+  if (access === "push" && role === "push" && services.gate.readOnly) {
+    throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
+  }
+  if (allows(access, role)) return;
+  throw new HttpError(
+    403,
+    role === "push"
+      ? "Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result"
+      : `Your role (${role}) does not allow this action`,
+  );
 }
 
-async function admit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+async function admit(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
   const admission = await services.gate.admit(c, c.env?.peer ?? "");
   if (!("refused" in admission)) {
     c.set("visitor", admission);
-    if (admission.role === "push" && !isForPush(services, c)) {
-      throw new HttpError(403, "Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result");
-    }
-    const waitMs = admission.by === "token" ? services.tokens.use(admission.name) : 0;
+    if (admission.role === "push") checkRole(services, rules, c);
+    const isProgram = admission.by === "token" || admission.role === "push";
+    const waitMs = isProgram ? services.tokens.use(admission.name) : 0;
     if (waitMs === 0) return await next();
     c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
     const message =
@@ -175,8 +197,14 @@ async function admit(services: Services, c: Context<WebEnv>, next: Next): Promis
 /**
  * Refuses requests from other sites' pages, and actions of readers. The cheap checks come before the body is read.
  */
-async function guardActions(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
+async function guardActions(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
+    checkRole(services, rules, c);
     if (!isCrossSiteRead(c.req.raw.headers)) return await next();
     throw new HttpError(403, "Cross-site request blocked: only this dashboard's pages and programs may read this");
   }
@@ -186,13 +214,7 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
     const reason = proxyHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
     throw new HttpError(403, `Cross-site request blocked: ${reason}`);
   }
-  const isHarmless = ["/theme", "/logout"].includes(herePath(services, c));
-  if (visitor.role === "reader" && !isHarmless) {
-    throw new HttpError(403, "Your role (reader) does not allow this action");
-  }
-  if (visitor.role === "push" && services.gate.readOnly) {
-    throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
-  }
+  checkRole(services, rules, c);
   if (isForPrograms(services, c)) {
     // A browser sends JSON to another site only after a preflight request, which is never answered.
     if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {
@@ -206,7 +228,8 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
     }
     return await next();
   }
-  const form = await (isHarmless ? formOf(c, services, SMALL_FORM_BYTES) : formOf(c, services));
+  const isSmall = rules.of(c).access === "visit";
+  const form = await (isSmall ? formOf(c, services, SMALL_FORM_BYTES) : formOf(c, services));
   if (!equal(form.get("token") ?? "", visitor.formToken)) {
     throw new HttpError(403, "This page has expired: reload it and try again");
   }
@@ -214,22 +237,33 @@ async function guardActions(services: Services, c: Context<WebEnv>, next: Next):
 }
 
 /** Bounds how many pages are rendered at the same time. Actions don't wait behind pages. */
-async function limit(services: Services, c: Context<WebEnv>, next: Next): Promise<Response | void> {
-  // A request that waits for a result takes no processor time.
-  if (c.req.method === "POST" || /\/result$/.test(c.req.path)) return await next();
+async function limit(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
+  if (c.req.method === "POST" || rules.of(c).waits) return await next();
   using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
   if (place !== undefined) return await next();
   c.header("retry-after", "1");
   return refuse(services, c, 503, "Too many requests from your address are waiting: try again in a moment");
 }
 
-function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
-  if (error instanceof HttpError) return refuse(services, c, error.status, error.message, error.field);
-  if (error instanceof InvalidPayload) return refuse(services, c, 422, error.message, error.field);
-  if (error instanceof CursorError) return refuse(services, c, 400, error.message, "cursor");
-  if (error instanceof StoreError) return refuse(services, c, 503, error.message);
+async function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
+  if (error instanceof HttpError) {
+    const visitor = c.get("visitor");
+    if (error.status === 403 && visitor !== undefined) {
+      const target = `${c.req.method} ${herePath(services, c)}`.slice(0, 200);
+      await recordRefused(services, visitor, { target, reason: error.message });
+    }
+    return await refuse(services, c, error.status, error.message, error.field);
+  }
+  if (error instanceof InvalidPayload) return await refuse(services, c, 422, error.message, error.field);
+  if (error instanceof CursorError) return await refuse(services, c, 400, error.message, "cursor");
+  if (error instanceof StoreError) return await refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });
-  return refuse(services, c, 500, "Internal error; see the log");
+  return await refuse(services, c, 500, "Internal error; see the log");
 }
 
 /** The codes of the API's errors, by status. Programs decide by the code; the message is for people. */
@@ -266,11 +300,13 @@ async function refuse(
 
 /** Returns the navigation for the error page of a known visitor; undefined if the store or this process is overloaded. */
 async function viewForRefusal(services: Services, c: Context<WebEnv>, status: number): Promise<View | undefined> {
-  if (c.get("visitor") === undefined || status === 429 || status >= 500) return undefined;
+  const visitor = c.get("visitor");
+  // The navigation shows counts and the store's address.
+  if (visitor === undefined || !allows("read", visitor.role) || status === 429 || status >= 500) return undefined;
   return await viewOf(services, c).catch(() => undefined);
 }
 
 function isForPrograms(services: Services, c: Context): boolean {
   const path = herePath(services, c);
-  return /^\/(api\/|api$|metrics|events)/.test(path);
+  return /^\/(api|metrics|events)(?=[/?]|$)/.test(path);
 }

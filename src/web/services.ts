@@ -5,6 +5,7 @@
  */
 import type { Client } from "../client/client.ts";
 import type { Crontab } from "../client/crontab.ts";
+import type { AuditBounds } from "./actions/audit.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { TokenUses } from "./auth/tokens.ts";
@@ -54,6 +55,8 @@ export interface Services {
   readonly slices: CooperativeQueue;
   /** Logs every action. */
   readonly audit: Log;
+  /** Bounds the audit entries of events that anyone can repeat. */
+  readonly auditBounds: AuditBounds;
   /** Logs failures. */
   readonly log: Log;
   readonly settings: readonly SettingRow[];

@@ -8,6 +8,7 @@ import { Client, type ClientOptions } from "../client/client.ts";
 import { Crontab } from "../client/crontab.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { logger } from "../log/log.ts";
+import { AuditBounds, recordRefusedLogin } from "./actions/audit.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
 import { BodyBudget } from "./http/body.ts";
@@ -76,6 +77,8 @@ export interface Web extends AsyncDisposable {
   readonly open: boolean;
   /** Addresses of proxies. */
   readonly proxies: readonly string[];
+  /** The method and the pattern of each route, such as `GET /jobs/:jid`. */
+  readonly routes: readonly string[];
   /** Answers a request; `peer` is the address at the other end of the connection. Never rejects. */
   handle(request: Request, peer: string): Promise<Response>;
 }
@@ -104,6 +107,7 @@ export function createWeb(options: WebOptions): Web {
     proxies,
     onUnknownProxy: (from) =>
       log.warn("Ignored X-Forwarded-For: its sender is not in web.proxies", { from, proxies: proxies.join(" ") }),
+    onRefused: (login) => void recordRefusedLogin(services, login),
     readOnly: options.readOnly ?? false,
     clock,
   });
@@ -125,6 +129,7 @@ export function createWeb(options: WebOptions): Web {
     prefix,
     maxPayloadBytes,
     audit: logger("audit", clock),
+    auditBounds: new AuditBounds(clock),
     mask: new Mask(options.mask),
     feed: new LiveStats(store, clock, log),
     queues: new KnownQueues(store, clock),
@@ -145,6 +150,7 @@ export function createWeb(options: WebOptions): Web {
   return {
     open: gate.open,
     proxies,
+    routes: app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`),
     handle: async (request, peer) => {
       const answer = () => app.fetch(request, { peer });
       const carrier = options.tracing && carrierOf(request.headers);

@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FakeClock } from "../support/clock.ts";
+import { AuditBounds } from "../../src/web/actions/audit.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { bury, onBothStores, openSite, push, quickSecret, refsOf } from "./site.ts";
 
@@ -87,3 +89,84 @@ onBothStores("an action takes effect though its event can't be written", async (
   assertEquals((await store.admin.stats()).queues.map(({ paused }) => paused), [true]);
   assertEquals((await store.audit.page()).events, []);
 });
+
+onBothStores(
+  "pushes without a token leave the older entries in the audit log, and count those that it leaves out",
+  async (site) => {
+    const { store, visitor } = site;
+    await store.audit.record({ user: "ann", by: "cookie", from: "here", action: "delete", target: "evidence" });
+    const someone = visitor();
+    for (let i = 0; i < 130; i++) {
+      if (i % 2) await someone.api("POST", "/jobs", { class: "Greet", args: [] });
+      else await someone.api("POST", "/signals/paid", {});
+    }
+    const { events } = await store.audit.page({ limit: 1_000 });
+    assertEquals([events.length, events.at(-1)!.target], [101, "evidence"]);
+  },
+);
+
+Deno.test("bounds the entries of one kind, and tells how many were left out", () => {
+  const clock = new FakeClock();
+  const bounds = new AuditBounds(clock);
+  const admit = (times: number, kind = "login") => Array.from({ length: times }, () => bounds.admit(kind));
+  assertEquals(admit(102).filter((omitted) => omitted === 0).length, 100);
+  assertEquals(admit(1, "push:ann"), [0]);
+  void clock.advance(299_999);
+  assertEquals(admit(1), [undefined]);
+  void clock.advance(1);
+  assertEquals(admit(2), [3, undefined]);
+});
+
+const eve = newToken();
+const shop = newToken();
+onBothStores("the audit log has refused logins and requests, however they are sent, and no password", async (site) => {
+  const { store, visitor } = site;
+  const headers = (authorization: string) => ({ headers: { authorization } });
+  await visitor("10.0.0.7").send("/api/v1/stats", headers(`Basic ${btoa("ann:hunter2")}`));
+  await visitor("10.0.0.7").send("/api/v1/stats", headers("Bearer hunter2"));
+  await visitor("10.0.0.7").submit("/login", { name: "hunter2", password: "ann" }, "/login");
+  for (let i = 0; i < 3; i++) await visitor("10.0.0.7").send("/dead", headers(`Basic ${btoa("ann:hunter2")}`));
+  await visitor("10.0.0.8").api("POST", "/pause", {}, headers(`Bearer ${eve.token}`).headers);
+  await visitor("10.0.0.8").api("GET", "/stats", undefined, headers(`Bearer ${shop.token}`).headers);
+  await visitor("10.0.0.8").api("POST", "/jobs", { class: "Other" }, headers(`Bearer ${shop.token}`).headers);
+  const rows = (await store.audit.page()).events.toReversed().map((event) =>
+    [event.user, event.by, event.from, event.action, event.target, event.outcome?.replace(/\d+ s$/, "N s")] as const
+  );
+  const failed = "refused: wrong name, password or token";
+  assertEquals(rows, [
+    ["ann", "login", "10.0.0.7", "login", undefined, failed],
+    ["(unknown)", "login", "10.0.0.7", "login", undefined, failed],
+    ["(unknown)", "login", "10.0.0.7", "login", undefined, failed],
+    ["ann", "login", "10.0.0.7", "login", undefined, failed],
+    ["ann", "login", "10.0.0.7", "login", undefined, failed],
+    ["ann", "login", "10.0.0.7", "login", undefined, "refused: too many failures, wait N s"],
+    [
+      "eve",
+      "token",
+      "10.0.0.8",
+      "request",
+      "POST /api/v1/pause",
+      "refused: Your role (reader) does not allow this action",
+    ],
+    [
+      ...["shop", "token", "10.0.0.8", "request", "GET /api/v1/stats"] as const,
+      "refused: Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
+    ],
+    ["shop", "token", "10.0.0.8", "request", "POST /api/v1/jobs", "refused: This token may push only Mail"],
+  ]);
+}, {
+  users: [`ann:operator:${quickSecret("right")}`, `eve:reader:${eve.secret}`, `shop:push(class=Mail):${shop.secret}`],
+});
+
+const ops = newToken();
+onBothStores("pushing a job again records the job that it deletes, by a token too", async ({ store, visitor }) => {
+  await bury(store, "d1");
+  await visitor().api("POST", "/jobs/d1/push-again", { class: "Other" }, { authorization: `Bearer ${ops.token}` });
+  const [event] = (await store.audit.page()).events;
+  assertEquals([event?.user, event?.action, event?.details], [
+    "ops",
+    "push again",
+    "Other, in place of job d1 in dead",
+  ]);
+  assertEquals((await store.admin.find([event!.target!]))[0]?.place.in, "queue");
+}, { users: [`ops:operator:${ops.secret}`] });

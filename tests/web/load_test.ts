@@ -82,7 +82,7 @@ Deno.test("renders nothing for clients that disconnected while they waited", asy
     return web.handle(request, peer);
   };
   const dispose = () => web[Symbol.asyncDispose]();
-  const watched: Web = { open: web.open, proxies: web.proxies, handle, [Symbol.asyncDispose]: dispose };
+  const watched: Web = { ...web, handle, [Symbol.asyncDispose]: dispose };
   await using server = await serve(watched, { host: "127.0.0.1", port: 0 });
   const { port } = server.address;
   await using stack = new AsyncDisposableStack();

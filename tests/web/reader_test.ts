@@ -70,8 +70,18 @@ async function stateOf(store: Store): Promise<string> {
   }));
   const crontab = await new Crontab({ store, client: new Client({ store }) }).list();
   const cron = crontab.map(({ name, definition, state }) => ({ name, definition, state }));
-  const { events } = await store.audit.page({ limit: 10 });
-  return JSON.stringify({ enqueued, dead, scheduled, retry, processed, queues, cron, events });
+  // Each refusal has an entry.
+  const { events } = await store.audit.page({ limit: 1_000 });
+  return JSON.stringify({
+    enqueued,
+    dead,
+    scheduled,
+    retry,
+    processed,
+    queues,
+    cron,
+    events: events.filter(({ action }) => action !== "request"),
+  });
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -16,7 +16,7 @@ import type { Batch } from "../../store/port/batches.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
-import { recordAudit } from "./audit.ts";
+import { recordAudit, recordPush } from "./audit.ts";
 import { type ActionResult, WAIT_MS } from "./jobs.ts";
 import { type Warnings, warningsOf } from "./warnings.ts";
 
@@ -114,7 +114,7 @@ export function openBatch(
   return withErrors(async () => {
     const options = parseBatchOptions(text);
     const { id } = await services.client.batches.open(options);
-    await recordAudit(services, visitor, { action: "batch open" }, { target: `batch:${id}` });
+    await recordPush(services, visitor, { action: "batch open", id }, { target: `batch:${id}` });
     return { id, ...warningsOf(services, callbackClasses(options)) };
   });
 }
@@ -127,7 +127,7 @@ export function openBatch(
 export async function closeBatch(services: Services, visitor: Visitor, id: string): Promise<void> {
   await findBatch(services, "batch", id);
   await withErrors(() => services.client.batches.close(id));
-  await recordAudit(services, visitor, { action: "batch close" }, { target: `batch:${id}` });
+  await recordPush(services, visitor, { action: "batch close", id }, { target: `batch:${id}` });
 }
 
 /**
@@ -141,7 +141,7 @@ export function pushFlow(services: Services, visitor: Visitor, text: string): Pr
     const { name, nodes, options }: FlowDefinition = parseFlow(text);
     for (const [name, { job }] of Object.entries(nodes)) requireZone((job as JobRequest).at, `nodes.${name}.at`);
     const flow = await services.client.flow(name, nodes, options);
-    await recordAudit(services, visitor, { action: "flow push" }, { target: `flow:${flow.id}` });
+    await recordPush(services, visitor, { action: "flow push", id: flow.id }, { target: `flow:${flow.id}` });
     const nodeClasses = Object.values(nodes).map(({ job }) => (job as JobRequest).class);
     return { ...flow, ...warningsOf(services, [...nodeClasses, ...callbackClasses(options)]) };
   });

@@ -14,7 +14,7 @@ import { cancelEntries, cancelSteps } from "../../store/ops/cancel.ts";
 import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
-import { recordAudit } from "./audit.ts";
+import { recordAudit, recordPush } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
@@ -146,18 +146,29 @@ async function* matchingSteps(
   }
 }
 
+/** A push that was accepted. */
+interface AcceptedPush {
+  readonly jid: string;
+  /** An earlier push had stored the job. */
+  readonly existed: boolean;
+  readonly replaced: boolean;
+}
+
 /**
  * Pushes a job.
  *
- * @returns its jid, and whether an earlier push had stored it
  * @throws {HttpError} if it is invalid, a duplicate of a unique job, or rejected by its batch
  */
-export async function pushJob(
-  services: Services,
-  visitor: Visitor,
-  request: JobRequest,
-  action = "push",
-): Promise<{ readonly jid: string; readonly existed: boolean; readonly replaced: boolean }> {
+export async function pushJob(services: Services, visitor: Visitor, request: JobRequest): Promise<AcceptedPush> {
+  const pushed = await storeJob(services, request);
+  if (pushed.existed) return pushed;
+  const { jid } = pushed;
+  const details = { target: jid, details: String(request.class), count: 1 };
+  await recordPush(services, visitor, { action: "push", class: request.class, jid }, details);
+  return pushed;
+}
+
+async function storeJob(services: Services, request: JobRequest): Promise<AcceptedPush> {
   let result: PushResult;
   try {
     result = await services.client.tryPush(request);
@@ -167,11 +178,7 @@ export async function pushJob(
     throw error;
   }
   const { jid, existed = false, replaced = false, refused } = result;
-  if (existed) return { jid: jid!, existed, replaced };
   if (jid === undefined) throw new HttpError(409, `Job not stored: ${refused}`);
-  // Programs push by the thousand: their pushes are recorded in the log only.
-  const deed = visitor.by === "token" ? undefined : { target: jid, details: String(request.class), count: 1 };
-  await recordAudit(services, visitor, { action, class: request.class, jid }, deed);
   return { jid, existed, replaced };
 }
 
@@ -188,8 +195,8 @@ export async function pushJobs(
   const results: PushResult[] = [];
   for await (const result of services.client.pushMany(requests)) results.push(result);
   const pushed = results.filter((result) => result.jid !== undefined).length;
-  const deed = visitor.by === "token" ? undefined : { count: pushed };
-  await recordAudit(services, visitor, { action: "push", jobs: requests.length, changed: pushed }, deed);
+  const line = { action: "push", jobs: requests.length, changed: pushed };
+  await recordPush(services, visitor, line, { count: pushed });
   return results;
 }
 
@@ -240,8 +247,13 @@ export async function pushAgain(
   const args = changed.args === undefined ? before?.args : services.mask.restore(changed.args, before?.args);
   // Without arguments, the client would push none. Those of an unreadable original are unknown.
   const request = { ...rest, ...changed, args: args ?? null } as JobRequest;
-  const { jid } = await pushJob(services, visitor, request, "push again");
-  if (original.place.in !== "running") await services.store.admin.edit([original.ref], "delete");
+  const { jid } = await storeJob(services, request);
+  const isKept = original.place.in === "running";
+  if (!isKept) await services.store.admin.edit([original.ref], "delete");
+  const [from = "(unreadable)"] = before?.jid ? [before.jid] : [];
+  const details = `${request.class}, ${isKept ? "copy of" : "in place of"} job ${from} in ${placeName(original.place)}`;
+  const line = { action: "push again", class: request.class, jid, original: from };
+  await recordAudit(services, visitor, line, { target: jid, details, count: 1 });
   return jid;
 }
 

@@ -53,6 +53,7 @@ export const batchRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/flows/{id}/nodes",
+    access: "read",
     about: "Lists the nodes of a flow with their states, in the order of its definition",
     query: PAGE_QUERY,
     answer: {
@@ -72,6 +73,7 @@ export const batchRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/batches",
+    access: "act",
     about: "Opens a batch. POST /jobs adds jobs with its ID as batch",
     body: {
       type: "object",
@@ -94,6 +96,7 @@ export const batchRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/batches/{id}/close",
+    access: "act",
     about: "Closes a batch: its callbacks follow when its jobs have ended",
     answer: { type: "object", properties: { closed: { type: "boolean" } } },
     run: async (c, services) => {
@@ -104,6 +107,7 @@ export const batchRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/flows",
+    access: "act",
     about: "Pushes a flow: jobs that run after each other. Nothing is stored if any of it is invalid",
     body: {
       type: "object",
@@ -131,6 +135,7 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
     {
       method: "GET",
       path: `/${plural}`,
+      access: "read",
       about: `Lists the ${plural}, the latest first`,
       query: PAGE_QUERY,
       answer: {
@@ -148,6 +153,7 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
     {
       method: "GET",
       path: id,
+      access: "read",
       about: `Returns a ${kind}: its state, the counts of its jobs, its callbacks`,
       answer: { type: "object" },
       run: async (c, services) => ({ value: toJson(await findBatch(services, kind, c.req.param("id") ?? "")) }),
@@ -155,6 +161,7 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
     {
       method: "POST",
       path: `${id}/cancel`,
+      access: "act",
       about: `Cancels a ${kind} and its jobs`,
       answer: CANCELLED,
       run: async (c, services) => {
@@ -164,6 +171,7 @@ function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
     {
       method: "POST",
       path: `${id}/retry`,
+      access: "act",
       about: `Enqueues the dead jobs of a ${kind} again`,
       answer: CHANGED,
       run: async (c, services) => {

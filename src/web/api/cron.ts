@@ -50,6 +50,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/cron",
+    access: "read",
     about: "Lists the cron entries with their schedules, next runs and last runs",
     answer: { type: "object", properties: { entries: { type: "array", items: OBJECT } } },
     run: async (_c, services) => ({
@@ -59,6 +60,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/cron/{name}",
+    access: "read",
     about: "Shows an entry with its runs, the latest first",
     answer: { type: "object", properties: { entry: OBJECT, history: { type: "array", items: OBJECT } } },
     run: async (c, services) => {
@@ -72,6 +74,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/cron",
+    access: "act",
     about: "Adds an entry; running workers pick it up at once",
     body: ENTRY,
     answer: WHEN,
@@ -84,6 +87,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/cron/{name}/edit",
+    access: "act",
     about: "Changes the given fields of an entry that was added at run time",
     body: { ...ENTRY, required: [] },
     answer: WHEN,
@@ -96,6 +100,7 @@ export const cronRoutes: readonly ApiRoute[] = [
   ...(["run", "pause", "resume", "remove"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/cron/{name}/${verb}`,
+    access: "act",
     about: {
       run: "Enqueues a job of an entry now",
       pause: "Pauses an entry: its runs are skipped",

@@ -37,6 +37,7 @@ export const groupRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/queues/{name}/groups",
+    access: "read",
     about: "Lists the groups of a queue by name, with their queued and running jobs, limit, weight and fair share",
     query: { cursor: "next of the page before", limit: "1 to 1000; default 50" },
     answer: {
@@ -64,6 +65,7 @@ export const groupRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/queues/{name}/groups/limit",
+    access: "act",
     about: "Sets the limit of a group of a queue, or of each group; without any limit, removes it",
     body: {
       type: "object",
@@ -110,6 +112,7 @@ export const groupRoutes: readonly ApiRoute[] = [
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/queues/{name}/groups/${verb}`,
+    access: "act",
     about: `${verb === "pause" ? "Pauses" : "Resumes"} a group of a queue`,
     body: {
       type: "object",

@@ -31,6 +31,7 @@ export const jobActionRoutes: readonly ApiRoute[] = [
   ...ACTIONS_ON_ONE.map((action): ApiRoute => ({
     method: "POST",
     path: `/jobs/{jid}/${action}`,
+    access: "act",
     about: {
       retry: "Retries a job now: moves it to its queue",
       kill: "Moves a job to dead",
@@ -46,6 +47,7 @@ export const jobActionRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/cancel",
+    access: "act",
     about:
       "Cancels a job: aborts a running one, removes a waiting one; its result says cancelled, and it isn't retried",
     body: { type: "object", properties: REF_SCHEMA },
@@ -61,6 +63,7 @@ export const jobActionRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/actions",
+    access: "act",
     about: "Acts on many jobs: those named by ref, or all in a place that match the filters",
     body: {
       type: "object",

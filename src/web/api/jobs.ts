@@ -32,6 +32,7 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/jobs",
+    access: "read",
     about: "Lists the jobs in one place, page by page; filters combine",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
@@ -53,6 +54,7 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/jobs/{jid}",
+    access: "read",
     about: "Shows a job in each of its places, usually one, and its result if it has ended",
     query: { ref: "the ref of the entry, which spares a search" },
     answer: {
@@ -89,6 +91,8 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/jobs/{jid}/result",
+    access: "result",
+    waits: true,
     about: "Returns the result of a job; waits for it if requested",
     query: { wait: "how long to wait, at most 60s; default 0" },
     answer: {
@@ -105,6 +109,7 @@ export const jobRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/finished",
+    access: "read",
     about: "Lists the finished jobs whose result is kept, the latest first",
     query: {
       q: "text anywhere in the result",

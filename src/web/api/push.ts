@@ -37,6 +37,7 @@ export const pushRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs",
+    access: "push",
     about: "Pushes a job, or a list of up to 10,000 jobs",
     body: { oneOf: [PUSH, { type: "array", items: PUSH, maxItems: MAX_JOBS }] },
     answer: {
@@ -67,6 +68,7 @@ export const pushRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/push-again",
+    access: "act",
     about: "Pushes a copy of a job with other arguments, class or queue, and deletes the original",
     body: {
       type: "object",

@@ -6,6 +6,7 @@
  */
 import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
+import type { Access, RouteRules } from "../auth/access.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { batchRoutes } from "./batches.ts";
 import { cronRoutes } from "./cron.ts";
@@ -23,6 +24,10 @@ export interface ApiRoute {
   readonly method: "GET" | "POST";
   /** Below `/api/v1`, with `{name}` for what varies. */
   readonly path: string;
+  /** Which roles may use it. */
+  readonly access: Access;
+  /** The request waits for an event: see {@linkcode RouteRule}. */
+  readonly waits?: boolean;
   /** Describes the route in one line. */
   readonly about: string;
   /** Descriptions of the query parameters by name. */
@@ -45,7 +50,7 @@ export interface ApiAnswer {
 const API_PATH = "/api/v1";
 
 /** Adds the API's routes and its OpenAPI document. */
-export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
+export function apiRoutes(app: Hono<WebEnv>, services: Services, rules: RouteRules): void {
   const routes = [
     ...jobRoutes,
     ...pushRoutes,
@@ -56,8 +61,10 @@ export function apiRoutes(app: Hono<WebEnv>, services: Services): void {
     ...batchRoutes,
     ...cronRoutes,
   ];
-  for (const { method, path, query = {}, body, run } of routes) {
-    app.on(method, API_PATH + path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+  for (const { method, path, access, waits = false, query = {}, body, run } of routes) {
+    const pattern = API_PATH + path.replace(/\{(\w+)\}/g, ":$1");
+    rules.set(method, pattern, { access, waits });
+    app.on(method, pattern, async (c) => {
       allowParameters(c, Object.keys(query));
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);
       const { value, status = 200 } = await run(c, services);

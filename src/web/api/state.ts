@@ -54,6 +54,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/stats",
+    access: "read",
     about: "Returns all counts",
     answer: OBJECT,
     run: async (_c, services) => {
@@ -64,6 +65,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/history",
+    access: "read",
     about: "Returns processed and failed attempts of each of the last days in UTC, the earliest first",
     query: { days: "number of days, today included, 1 to 1825; default 90" },
     answer: {
@@ -87,6 +89,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/audit",
+    access: "read",
     about: "Lists the actions of users, the latest first; the last 10,000 are kept",
     query: {
       ...Object.fromEntries(Object.entries(AUDIT_FILTERS).map(([name, { about }]) => [name, about])),
@@ -124,6 +127,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/queues",
+    access: "read",
     about: "Lists the queues with their sizes and latencies",
     answer: { type: "object", properties: { queues: OBJECTS } },
     run: async (_c, services) => ({ value: { queues: (await services.store.admin.stats()).queues } }),
@@ -131,6 +135,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/queues/{name}/${verb}`,
+    access: "act",
     about: verb === "pause" ? "Pauses a queue" : "Resumes a queue",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
@@ -149,6 +154,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/queues/{name}/limit",
+    access: "act",
     about: "Sets the limits of a queue; absent ones are removed",
     body: LIMIT,
     answer: { type: "object", properties: { queue: { type: "string" }, ...LIMIT_ANSWER } },
@@ -166,6 +172,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/${verb}`,
+    access: "act",
     about: verb === "pause" ? "Pauses all queues" : "Resumes all queues, except those paused by name",
     ...(verb === "pause" && { body: PAUSE }),
     answer: { type: "object", properties: { paused: { type: "boolean" } } },
@@ -183,6 +190,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/queues/{name}/clear",
+    access: "act",
     about: "Deletes all jobs of a queue permanently",
     answer: { type: "object", properties: { changed: { type: "integer" } } },
     run: async (c, services) => {
@@ -195,6 +203,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/workers",
+    access: "read",
     about: "Lists the workers and their running jobs",
     answer: { type: "object", properties: { workers: OBJECTS } },
     run: async (_c, services) => {
@@ -207,6 +216,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
     method: "POST",
     path: `/workers/{id}/${verb}`,
+    access: "act",
     about: {
       quiet: "Asks a worker to stop fetching jobs",
       resume: "Asks a quiet worker to fetch jobs again",
@@ -220,6 +230,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/workers/{id}/dump",
+    access: "act",
     about: "Returns what every task of a worker is doing",
     answer: { type: "object", properties: { dump: { type: "array", items: { type: "string" } } } },
     run: async (c, services) => {
@@ -233,6 +244,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/classes",
+    access: "read",
     about: "Returns statistics of each class: of all attempts over a window, and of the latest results",
     query: { over: "1h, 8h or 72h; default 1h" },
     answer: {
@@ -249,6 +261,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/tokens",
+    access: "read",
     about:
       "Lists the API tokens by name: role, scope, and when this process last served each; web.users adds and revokes them",
     answer: { type: "object", properties: { tokens: OBJECTS } },
@@ -262,6 +275,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/settings",
+    access: "read",
     about: "Lists the settings as this process loaded them",
     answer: { type: "object", properties: { settings: OBJECTS } },
     run: (_c, services) => {
@@ -272,6 +286,7 @@ export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/operations",
+    access: "read",
     about: "Lists the long operations that are running or ended within the last 30 s",
     answer: {
       type: "object",

@@ -17,6 +17,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/jobs/{jid}/steps",
+    access: "read",
     about: "Lists the durable steps of a job, in the order in which they began",
     answer: { type: "object", properties: { steps: { type: "array", items: { type: "object" } } } },
     run: async (c, services) => {
@@ -26,6 +27,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/steps/clear",
+    access: "act",
     about: "Deletes a step of a job, or all: it runs again in the next attempt",
     body: { type: "object", properties: { name: { type: "string", description: "default: all" } } },
     answer: COUNT,
@@ -42,6 +44,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/steps/rerun",
+    access: "act",
     about: "Deletes a step and all later ones, and moves a job that sleeps, retries or is dead to its queue",
     body: { type: "object", required: ["name"], properties: { name: { type: "string" } } },
     answer: {
@@ -62,6 +65,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/jobs/{jid}/steps/wake",
+    access: "act",
     about: "Ends the sleeps and waits of a job, as if their time had passed",
     answer: COUNT,
     run: async (c, services) => {
@@ -74,6 +78,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   {
     method: "POST",
     path: "/signals/{key}",
+    access: "act",
     about: "Sends a signal to the job that has waited longest for this key; kept if none waits",
     body: {
       type: "object",

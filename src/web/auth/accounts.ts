@@ -85,7 +85,7 @@ export class Accounts {
   /** Returns the user of this name. */
   named(name: string): User | undefined {
     const found = this.#accounts.find((one) => one.name === name);
-    return found && { ...userOf(found), name };
+    return found && userOf(found);
   }
 
   /** Returns the user with this token. Compares all accounts, so that the time reveals nothing. */
@@ -154,8 +154,9 @@ function parseAccount(line: string): Account {
   return { name, role: role as Role, secret, ...(scope !== undefined && { scope: parseScope(name, scope) }) };
 }
 
-function userOf({ name, role, scope }: Account): User {
-  return { name, role, ...(scope !== undefined && { scope }) };
+/** Returns an identity: everything of the account but its secret. */
+function userOf({ secret: _, ...user }: Account): User {
+  return user;
 }
 
 /** Reads `class=Mail|Report,queue=low`. */

@@ -11,7 +11,7 @@
 import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
 import type { Clock } from "../../clock.ts";
-import { Accounts, type Role, type User } from "./accounts.ts";
+import { Accounts, type User } from "./accounts.ts";
 import { Attempts } from "./attempts.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -25,9 +25,20 @@ export interface GateOptions {
   readonly proxies: readonly string[];
   /** Called once, when `X-Forwarded-For` comes from another address: perhaps a proxy that is missing in `proxies`. */
   readonly onUnknownProxy?: (peer: string) => void;
+  /** Called for each login that is refused, however it is sent. */
+  readonly onRefused?: (login: RefusedLogin) => void;
   /** Refuses all actions: operators become readers, and push tokens only wait for results. */
   readonly readOnly: boolean;
   readonly clock: Clock;
+}
+
+/** A refused login. */
+export interface RefusedLogin {
+  /** The account; empty if there is none of the given name, or no name. */
+  readonly name: string;
+  readonly address: string;
+  /** Present if the address or the name has to wait, after too many failures. */
+  readonly waitMs?: number;
 }
 
 /** The authenticated sender of a request. */
@@ -103,9 +114,8 @@ export class Gate {
   async admit(c: Context, peer: string): Promise<Admission> {
     const address = this.addressOf(c, peer);
     const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
-      name: user.name,
+      ...user,
       role: this.#options.readOnly && user.role === "operator" ? "reader" : user.role,
-      ...(user.scope !== undefined && { scope: user.scope }),
       address,
       by,
       formToken: this.sessions.formToken(session ?? `${by}:${user.name}`),
@@ -121,7 +131,8 @@ export class Gate {
     }
     const session = this.sessions.read(getCookie(c, SESSION_COOKIE) ?? "");
     const user = session && this.#accounts.named(session.name);
-    return user ? visitor(user, "cookie", session.id) : { refused: "unknown" };
+    // A program has no session: it would evade the bounds of its role.
+    return user && user.role !== "push" ? visitor(user, "cookie", session.id) : { refused: "unknown" };
   }
 
   /** Logs in with a name and a password, or with a token and no name. */
@@ -138,7 +149,9 @@ export class Gate {
   addressOf(c: Context, peer: string): string {
     const forwarded = c.req.header("x-forwarded-for");
     if (forwarded === undefined) return peer;
-    if (this.#options.proxies.includes(peer)) return forwarded.split(",").at(-1)!.trim().slice(0, 64) || peer;
+    if (this.#options.proxies.includes(peer)) {
+      return withoutPort(forwarded.split(",").at(-1)!.trim().slice(0, 64)) || peer;
+    }
     if (!this.#hasReported) this.#options.onUnknownProxy?.(peer);
     this.#hasReported = true;
     return peer;
@@ -156,6 +169,16 @@ export class Gate {
   }
 
   async #attempt(name: string, secret: string, address: string): Promise<User | Exclude<Admission, Visitor>> {
+    const result = await this.#check(name, secret, address);
+    if ("refused" in result) {
+      // A name that isn't an account's may be a password in the wrong field.
+      const known = this.#accounts.named(name) === undefined ? "" : name;
+      this.#options.onRefused?.({ name: known, address, ...("waitMs" in result && { waitMs: result.waitMs }) });
+    }
+    return result;
+  }
+
+  async #check(name: string, secret: string, address: string): Promise<User | Exclude<Admission, Visitor>> {
     const source = { address, name };
     // A token cannot be guessed. So a valid one is accepted whatever others at its address have tried, and it doesn't reset
     // their failures.
@@ -185,9 +208,14 @@ export class Gate {
     if (proxyHeader === undefined || !proxies.includes(peer)) return undefined;
     const name = c.req.header(proxyHeader)?.trim();
     if (!name) return undefined;
-    const role: Role = (this.#accounts.named(name) ?? this.#accounts.named("*"))?.role ?? "reader";
-    return { name: name.slice(0, 64), role };
+    const account = this.#accounts.named(name) ?? this.#accounts.named("*") ?? { role: "reader" };
+    return { ...account, name: name.slice(0, 64) };
   }
+}
+
+/** Returns an address as some proxies forward it, without its port: each connection has another one. */
+function withoutPort(address: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

@@ -16,3 +16,21 @@ Deno.test("reports once that X-Forwarded-For comes from an address that isn't in
   assertEquals(addressOf("127.0.0.2", "203.0.113.7"), "127.0.0.2");
   assertEquals(reported, ["127.0.0.1"]);
 });
+
+Deno.test("counts a visitor behind a proxy by its address, without the port of its connection", () => {
+  const options = { users: [], proxies: ["10.0.0.1"], readOnly: false, clock: new FakeClock() };
+  const gate = new Gate(options);
+  const rows = [
+    ["203.0.113.7:51234", "203.0.113.7"],
+    ["[2001:db8::1]:443", "2001:db8::1"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["2001:db8::1", "2001:db8::1"],
+    ["203.0.113.7", "203.0.113.7"],
+    ["unknown", "unknown"],
+    [":80", ":80"],
+    ["", "10.0.0.1"],
+  ];
+  for (const [forwarded, address] of rows) {
+    assertEquals(gate.addressOf({ req: { header: () => forwarded } } as unknown as Context, "10.0.0.1"), address);
+  }
+});

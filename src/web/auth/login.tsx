@@ -50,11 +50,14 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
     const name = form.get("name")?.trim() ?? "";
     const user = await services.gate.logIn(c, peer, name, form.get("password") ?? "");
     if ("refused" in user) {
-      services.audit.warn("Login refused", { user: form.get("name")?.slice(0, 64), address, why: user.refused });
       if (user.refused === "unknown") {
         return c.html(page(c, next, { name, problem: "Name or password is wrong." }), 401);
       }
       return wait(c, next, user.waitMs);
+    }
+    if (user.role === "push") {
+      const problem = "This token only pushes jobs: programs send it as Authorization: Bearer …";
+      return c.html(page(c, next, { name, problem }), 403);
     }
     services.audit.info("Logged in", { user: user.name, address });
     setCookie(c, SESSION_COOKIE, services.gate.sessions.begin(user.name), cookieOptions(c, services));

@@ -6,7 +6,6 @@
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { Child } from "hono/jsx";
-import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions } from "../auth/login.tsx";
@@ -40,15 +39,6 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
     flash: takeFlash(services, c),
     theme: THEMES.includes(theme ?? "") ? theme : undefined,
   };
-}
-
-/**
- * Refuses readers: they couldn't send the form.
- *
- * @throws {HttpError} unless the visitor is an operator
- */
-export function requireOperator(c: Context<WebEnv>): void {
-  if (c.get("visitor").role !== "operator") throw new HttpError(403, "Your role (reader) does not allow this action");
 }
 
 /** Renders a page as the response. */

@@ -92,8 +92,8 @@ export function localPath(path: string | undefined): string {
   return path !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : "/";
 }
 
-/** Returns the path and query of a request, without the prefix. */
-export function herePath(services: Services, c: Context): string {
-  const url = new URL(c.req.url);
-  return url.pathname.slice(services.prefix.length) + url.search;
+/** Returns the path and query of a request, without the prefix. Probes may come without it. */
+export function herePath({ prefix }: Services, c: Context): string {
+  const { pathname, search } = new URL(c.req.url);
+  return (pathname === prefix || pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname) + search;
 }
