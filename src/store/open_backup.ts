@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { sqliteUrl } from "./open_path.ts";
 import { hidePassword, openStore } from "./open.ts";
 import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
@@ -22,7 +23,7 @@ export interface Backup {
 export async function backupStore(url: string, file: string): Promise<Backup> {
   const { copyDatabase, storeFile } = await sqliteOf(url);
   await copyDatabase(storeFile(url), file);
-  await using store = await openStore(`sqlite:${file}`, { create: false });
+  await using store = await openStore(sqliteUrl(file), { create: false });
   const jobs = await countJobs(store);
   return { jobs, bytes: (await Deno.stat(file)).size };
 }
@@ -79,7 +80,7 @@ async function refuseIfInUse(url: string): Promise<void> {
 
 /** Removes the workers of a restored store, and returns how many jobs it has. Opening it migrates an older schema. */
 async function prepare(file: string): Promise<number> {
-  await using store = await openStore(`sqlite:${file}`, { create: false });
+  await using store = await openStore(sqliteUrl(file), { create: false });
   for (const { id } of await store.workers.list()) await store.workers.deregister(id);
   return await countJobs(store);
 }

@@ -79,3 +79,29 @@ Deno.test("treats a missing default store as empty", async () => {
   assertEquals((await jobs(["pause", "low"], here)).code, 0);
   assertEquals(JSON.parse((await jobs(["queues", "--json"], here)).stdout)[0].paused, true);
 });
+
+Deno.test("the default store is in the user's home, however that is written, never in the working directory", async () => {
+  await using folder = await temporaryFolder();
+  const cwd = `${folder.path}/cwd`;
+  await Deno.mkdir(cwd);
+  const deno = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+  const run = (command: string[], env: Record<string, string>) =>
+    jobs(command, { cwd, env: { DENO_DIR: deno, XDG_STATE_HOME: "", JOBS_STORE: "", ...env } });
+  for (const name of ["a b", "a?durability=x", "a%20", "a#b"]) {
+    const home = `${folder.path}/${name}`;
+    const { code, stderr } = await run(["push", "A"], { HOME: `${home}//` });
+    assertEquals(code, 0, stderr);
+    assertEquals((await Deno.stat(`${home}/.local/state/jobs/jobs.db`)).isFile, true);
+  }
+  for (const HOME of ["", "relative", "./"]) {
+    const { code, stdout, stderr } = await run(["push", "A"], { HOME, XDG_STATE_HOME: "also/relative" });
+    assertEquals([code, stdout], [2, ""]);
+    assertMatch(
+      stderr,
+      /^jobs: No store is set, and HOME is .*: expected an absolute path; name the store with --store/,
+    );
+  }
+  const { stdout } = await run(["doctor"], { HOME: "/" });
+  assertStringIncludes(stdout, "sqlite:/.local/state/jobs/jobs.db");
+  assertEquals(await contents(cwd), []);
+});

@@ -4,9 +4,10 @@
  * @module
  */
 import type { Store } from "../../store/admin/store.ts";
-import { handlerCheck, loadConfig, type LoadedConfig } from "../../config/load.ts";
+import { handlerCheck, loadConfig, type LoadedConfig, readEnv } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
+import { sqliteUrl } from "../../store/open_path.ts";
 import { hidePassword, openStore, type StoreOptions } from "../../store/open.ts";
 import { attempt } from "./report.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -43,11 +44,28 @@ export function handlerCheckOf(config: LoadedConfig): ReturnType<typeof handlerC
   return handlerCheck(config, (name) => Deno.env.get(name));
 }
 
-/** Returns the address of the store: as set, or the default file. */
+/**
+ * Returns the address of the store: as set, or the default file.
+ *
+ * @throws {UsageError} if no store is set, and the user has no home folder for the default
+ */
 export function storeUrl(settings: Settings): string {
   if (settings.store !== undefined) return settings.store;
-  const state = Deno.env.get("XDG_STATE_HOME") || `${Deno.env.get("HOME") || "."}/.local/state`;
-  return `sqlite:${state}/jobs/jobs.db`;
+  const [state, home] = [folderIn("XDG_STATE_HOME"), folderIn("HOME")];
+  if (state !== undefined) return sqliteUrl(`${state}/jobs/jobs.db`);
+  if (home !== undefined) return sqliteUrl(`${home}/.local/state/jobs/jobs.db`);
+  const given = readEnv((name) => Deno.env.get(name), "HOME");
+  throw new UsageError(
+    `No store is set, and HOME is ${
+      given ? `"${given}"` : "not set"
+    }: expected an absolute path; name the store with --store or JOBS_STORE: sqlite:/PATH or redis://HOST`,
+  );
+}
+
+/** Returns the folder that a variable names; undefined if it isn't an absolute path, as the XDG specification says. */
+function folderIn(name: string): string | undefined {
+  const folder = readEnv((name) => Deno.env.get(name), name);
+  return folder?.startsWith("/") ? folder.replace(/\/+$/, "") : undefined;
 }
 
 /**

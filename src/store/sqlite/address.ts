@@ -44,13 +44,13 @@ export function parseAddress(url: string, home: string | undefined): SqliteAddre
 
 function expandHome(path: string, home: string | undefined): string {
   if (!path.startsWith("~/")) return path;
-  if (home === undefined) {
+  if (!home?.startsWith("/")) {
     throw new StoreError(
       "wrong",
       `Invalid store "sqlite:${path}": HOME is not set; use an absolute path, sqlite:/PATH`,
     );
   }
-  return `${home}${path.slice(1)}`;
+  return `${home.replace(/\/+$/, "")}${path.slice(1)}`;
 }
 
 /** Decodes percent signs. Invalid ones stay unchanged: a file may be called `100%.db`. */

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { StoreError } from "../port/errors.ts";
+import { sqliteUrl } from "../open_path.ts";
 import { parseAddress } from "./address.ts";
 
 Deno.test("parseAddress reads each form of an address", () => {
@@ -14,6 +15,22 @@ Deno.test("parseAddress reads each form of an address", () => {
       ["sqlite::memory:", ":memory:"],
     ] as const
   ) assertEquals(parseAddress(url, "/home/me"), { path }, url);
+});
+
+Deno.test("the address of a path is read as that path", () => {
+  const paths = [
+    "/a/b.db",
+    "/with space/ö.db",
+    "/q?durability=off/a.db",
+    "/100%/%3F#.db",
+    "./~/a.db",
+    "a?b.db",
+    "./:memory:",
+  ];
+  for (const path of paths) assertEquals(parseAddress(sqliteUrl(path), "/home/me"), { path });
+  assertEquals(parseAddress(sqliteUrl("//.local/a.db"), undefined), { path: "/.local/a.db" });
+  assertEquals(parseAddress(sqliteUrl("~/a.db"), "/home/me"), { path: "./~/a.db" });
+  assertEquals(parseAddress("sqlite:~/a.db", "/"), { path: "/a.db" });
 });
 
 Deno.test("parseAddress reads the name of a store in memory", () => {
@@ -35,4 +52,7 @@ Deno.test("parseAddress names the invalid part of an address", () => {
       ["sqlite:~/a.db", "HOME is not set"],
     ] as const
   ) assertThrows(() => parseAddress(url, undefined), StoreError, words);
+  for (const home of ["", "home", "."]) {
+    assertThrows(() => parseAddress("sqlite:~/a.db", home), StoreError, "HOME is not set");
+  }
 });
