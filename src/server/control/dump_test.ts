@@ -55,6 +55,9 @@ Deno.test("shows a processor's job with its progress, last line and abort reason
     lastLine: "halfway",
     aborted: "TypeError",
   });
+  job.pid = 4711;
+  assertEquals(dumpTasks(tasks, clock)[0]?.job?.pid, 4711);
+  assertMatch(formatDump(dumpTasks(tasks, clock), COUNTS)[0]!, / attempt 2 pid 4711 progress 50 percent /);
   processor.rest();
   assertEquals(dumpTasks(tasks, clock), [{ task: 1, label: "processor-1", state: "idle", forMs: 0 }]);
 });
