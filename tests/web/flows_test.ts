@@ -39,10 +39,10 @@ onBothStores("Buttons of a flow's page retry its dead nodes, and cancel it", asy
   const id = await stuckFlow(store);
   const someone = visitor();
   await someone.visit(`/flows/${id}`);
-  await someone.submit(`/flows/${id}/retry`, {}, `/flows/${id}`);
+  await someone.submit(`/flows/${id}/retry`, { confirmed: "yes" }, `/flows/${id}`);
   assertEquals((await store.batches.get(id))?.state, "running");
   const notice = async () => {
-    const { text } = await someone.submit(`/flows/${id}/cancel`, {}, `/flows/${id}`);
+    const { text } = await someone.submit(`/flows/${id}/cancel`, { confirmed: "yes" }, `/flows/${id}`);
     return /(Already c|C)ancelled[.;][^<]*/.exec(text)?.[0];
   };
   assertEquals(await notice(), "Cancelled; 3 nodes waited, or were queued or running.");

@@ -72,7 +72,7 @@ async function act({ store, visitor }: Site, place: string, action: JobAction, s
   });
   const meant = { one: [a], row: [a], selected: [a, b], matching: [a], all: jids }[scope];
   const jobs = meant.length === 1 ? "1 job" : `${meant.length} jobs`;
-  if (action === "delete" || action === "cancel" || scope === "matching" || scope === "all") {
+  if (action === "delete" || action === "cancel" || action === "kill" || scope === "matching" || scope === "all") {
     assertStringIncludes(page.heading, jobs, what);
     for (const jid of jids) assertEquals(await placeOf(store, jid), place, `${what} asks first`);
     page = await page.press(confirmationOf(action, place, jobs));
@@ -252,7 +252,7 @@ onBothStores("runs, pauses and resumes a cron entry from its list and its page, 
     assertEquals([page.message, await isPaused()], ["Cron entry nightly report is resumed.", false]);
   }
   assertEquals((await store.admin.stats()).enqueued, 2);
-  page = await page!.press("Remove");
+  page = await (await page!.press("Remove")).press("Remove the entry");
   assertEquals([page.message, await crontab.list()], ["Cron entry nightly report is removed.", []]);
 });
 

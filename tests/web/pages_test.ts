@@ -262,7 +262,7 @@ onBothStores("shows cron entries in plain words; runs, pauses, resumes and remov
   assertStringIncludes((await someone.visit(page)).text, "these runs don&#39;t take place until it is resumed");
   assertEquals((await someone.api("POST", `${page}/resume`)).status, 200);
   assertEquals((await someone.api("GET", page)).value.entry.paused, false);
-  await someone.submit(`${page}/remove`, {}, page);
+  await someone.submit(`${page}/remove`, { confirmed: "yes" }, page);
   assertEquals(await crontab.list(), []);
   assertEquals((await someone.visit(page)).status, 404);
   assertEquals((await someone.api("POST", `${page}/pause`)).status, 404);
@@ -324,7 +324,7 @@ onBothStores("a running job shows its progress and its log, and can be cancelled
   const { text } = await someone.visit("/running");
   assertStringIncludes(text, "40 percent");
   assertStringIncludes(text, "At row 7");
-  await someone.submit("/jobs/cancel", { jid: "r1", worker }, "/running");
+  await someone.submit("/jobs/cancel", { jid: "r1", worker, confirmed: "yes" }, "/running");
   const [command] = await store.workers.receive(worker, AbortSignal.timeout(30_000));
   assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });

@@ -14,18 +14,30 @@ onBothStores("A job's page shows its steps, what it waits for, and no secrets", 
 });
 
 onBothStores(
-  "The page sends a signal with data, and refuses what isn't JSON but begins as an object",
+  "The page sends a signal only with JSON as its data, and shows the error at the field that keeps the text",
   async (bench) => {
     const { store, visitor } = bench;
     await asleep(store);
     const someone = visitor();
     const { text } = await someone.visit("/jobs/o1");
-    assertStringIncludes(text, 'aria-label="Data of signal order:42: JSON, or text"');
+    assertStringIncludes(text, 'aria-label="Data of signal order:42: JSON"');
     const send = (data: string) =>
       someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data }, "/jobs/o1");
-    const refused = await send("{approved: true}");
-    assertEquals(refused.status, 422);
-    await send('{"approved":false}');
+    for (const text of ["", "  ", "yes", "{approved: true}", "True"]) {
+      const refused = await send(text);
+      assertEquals(
+        [refused.status, /class="problem"[^>]*>(Missing data|Not JSON)/.test(refused.text)],
+        [422, true],
+        text,
+      );
+    }
+    assertEquals((await store.steps.read("o1")).length, 2);
+    let page = await someone.open("/jobs/o1");
+    assertEquals(page.value("Data of signal order:42"), "");
+    page = await page.press("Signal", { fill: { "Data of signal order:42": "yes" } });
+    assertEquals([page.status, page.heading, page.value("Data")], [422, "Signal order:42", "yes"]);
+    page = await page.press("Signal", { fill: { Data: '{"approved":false}' } });
+    assertEquals([page.heading, page.message], ["Order", "Job o1 continues."]);
     const [, approval] = await store.steps.read("o1");
     assertEquals(JSON.parse(approval!.record).value, { approved: false });
   },
@@ -36,9 +48,9 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   const names = async () => (await store.steps.read("o1")).map(({ name }) => name);
   const someone = visitor();
   await someone.visit("/jobs/o1");
-  await someone.submit("/jobs/steps", { do: "clear", jid: "o1", name: "charge" }, "/jobs/o1");
+  await someone.submit("/jobs/steps", { do: "clear", jid: "o1", name: "charge", confirmed: "yes" }, "/jobs/o1");
   assertEquals(await names(), ["approval"]);
-  await someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42" }, "/jobs/o1");
+  await someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data: "1" }, "/jobs/o1");
   assertEquals((await store.jobs.promote(1)).moved, 1);
   const actions = (await store.audit.page()).events.map(({ action }) => action);
   assertEquals(actions, ["signal", "steps clear"]);
@@ -50,11 +62,12 @@ onBothStores(
     await asleep(store);
     const someone = visitor();
     await someone.visit("/jobs/o1");
-    const { text } = await someone.submit("/jobs/steps", { do: "rerun", jid: "o1", name: "charge" }, "/jobs/o1");
+    const form = { do: "rerun", jid: "o1", name: "charge", confirmed: "yes" };
+    const { text } = await someone.submit("/jobs/steps", form, "/jobs/o1");
     assertStringIncludes(text, "The job runs again from step charge.");
     assertEquals(await store.steps.read("o1"), []);
     assertEquals(await placeOf(store, "o1"), "queue:default");
-    const again = await someone.submit("/jobs/steps", { do: "rerun", jid: "o1", name: "charge" }, "/jobs/o1");
+    const again = await someone.submit("/jobs/steps", form, "/jobs/o1");
     assertStringIncludes(again.text, "Step charge no longer exists.");
   },
 );

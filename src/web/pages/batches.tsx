@@ -13,12 +13,13 @@ import { waitText } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import { type BatchKind, cancel, type CancelResult, findBatch, retry } from "../actions/batches.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { askFirst } from "./confirm.tsx";
 import { FlowGraph } from "./flow_graph.tsx";
 import { Layout } from "./layout.tsx";
 import { Progress } from "./progress.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { num, TableHead } from "./table.tsx";
-import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, jobs, link, None, Time, type View } from "./view.tsx";
 
 /** Batches of a page. */
 const PAGE = 50;
@@ -57,10 +58,25 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
       return html(services, c, <OnePage {...{ view, kind, batch, nodes, states: await nodeStates(store, nodes) }} />);
     });
     app.post(`${path}/:id/cancel`, async (c) => {
+      const question = await askFirst(services, c, async () => {
+        const { name, id, pending } = await findBatch(services, kind, c.req.param("id"));
+        return {
+          question: `Cancel ${kind} ${name ?? id}?`,
+          explanation: `${jobs(pending)} of it don't run, or are aborted. This cannot be undone.`,
+          label: `Cancel the ${kind}`,
+        };
+      });
+      if (question !== undefined) return question;
       const result = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
       return await back(services, c, { kind: "ok", text: cancelText(result, kind) });
     });
     app.post(`${path}/:id/retry`, async (c) => {
+      const question = await askFirst(services, c, async () => {
+        const { name, id, dead } = await findBatch(services, kind, c.req.param("id"));
+        const label = `Retry ${number(dead)} dead ${dead === 1 ? "job" : "jobs"}`;
+        return { question: `${label} of ${kind} ${name ?? id}?`, label };
+      });
+      if (question !== undefined) return question;
       const { changed } = await retry(services, c.get("visitor"), kind, c.req.param("id"));
       const text = changed === undefined
         ? "Running in the background…"

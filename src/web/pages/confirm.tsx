@@ -3,34 +3,65 @@
  *
  * @module
  */
+import type { Context } from "hono";
+import { formOf } from "../http/forms.ts";
+import { localPath } from "../read/paging.ts";
+import type { Services, WebEnv } from "../services.ts";
 import { Field } from "./field.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { html, viewOf } from "./responses.tsx";
 import { Hidden, link, type View } from "./view.tsx";
 
-/** Asks for a confirmation before an action that cannot be undone or concerns many jobs. Back has the focus. */
-export function ConfirmPage({ view, question, explanation, label, action, fields, refs }: {
-  readonly view: View;
+/** A question before an action that cannot be undone, repeats work or concerns many jobs. */
+export interface Question {
   readonly question: string;
   /** The consequences, if the question doesn't name them. */
   readonly explanation?: string | undefined;
   /** The label of the action's button, such as "Delete 21 jobs". */
   readonly label: string;
-  /** The path that the form is sent to. */
-  readonly action: string;
-  readonly fields: Readonly<Record<string, string | undefined>>;
-  readonly refs: readonly string[];
+}
+
+/** Fields that the question's own form has: they aren't repeated. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(["token", "confirmed", "back"]);
+
+/**
+ * Returns the page that asks before the action of a form; undefined once the visitor has confirmed it. Its button sends
+ * the same form again, to the same path.
+ *
+ * @param question called only to ask, so that counting costs nothing afterwards
+ */
+export async function askFirst(
+  services: Services,
+  c: Context<WebEnv>,
+  question: Question | (() => Promise<Question>),
+): Promise<Response | undefined> {
+  const form = await formOf(c, services);
+  if (form.get("confirmed") === "yes") return undefined;
+  const view = await viewOf(services, c);
+  const asked = typeof question === "function" ? await question() : question;
+  const fields = [...form].filter(([name]) => !OWN_FIELDS.has(name));
+  const back = localPath(form.get("back") ?? undefined);
+  return html(services, c, <ConfirmPage {...{ view, fields, back }} {...asked} />);
+}
+
+/** Back has the focus. */
+function ConfirmPage({ view, question, explanation, label, fields, back }: Question & {
+  readonly view: View;
+  /** The fields of the form that is confirmed. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly back: string;
 }) {
   return (
     <Layout view={view} title="Confirm">
       <div class="confirm">
         <h1>{question}</h1>
         {explanation !== undefined && <p class="note">{explanation}</p>}
-        <form method="post" action={link(view, action)}>
-          <Hidden view={view} fields={{ ...fields, confirmed: "yes" }} />
-          {refs.map((ref) => <input type="hidden" name="ref" value={ref} />)}
+        <form method="post" action={link(view, view.here)}>
+          <Hidden view={view} fields={{ back, confirmed: "yes" }} />
+          {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
           <div class="buttons">
-            <a class="button" href={link(view, fields["back"] ?? "/")} autofocus>Back</a>
+            <a class="button" href={link(view, back)} autofocus>Back</a>
             <button type="submit" class="danger primary">{label}</button>
           </div>
         </form>
@@ -67,6 +98,37 @@ export function MovePage({ view, title, fields, refs, queue, problem }: {
         <div class="buttons">
           <a class="button" href={link(view, fields["back"] ?? "/")}>Back</a>
           <button type="submit" class="primary">Move</button>
+        </div>
+      </form>
+    </Layout>
+  );
+}
+
+/** Asks for the data of a signal, after invalid data. */
+export function SignalPage({ view, fields, data, problem }: {
+  readonly view: View;
+  readonly fields: { readonly key: string; readonly back: string } & Readonly<Record<string, string>>;
+  /** The text that was typed. */
+  readonly data: string;
+  readonly problem: string;
+}) {
+  const title = `Signal ${fields.key}`;
+  return (
+    <Layout view={view} title={title}>
+      <h1>{title}</h1>
+      <form method="post" action={link(view, "/jobs/steps")} class="sheet">
+        <Hidden view={view} fields={fields} />
+        <Field
+          label="Data"
+          name="data"
+          value={data}
+          help="JSON, for example true, 42 or a text in quotation marks"
+          errors={{ data: problem }}
+          attributes={{ required: true }}
+        />
+        <div class="buttons">
+          <a class="button" href={link(view, fields.back)}>Back</a>
+          <button type="submit" class="primary">Signal</button>
         </div>
       </form>
     </Layout>

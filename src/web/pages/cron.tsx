@@ -18,6 +18,7 @@ import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
 import { enqueuedJid, type JobEnds, readEnds } from "../read/cron_ends.ts";
 import { EndBadge } from "./finished.tsx";
 import { back, html, viewOf } from "./responses.tsx";
+import { askFirst, type Question } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
 import { RunTimes } from "./run_times.tsx";
 import { num, TableHead } from "./table.tsx";
@@ -56,7 +57,18 @@ const DONE: Readonly<Record<CronVerb, string>> = {
   remove: "is removed",
 };
 
+const QUESTIONS: Readonly<Partial<Record<CronVerb, (name: string) => Question>>> = {
+  remove: (name) => ({
+    question: `Remove cron entry ${name}?`,
+    explanation: "Its schedule, settings and list of runs are deleted. Jobs that it has enqueued stay.",
+    label: "Remove the entry",
+  }),
+};
+
 async function cronForm(services: Services, c: Context<WebEnv>, name: string, verb: CronVerb): Promise<Response> {
+  const asked = QUESTIONS[verb]?.(name);
+  const question = asked && await askFirst(services, c, asked);
+  if (question !== undefined) return question;
   const jid = await changeCron(services, c.get("visitor"), name, verb);
   const text = `Cron entry ${name} ${DONE[verb]}${jid === undefined ? "" : ` as ${jid}`}.`;
   return await back(services, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);

@@ -24,7 +24,7 @@ import { countMatching } from "../read/scan.ts";
 import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
-import { ConfirmPage, MovePage } from "./confirm.tsx";
+import { askFirst, MovePage, type Question } from "./confirm.tsx";
 import { stepsForm } from "./steps.tsx";
 import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
@@ -45,6 +45,12 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/jobs/cancel", async (c) => {
     const form = await formOf(c, services);
     const jid = form.get("jid") ?? "";
+    const question = await askFirst(services, c, {
+      question: `Cancel running job ${jid}?`,
+      explanation: `Its worker aborts it. ${EXPLANATIONS.cancel}`,
+      label: "Cancel the job",
+    });
+    if (question !== undefined) return question;
     await cancelRunning(services, c.get("visitor"), jid, form.get("worker") ?? "");
     return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
   });
@@ -94,9 +100,10 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   const filter = parseFilter(form);
   const queue = form.get("queue_to")?.trim() ?? "";
   if (!all && refs.length === 0) return await back(services, c, { kind: "bad", text: "No jobs selected." });
-  const question: Question = { action, all, refs, place, filter, queue };
-  if (action === "move" && !QUEUE_NAME.test(queue)) return await askQueue(services, c, question, form);
-  if (form.get("confirmed") !== "yes" && (all || isRemoval(action))) return await ask(services, c, question, form);
+  const request: ActRequest = { action, all, refs, place, filter, queue };
+  if (action === "move" && !QUEUE_NAME.test(queue)) return await askQueue(services, c, request, form);
+  const question = (all || isRemoval(action)) && await askFirst(services, c, () => questionOf(services, request));
+  if (question) return question;
   const selection = all ? { place, filter } : { refs };
   const { changed } = await actOnJobs(services, c.get("visitor"), action, selection, queue);
   if (changed === undefined) return await back(services, c, { kind: "ok", text: "Running in the background…" });
@@ -122,8 +129,8 @@ function actionOf(text: string | null): JobAction {
   throw new HttpError(400, `Unknown action "${text?.slice(0, 40) ?? ""}"`);
 }
 
-/** An action that waits for a confirmation. */
-interface Question {
+/** An action on jobs, as its form has it. */
+interface ActRequest {
   readonly action: JobAction;
   /** All jobs of the place that match the filter, instead of `refs`. */
   readonly all: boolean;
@@ -134,45 +141,18 @@ interface Question {
   readonly queue: string;
 }
 
-async function ask(
-  services: Services,
-  c: Context<WebEnv>,
-  question: Question,
-  form: URLSearchParams,
-): Promise<Response> {
-  const { action, all, refs, place, filter, queue } = question;
-  const view = await viewOf(services, c);
-  const count = all ? await countAll(services, question) : jobs(refs.length);
-  const label = labelOf(question, count);
+async function questionOf(services: Services, request: ActRequest): Promise<Question> {
+  const { action, all, refs, place, filter } = request;
+  const label = labelOf(request, all ? await countAll(services, request) : jobs(refs.length));
   const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeFilter(filter)}`}` : "";
-  const fields = {
-    ...filter,
-    in: placeName(place),
-    do: action,
-    scope: all ? "all" : undefined,
-    queue_to: queue || undefined,
-    back: localPath(form.get("back") ?? undefined),
-  };
-  return html(
-    services,
-    c,
-    <ConfirmPage
-      view={view}
-      question={`${label}${of}?`}
-      explanation={EXPLANATIONS[action]}
-      label={label}
-      action="/jobs/act"
-      fields={fields}
-      refs={all ? [] : refs}
-    />,
-  );
+  return { question: `${label}${of}?`, explanation: EXPLANATIONS[action], label };
 }
 
 /** Asks for the queue to move jobs to, after an invalid one. */
 async function askQueue(
   services: Services,
   c: Context<WebEnv>,
-  { all, refs, place, filter, queue }: Question,
+  { all, refs, place, filter, queue }: ActRequest,
   form: URLSearchParams,
 ): Promise<Response> {
   const view = await viewOf(services, c);
@@ -196,11 +176,12 @@ function placeText(place: Place): string {
 
 const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
   delete: "Deleted jobs cannot be restored.",
+  kill: "Dead jobs run again only if they are retried. The batch or the job that waits for one counts it as failed.",
   cancel: "Cancelled jobs don't run again. Finished lists them.",
 };
 
 /** Returns the label of the button that acts: "Delete 21 jobs". */
-function labelOf({ action, place, queue }: Question, count: string): string {
+function labelOf({ action, place, queue }: ActRequest, count: string): string {
   switch (action) {
     case "retry":
       return place.in === "scheduled" ? `Run ${count} now` : `Retry ${count}`;
@@ -216,7 +197,7 @@ function labelOf({ action, place, queue }: Question, count: string): string {
 }
 
 /** Counts the jobs of an action on all; with a filter, as many as it can count in {@linkcode COUNT_MS}. */
-async function countAll(services: Services, { place, filter }: Question): Promise<string> {
+async function countAll(services: Services, { place, filter }: ActRequest): Promise<string> {
   if (isEmpty(filter)) return jobs(await readSize(services.store.admin, place));
   const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
   return whole ? jobs(count) : `at least ${jobs(count)}`;
@@ -228,25 +209,13 @@ async function askForm(
   verb: WorkerVerb,
   workerId: string | undefined,
 ): Promise<Response> {
-  const form = await formOf(c, services);
-  if (verb === "stop" && form.get("confirmed") !== "yes") {
-    const fields = { back: localPath(form.get("back") ?? undefined) };
-    const path = workerId === undefined ? "/workers/stop" : `/workers/${encodeURIComponent(workerId)}/stop`;
-    const label = workerId === undefined ? "Stop all workers" : "Stop the worker";
-    return html(
-      services,
-      c,
-      <ConfirmPage
-        view={await viewOf(services, c)}
-        question={workerId === undefined ? "Stop all workers?" : `Stop worker ${workerId}?`}
-        explanation="A worker finishes its running jobs within its shutdown timeout, then exits. The rest is queued again."
-        label={label}
-        action={path}
-        fields={fields}
-        refs={[]}
-      />,
-    );
-  }
+  const question = verb === "stop" && await askFirst(services, c, {
+    question: workerId === undefined ? "Stop all workers?" : `Stop worker ${workerId}?`,
+    explanation:
+      "A worker finishes its running jobs within its shutdown timeout, then exits. The rest is queued again.",
+    label: workerId === undefined ? "Stop all workers" : "Stop the worker",
+  });
+  if (question) return question;
   const asked = await askWorker(services, c.get("visitor"), workerId, verb);
   const whom = workerId ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
   return await back(services, c, { kind: "ok", text: `Sent ${verb} to ${whom}.` });

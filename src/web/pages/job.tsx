@@ -48,7 +48,7 @@ function Detail({ view, detail, durable }: {
         <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
         <span class="note mono">{job.jid}</span>
         <div class="buttons">
-          <JobActions view={view} detail={detail} />
+          <JobActions view={view} detail={detail} waits={durable.some(({ state }) => state === "waiting")} />
           <BatchLink view={view} payload={job.payload} />
           <TraceLink view={view} payload={job.payload} />
         </div>
@@ -99,7 +99,12 @@ function stateName({ place }: Entry): string {
   return place.in === "queue" ? `queued in ${place.queue}` : STATES[place.in];
 }
 
-function JobActions({ view, detail: { entry, job } }: { readonly view: View; readonly detail: JobDetail }) {
+function JobActions({ view, detail: { entry, job }, waits }: {
+  readonly view: View;
+  readonly detail: JobDetail;
+  /** Whether a step waits: to run the job now makes it wait again, so that it isn't the main action. */
+  readonly waits: boolean;
+}) {
   if (!view.canAct) return null;
   const actions = actionsIn(entry.place);
   const fields = { in: placeName(entry.place), ref: entry.ref };
@@ -109,7 +114,7 @@ function JobActions({ view, detail: { entry, job } }: { readonly view: View; rea
       path="/jobs/act"
       fields={{ ...fields, do: action }}
       label={actionLabel(action, entry.place)}
-      kind={action === "retry" ? "primary" : isRemoval(action) ? "danger" : ""}
+      kind={action === "retry" && !waits ? "primary" : isRemoval(action) ? "danger" : ""}
     />
   );
   return (

@@ -31,7 +31,7 @@ export function actionLabel(action: JobAction, place: Place): string {
 
 /** Returns whether an action removes the job. */
 export function isRemoval(action: JobAction): boolean {
-  return action === "delete" || action === "cancel";
+  return action === "delete" || action === "cancel" || action === "kill";
 }
 
 /** The heading of the time column. */

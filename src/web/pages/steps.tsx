@@ -4,14 +4,17 @@
  * @module
  */
 import type { Context } from "hono";
-import { readSignalData } from "../../client/signal.ts";
+import { parseLossless } from "../../job/json.ts";
 import type { Step } from "../../job/step.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
 import { clear, rerun, signal, wake } from "../actions/steps.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { back } from "./responses.tsx";
+import type { Visitor } from "../auth/gate.ts";
+import { localPath } from "../read/paging.ts";
+import { askFirst, type Question, SignalPage } from "./confirm.tsx";
+import { back, html, viewOf } from "./responses.tsx";
 import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
 import { TableHead } from "./table.tsx";
 
@@ -31,7 +34,9 @@ export function Steps({ view, jid, steps }: {
 }) {
   const { now } = view;
   if (steps.length === 0) return null;
-  const waits = steps.some(({ state }) => state === "waiting");
+  const waiting = steps.filter(({ state }) => state === "waiting");
+  // For a signal or another job: to end that wait is to decide without the answer.
+  const waits = waiting.some(({ kind }) => kind !== "sleep");
   return (
     <section>
       <h2>Steps</h2>
@@ -60,7 +65,15 @@ export function Steps({ view, jid, steps }: {
           ))}
         </tbody>
       </table>
-      {waits && <ActionButton view={view} path="/jobs/steps" fields={{ do: "wake", jid }} label="Wake now" />}
+      {waiting.length > 0 && (
+        <ActionButton
+          view={view}
+          path="/jobs/steps"
+          fields={{ do: "wake", jid, waits: waits ? "yes" : undefined }}
+          label={waits ? "Give up waiting" : "Wake now"}
+          kind={waits ? "danger" : ""}
+        />
+      )}
     </section>
   );
 }
@@ -71,8 +84,8 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
     return (
       <form method="post" action={link(view, "/jobs/steps")} class="inline">
         <Hidden view={view} fields={{ do: "signal", jid, key, back: view.here }} />
-        <input name="data" value="true" aria-label={`Data of signal ${key}: JSON, or text`} autocomplete="off" />
-        <button type="submit">Signal</button>
+        <input name="data" required placeholder="JSON" aria-label={`Data of signal ${key}: JSON`} autocomplete="off" />
+        <button type="submit" class="primary">Signal</button>
       </form>
     );
   }
@@ -97,45 +110,93 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
   );
 }
 
-/** Handles the buttons of the section. */
+/** Handles the buttons of the section. Each action but the signal asks first: a step may charge a card. */
 export async function stepsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
   const form = await formOf(c, services);
-  const visitor = c.get("visitor");
   const jid = form.get("jid") ?? "";
-  switch (form.get("do")) {
-    case "wake": {
-      const count = await wake(services, visitor, jid);
-      const text = count === 0 ? "The job is no longer waiting." : "The job continues.";
-      return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
-    }
-    case "signal": {
-      const key = form.get("key") ?? "";
-      const { reached } = await signal(services, visitor, key, readSignalData(form.get("data") || "true"), {});
-      const text = reached === undefined
-        ? `Signal ${key} kept: no job is waiting for it.`
-        : `Job ${reached} continues.`;
-      return await back(services, c, { kind: "ok", text });
-    }
-    case "clear": {
-      const name = form.get("name") ?? "";
-      const count = await clear(services, visitor, jid, name);
-      const text = count === 0 ? `Step ${name} no longer exists.` : `Step ${name} runs again in the next attempt.`;
-      return await back(services, c, { kind: count === 0 ? "bad" : "ok", text });
-    }
-    case "rerun": {
-      const name = form.get("name") ?? "";
-      const { cleared, queued } = await rerun(services, visitor, jid, name);
-      const text = cleared === 0
-        ? `Step ${name} no longer exists.`
-        : queued
-        ? `The job runs again from step ${name}.`
-        : `The next attempt runs again from step ${name}.`;
-      return await back(services, c, { kind: cleared === 0 ? "bad" : "ok", text });
-    }
-    default:
-      throw new HttpError(
-        422,
-        `Unknown action "${(form.get("do") ?? "").slice(0, 40)}"; expected wake, signal, clear or rerun`,
-      );
+  const name = form.get("name") ?? "";
+  const action = form.get("do") ?? "";
+  if (action === "signal") return await signalForm(services, c, form);
+  if (!Object.hasOwn(ACTIONS, action)) {
+    throw new HttpError(422, `Unknown action "${action.slice(0, 40)}"; expected wake, signal, clear or rerun`);
   }
+  const { question, act } = ACTIONS[action as keyof typeof ACTIONS];
+  const asked = await askFirst(services, c, question(name, form.get("waits") === "yes"));
+  if (asked !== undefined) return asked;
+  const { ok, text } = await act(services, c.get("visitor"), jid, name);
+  return await back(services, c, { kind: ok ? "ok" : "bad", text });
+}
+
+/** A kind of button of the section. */
+interface StepsAction {
+  readonly question: (name: string, waits: boolean) => Question;
+  readonly act: (
+    services: Services,
+    visitor: Visitor,
+    jid: string,
+    name: string,
+  ) => Promise<{ readonly ok: boolean; readonly text: string }>;
+}
+
+const ACTIONS = {
+  wake: {
+    question: (_, waits) =>
+      waits
+        ? {
+          question: "Give up waiting?",
+          explanation: "The job continues at once, as if the time to wait had passed without an answer.",
+          label: "Give up waiting",
+        }
+        : {
+          question: "Wake the job now?",
+          explanation: "The job continues at once, as if its sleep had ended.",
+          label: "Wake it now",
+        },
+    act: async (services, visitor, jid) => {
+      const ok = await wake(services, visitor, jid) > 0;
+      return { ok, text: ok ? "The job continues." : "The job is no longer waiting." };
+    },
+  },
+  clear: {
+    question: (name) => ({
+      question: `Run step ${name} again?`,
+      explanation: "Its result is deleted. The next attempt of the job runs the step again, with all that it does.",
+      label: "Run the step again",
+    }),
+    act: async (services, visitor, jid, name) => {
+      const ok = await clear(services, visitor, jid, name) > 0;
+      return { ok, text: ok ? `Step ${name} runs again in the next attempt.` : `Step ${name} no longer exists.` };
+    },
+  },
+  rerun: {
+    question: (name) => ({
+      question: `Run again from step ${name}?`,
+      explanation:
+        "The results of this step and of all later ones are deleted. The job runs them again, with all that they do.",
+      label: "Run the steps again",
+    }),
+    act: async (services, visitor, jid, name) => {
+      const { cleared, queued } = await rerun(services, visitor, jid, name);
+      if (cleared === 0) return { ok: false, text: `Step ${name} no longer exists.` };
+      return { ok: true, text: `${queued ? "The job" : "The next attempt"} runs again from step ${name}.` };
+    },
+  },
+} as const satisfies Readonly<Record<string, StepsAction>>;
+
+/** Sends a signal; with invalid data, asks again for it. */
+async function signalForm(services: Services, c: Context<WebEnv>, form: URLSearchParams): Promise<Response> {
+  const key = form.get("key") ?? "";
+  const data = form.get("data") ?? "";
+  let value: unknown;
+  try {
+    // Only JSON: a mistyped true or object must not reach the job as a text.
+    value = parseLossless(data);
+  } catch (error) {
+    const fields = { do: "signal", key, jid: form.get("jid") ?? "", back: localPath(form.get("back") ?? undefined) };
+    const problem = data.trim() === "" ? "Missing data; expected JSON." : `Not JSON: ${(error as Error).message}.`;
+    return html(services, c, <SignalPage {...{ fields, data, problem }} view={await viewOf(services, c)} />, 422);
+  }
+  const { reached } = await signal(services, c.get("visitor"), key, value, {});
+  const text = reached === undefined ? `Signal ${key} kept: no job is waiting for it.` : `Job ${reached} continues.`;
+  return await back(services, c, { kind: "ok", text });
 }

@@ -23,6 +23,7 @@ browserTest("jobs are selected, confirmed and acted on, one by one and all at on
   await go("/queues/default");
   await row("d3").locator("a.class").click();
   await press("Move to dead");
+  await press("Move 1 job to dead");
   await says("1 job moved to dead.");
   assertEquals(await placeOf(store, "d3"), "dead");
 
