@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { showValue } from "./describe_error.ts";
 import { parseDuration } from "./duration.ts";
 import { InvalidPayload } from "./errors.ts";
 import { verdictOf } from "./verdict.ts";
@@ -50,11 +51,14 @@ export interface RetryOptions {
 }
 
 /**
- * A function of a class that decides about retries. It returns the seconds until the next attempt, or `"kill"` or
- * `"discard"`; any other value leaves the decision to the usual backoff. `count` is the number of earlier failures, 0 at
- * the first: `ctx.attempt` - 1.
+ * A function of a class that decides about retries; it may be async. It returns the time until the next attempt, as seconds
+ * or a duration such as `"5m"`, or `"kill"` or `"discard"`. With undefined the usual backoff applies, and with an invalid
+ * value too, which is logged. `count` is the number of earlier failures, 0 at the first: `ctx.attempt` - 1.
  */
-export type RetryIn = (count: number, error: unknown, payload: Payload) => number | "kill" | "discard" | undefined;
+export type RetryIn = (count: number, error: unknown, payload: Payload) => RetryChoice | PromiseLike<RetryChoice>;
+
+/** The choice of a {@linkcode RetryIn}. */
+export type RetryChoice = number | string | undefined;
 
 /** A failure, with everything that the decision depends on. */
 export interface Failure {
@@ -69,13 +73,15 @@ export interface Failure {
   readonly random: () => number;
   /** Receives an error that `retryIn` throws. The usual backoff applies then. */
   readonly onOptionError: (error: unknown) => void;
+  /** Receives the problem of a value that `retryIn` returns. The usual backoff applies then. */
+  readonly onInvalidChoice: (problem: string) => void;
 }
 
 /** The longest delay. Without it, count⁴ would leave the range of dates. */
 const MAX_DELAY_S = 3_650 * 86_400;
 
-/** Decides what happens to a failed job. Never throws. */
-export function decide(failure: Failure): Decision {
+/** Decides about a failed job. Returns a promise only if `retryIn` does. Neither throws nor rejects. */
+export function decide(failure: Failure): Decision | Promise<Decision> {
   const { payload } = failure;
   const dead: Decision = { kind: "dead", keep: (payload.dead ?? failure.options.dead) !== false };
   const verdict = verdictOf(failure.error);
@@ -86,11 +92,35 @@ export function decide(failure: Failure): Decision {
   if (retries === false) return { kind: "discard" };
   const count = failureCount(payload);
   if (isExhausted(failure, retries, count)) return dead;
-  const chosen = callRetryIn(failure, count);
-  if (chosen === "kill") return dead;
-  if (chosen === "discard") return { kind: "discard" };
-  const seconds = chosen ?? backoffDelay(failure, count) ?? defaultDelay(count, failure.random);
-  return { kind: "retry", delayMs: Math.round(Math.min(seconds, MAX_DELAY_S) * 1_000) };
+  const choose = (given: unknown): Decision => {
+    const chosen = readChoice(given, failure);
+    if (chosen === "kill") return dead;
+    if (chosen === "discard") return { kind: "discard" };
+    const seconds = chosen ?? backoffDelay(failure, count) ?? defaultDelay(count, failure.random);
+    return { kind: "retry", delayMs: Math.round(Math.min(seconds, MAX_DELAY_S) * 1_000) };
+  };
+  const failed = (error: unknown): Decision => {
+    failure.onOptionError(error);
+    return choose(undefined);
+  };
+  try {
+    const given: unknown = failure.options.retryIn?.(count, failure.error, payload);
+    if (given === null || typeof given !== "object" && typeof given !== "function") return choose(given);
+    // Also a promise of another realm, and an object that throws when it is read.
+    return Promise.resolve(given).then(choose, failed);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** Reads a returned value of `retryIn`; a time in seconds. Undefined if it chooses nothing, or is invalid. */
+function readChoice(given: unknown, { onInvalidChoice }: Failure): number | "kill" | "discard" | undefined {
+  if (given === undefined || given === "kill" || given === "discard") return given;
+  if (typeof given === "number" && given >= 0) return given;
+  const ms = typeof given === "string" ? spanOf(given) : undefined;
+  if (ms !== undefined) return ms / 1_000;
+  onInvalidChoice(`${showValue(given)}; expected seconds, a duration such as 5m, "kill", "discard" or undefined`);
+  return undefined;
 }
 
 /** Returns the number of retries. `true` and invalid values mean the number of the class, or else of the worker. */
@@ -115,17 +145,6 @@ function spanOf(value: unknown): number | undefined {
   try {
     return typeof value === "string" ? parseDuration(value) : undefined;
   } catch {
-    return undefined;
-  }
-}
-
-function callRetryIn({ options, error, payload, onOptionError }: Failure, count: number) {
-  try {
-    const chosen = options.retryIn?.(count, error, payload);
-    const isValid = chosen === "kill" || chosen === "discard" || (typeof chosen === "number" && chosen > 0);
-    return isValid ? chosen : undefined;
-  } catch (optionError) {
-    onOptionError(optionError);
     return undefined;
   }
 }

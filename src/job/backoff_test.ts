@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { decide, type Decision, type Failure, readBackoff } from "./backoff.ts";
+import { decide, type Decision, type Failure, readBackoff, type RetryIn } from "./backoff.ts";
 import { Cancelled, Discard, InvalidPayload, Kill, Snooze } from "./errors.ts";
 import type { Payload } from "./job.ts";
 
@@ -10,6 +10,7 @@ const DISCARD: Decision = { kind: "discard" };
 
 /** Returns the decision about a job with these fields. */
 function outcome(fields: Partial<Payload>, more: Partial<Failure> = {}) {
+  // Only an async retryIn makes it a promise.
   return decide({
     payload: { class: "A", args: [], jid: "j", queue: "q", ...fields },
     error: new Error("no"),
@@ -18,8 +19,9 @@ function outcome(fields: Partial<Payload>, more: Partial<Failure> = {}) {
     now: NOW,
     random: () => 0,
     onOptionError: () => {},
+    onInvalidChoice: () => {},
     ...more,
-  });
+  }) as Decision;
 }
 
 function retry(seconds: number): Decision {
@@ -85,7 +87,7 @@ Deno.test("retry_for of a class may be a duration, and an invalid one is ignored
   assertEquals(outcome({ ...odd, retry_count: 40 }), DEAD);
 });
 
-Deno.test("retryIn decides by seconds, kill or discard; any other value means the default", () => {
+Deno.test("retryIn decides by seconds, a duration, kill or discard; any other value means the default", () => {
   const asked = (answer: unknown, fields: Partial<Payload> = {}) =>
     outcome(fields, { options: { retryIn: () => answer as number } });
   assertEquals(asked(90), retry(90));
@@ -93,7 +95,25 @@ Deno.test("retryIn decides by seconds, kill or discard; any other value means th
   assertEquals(asked("kill"), DEAD);
   assertEquals(asked("kill", { dead: false }), DROPPED);
   assertEquals(asked("discard"), DISCARD);
-  for (const answer of [undefined, null, 0, -5, NaN, "soon", {}]) assertEquals(asked(answer), retry(15));
+  assertEquals([asked(0), asked("5m"), asked("250ms")], [retry(0), retry(300), retry(0.25)]);
+  for (const answer of [undefined, null, -5, NaN, "soon"]) assertEquals(asked(answer), retry(15));
+});
+
+Deno.test("retryIn may be async, and a value that it must not return is reported", async () => {
+  const problems: string[] = [];
+  const asked = (retryIn: () => unknown) =>
+    outcome({}, { options: { retryIn: retryIn as RetryIn }, onInvalidChoice: (problem) => problems.push(problem) });
+  const of = async (answer: unknown) => await asked(() => Promise.resolve(answer));
+  assertEquals(await of(2), retry(2));
+  assertEquals(await of("kill"), DEAD);
+  assertEquals(await of(undefined), retry(15));
+  assertEquals(await asked(() => Promise.reject(new Error("no"))), retry(15));
+  assertEquals(problems, []);
+  for (const answer of [null, -1, NaN, "soon", {}, true]) assertEquals(await of(answer), retry(15));
+  assertEquals(await asked(() => -1), retry(15));
+  const expected = 'expected seconds, a duration such as 5m, "kill", "discard" or undefined';
+  assertEquals(problems.slice(0, 2), [`null; ${expected}`, `-1; ${expected}`]);
+  assertEquals(problems.length, 7);
 });
 
 Deno.test("retryIn receives the count, the error and the payload, and is not called after the last retry", () => {

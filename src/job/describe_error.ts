@@ -24,6 +24,7 @@ const MAX_MESSAGE = 10_000;
 const MAX_STACK = 200;
 const MAX_CAUSES = 10;
 const MAX_CAUSE_CHARS = 500;
+const MAX_STACK_LINE = 1_000;
 
 /** The property with the lines of the causes, on an error from an isolated process. */
 export const CAUSES: unique symbol = Symbol("causes");
@@ -46,16 +47,60 @@ export function describeError(thrown: unknown): Described {
   return { class: nameOf(thrown), message: messageOf(thrown), causes, stack: stack.slice(0, MAX_STACK) };
 }
 
+/**
+ * The guard for thrown values: returns the value if its parts can be read, otherwise an error that describes it. A handler
+ * may throw anything, and a value whose `name` throws must not fail the code that decides about its job. Never throws.
+ */
+export function readableError(thrown: unknown): unknown {
+  if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) return thrown;
+  const unreadable = unreadableParts(thrown);
+  if (unreadable.length === 0) return thrown;
+  return new UnreadableError(describeError(thrown), unreadable);
+}
+
+/** Replaces a thrown value that cannot be read. */
+class UnreadableError extends Error {
+  readonly [CAUSES]: readonly string[];
+
+  constructor({ class: name, message, causes, stack }: Described, parts: readonly string[]) {
+    const problem = `(its ${parts.join(" and ")} cannot be read)`;
+    super(parts.includes("message") ? problem : `${message} ${problem}`.trimStart());
+    this.name = name;
+    this.stack = [`${name}: ${this.message}`, ...stack].join("\n");
+    this[CAUSES] = causes;
+  }
+}
+
+function unreadableParts(thrown: object): string[] {
+  try {
+    if (!(thrown instanceof Error)) return [];
+  } catch {
+    return ["class"];
+  }
+  return ["name", "message", "stack", "cause"].filter((part) => !canRead(() => (thrown as never)[part]));
+}
+
+function canRead(get: () => unknown): boolean {
+  try {
+    get();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns whether a thrown value is an error of this name. Names are compared, because classes differ across processes. */
+export function isNamed(thrown: unknown, name: string): boolean {
+  return readSafely(() => thrown instanceof Error && thrown.name === name) ?? false;
+}
+
 /** Yields the causes of an error depth first: its members, then its `cause`. Yields each error once. */
 function* causesOf(error: object, seen = new Set<unknown>([error])): Generator<{ line: string; error: unknown }> {
   const known: unknown = readSafely(() => (error as { [CAUSES]?: unknown })[CAUSES]);
-  if (Array.isArray(known)) yield* known.map((line) => ({ line: String(line), error: undefined }));
-  const members: unknown = readSafely(() => (error as AggregateError).errors);
-  const list = Array.isArray(members) ? members.slice(0, MAX_CAUSES + 1) : [];
-  const found: [label: string, cause: unknown][] = list.map((
-    member,
-    i,
-  ) => [`${i + 1} of ${(members as unknown[]).length}:`, member]);
+  if (readSafely(() => Array.isArray(known))) {
+    yield* (known as unknown[]).map((line) => ({ line: showText(line), error: undefined }));
+  }
+  const found = membersOf(error);
   const cause = readSafely(() => (error as Error).cause);
   if (cause !== undefined) found.push(["caused by", cause]);
   for (const [label, inner] of found) {
@@ -65,6 +110,18 @@ function* causesOf(error: object, seen = new Set<unknown>([error])): Generator<{
     yield { line: `${label} ${text}`.slice(0, MAX_CAUSE_CHARS).toWellFormed(), error: inner };
     if (isError(inner)) yield* causesOf(inner, seen);
   }
+}
+
+/** Returns the members of an `AggregateError`, each with its label. A member that cannot be read is left out. */
+function membersOf(error: object): [label: string, cause: unknown][] {
+  const members: unknown = readSafely(() => (error as AggregateError).errors);
+  const count = readSafely(() => Array.isArray(members) ? members.length : 0) ?? 0;
+  const found: [label: string, cause: unknown][] = [];
+  for (let i = 0; i < Math.min(count, MAX_CAUSES + 1); i++) {
+    const member = readSafely((): unknown => (members as unknown[])[i]);
+    if (member !== undefined) found.push([`${i + 1} of ${count}:`, member]);
+  }
+  return found;
 }
 
 /** Returns a value as one line of at most `maxLength` characters, for messages. Never throws. */
@@ -104,10 +161,12 @@ function isError(value: unknown): value is Error {
 
 /** Returns the name of an error; the name of its class if the error has the default name. */
 function nameOf(error: Error): string {
-  const name = readSafely(() => error.name);
-  const ofClass = readSafely(() => error.constructor.name);
-  const best = name === "Error" || typeof name !== "string" ? ofClass : name;
-  return typeof best === "string" && best !== "" ? best.slice(0, 200) : "Error";
+  const name: unknown = readSafely(() => error.name);
+  // An error that was described before has the name of the original error.
+  const isDescribed = readSafely(() => Object.hasOwn(error, CAUSES)) ?? false;
+  const useClass = typeof name !== "string" || (name === "Error" && !isDescribed);
+  const best: unknown = useClass ? readSafely(() => error.constructor.name) : name;
+  return typeof best === "string" && best !== "" ? best.slice(0, 200).toWellFormed() : "Error";
 }
 
 function messageOf(error: Error): string {
@@ -118,7 +177,12 @@ function messageOf(error: Error): string {
 function stackOf(error: unknown): string[] {
   const stack = readSafely(() => (error as Error).stack);
   if (typeof stack !== "string") return [];
-  return stack.split("\n", MAX_STACK * 2).map((line) => line.trim()).filter((line) => line.startsWith("at "));
+  return stack.split("\n", MAX_STACK * 2).map((line) => line.slice(0, MAX_STACK_LINE).toWellFormed().trim())
+    .filter((line) => line.startsWith("at "));
+}
+
+function showText(value: unknown): string {
+  return typeof value === "string" ? value : showValue(value, MAX_CAUSE_CHARS);
 }
 
 function cut(message: string): string {

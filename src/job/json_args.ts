@@ -4,7 +4,7 @@
  * @module
  */
 import { parseLossless, stringifyLossless } from "./json.ts";
-import { checkValue } from "./values.ts";
+import { checkArgs } from "./values.ts";
 
 /** A number whose text differs from what `JSON.stringify` writes: `2.0`, `1e3`, `-0`. */
 const ODD_NUMBER = /\d[eE]|\.\d*0(?!\d)|-0(?![.\d]*[1-9])/;
@@ -38,7 +38,7 @@ export function jsonArgs(text: string): readonly unknown[] {
   const args = parseLossless(text);
   if (!Array.isArray(args)) throw new SyntaxError("not an array");
   if (!hasOddNumber(text)) return args;
-  checkValue(args, "args");
+  checkArgs(args);
   const kept = (text.match(TOKENS) ?? []).map((token) => token[0] === '"' ? normalString(token) : token).join("");
   // The push treats it as an array; only argsText() reads it.
   return (kept === stringifyLossless(args) ? args : new JsonArgs(kept)) as readonly unknown[];

@@ -274,8 +274,10 @@ export const JOB_OPTIONS = {
     kind: localKind<RetryIn>("a function", (value) => typeof value === "function"),
     on: ["class"],
     default: "",
-    about: "a function `(count, error, payload)` that returns the seconds until the next attempt; `count` is the " +
-      'number of earlier failures, 0 at the first; `"kill"` and `"discard"` give up; undefined leaves it to `backoff`',
+    about:
+      "a function `(count, error, payload)`, possibly async, that returns the time until the next attempt: seconds, or " +
+      'a duration such as `"5m"`; `count` is the number of earlier failures, 0 at the first; `"kill"` and `"discard"` give ' +
+      "up; undefined leaves it to `backoff`",
   }),
 };
 

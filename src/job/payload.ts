@@ -20,7 +20,7 @@ import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { type Moment, readMoment, readSpan } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
-import { checkValue } from "./values.ts";
+import { checkArgs, checkValue } from "./values.ts";
 
 /**
  * Options of one push: see docs/reference/job-options.md. The payload keeps any other field unchanged; the handler finds it in `ctx.payload`.
@@ -216,7 +216,7 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
 export function argsText(args: unknown): string {
   if (args instanceof JsonArgs) return args.text;
   if (!Array.isArray(args)) throw new InvalidPayload("args", args, "an array of the handler's arguments");
-  const large = checkValue(args, "args");
+  const large = checkArgs(args);
   return large ? stringifyLossless(args)! : JSON.stringify(args);
 }
 

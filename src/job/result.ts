@@ -63,9 +63,19 @@ export interface EndedJob {
   readonly payload?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the text of a record. */
-export function endedText(job: EndedJob): string {
-  return stringifyLossless(job)!;
+/**
+ * Returns the text of a record.
+ *
+ * @param parts parts of the record that are JSON text already, by field
+ */
+export function endedText(
+  job: Omit<EndedJob, "result" | "payload">,
+  parts: { readonly result?: string; readonly payload?: string } = {},
+): string {
+  let text = stringifyLossless(job)!.slice(0, -1);
+  if (parts.result !== undefined) text += `,"result":${parts.result}`;
+  if (parts.payload !== undefined) text += `,"payload":${parts.payload}`;
+  return `${text}}`;
 }
 
 /**

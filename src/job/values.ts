@@ -5,9 +5,8 @@
  * @module
  */
 import { InvalidPayload } from "./errors.ts";
+import { MAX_ARGS, MAX_LEVELS } from "./performable.ts";
 
-/** A payload has at most this many levels of arrays and objects, including itself and `args`. Ruby's JSON reads no more. */
-const MAX_LEVELS = 100;
 /** A larger text is rejected before it is built: an object that is reachable in many ways would fill the memory. */
 const MAX_CHARACTERS = 2 ** 28;
 
@@ -44,6 +43,17 @@ export function checkValue(value: unknown, path: string, levels = 1): boolean {
   const problem = check(value, levels, walk);
   if (problem !== undefined) throw new InvalidPayload(path + problem.path, problem.value, problem.expected);
   return walk.large;
+}
+
+/**
+ * Checks the arguments of a job, as {@linkcode checkValue} does, and their number.
+ *
+ * @returns whether they contain integers beyond 2^53
+ * @throws {InvalidPayload}
+ */
+export function checkArgs(args: readonly unknown[]): boolean {
+  if (args.length <= MAX_ARGS) return checkValue(args, "args");
+  throw new InvalidPayload("args.length", args.length, `at most ${MAX_ARGS} arguments; pass one list`);
 }
 
 function check(value: unknown, levels: number, walk: Walk): Problem | undefined {

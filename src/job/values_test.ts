@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
-import { checkValue } from "./values.ts";
+import { MAX_ARGS } from "./performable.ts";
+import { checkArgs, checkValue } from "./values.ts";
 
 class Invoice {
   id = 1;
@@ -90,4 +91,10 @@ Deno.test("checkValue accepts values that JSON keeps, and reports large integers
     assertEquals(checkValue(large, "args[0]"), true);
   }
   for (const small of [2 ** 53 - 1, 1e-5, 0.1]) assertEquals(checkValue(small, "args[0]"), false);
+});
+
+Deno.test("checkArgs rejects more arguments than a handler can receive, with their number", () => {
+  assertEquals(checkArgs(new Array(MAX_ARGS).fill(0)), false);
+  const message = "args.length is 130000; expected at most 10000 arguments; pass one list";
+  assertThrows(() => checkArgs(new Array(130_000).fill(0)), InvalidPayload, message);
 });

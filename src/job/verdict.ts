@@ -32,6 +32,7 @@ export function verdictOf(thrown: unknown): Verdict | undefined {
         return { kind: "discard" };
       case "Kill":
       case "WorkerDied":
+      case "Unperformable": // would fail in each worker
       case "StepFailed": // would fail again: the step stays failed
       case "ChildFailed":
         return { kind: "kill" };

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JobContext } from "../handlers/context.ts";
+import { describeError } from "../job/describe_error.ts";
 import type { Payload } from "../job/job.ts";
 import type { Log } from "../log/log.ts";
 
@@ -40,6 +41,7 @@ export async function callHook(log: Log, name: keyof Hooks, call: () => unknown)
   try {
     await call();
   } catch (error) {
-    log.error("Hook failed", { hook: name, error, stack: error instanceof Error ? error.stack : undefined });
+    const { class: errorClass, message, stack } = describeError(error);
+    log.error("Hook failed", { hook: name, error: `${errorClass}: ${message}`, stack: stack.join("\n") });
   }
 }

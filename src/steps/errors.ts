@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describeError } from "../job/describe_error.ts";
+import { describeError, isNamed } from "../job/describe_error.ts";
 
 /**
  * A step is used incorrectly. The message names the change to make.
@@ -145,7 +145,7 @@ export class Expired extends Error {
 
 /** Returns whether an attempt ended with a release, also if the error comes from an isolated process. */
 export function isReleased(error: unknown): boolean {
-  return error instanceof Error && error.name === "Released";
+  return isNamed(error, "Released");
 }
 
 /** Adds the name of the step to the message of an error, so that the log and the job's page show it. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Job } from "../job/job.ts";
-import { stringifyLossless } from "../job/json.ts";
+import type { Returned } from "../job/returned.ts";
 import { setFields } from "../job/raw.ts";
 import { MAX_STEP_CHARACTERS, mayHaveSteps, STEPS_FIELD } from "../job/step.ts";
 import type { Outcome, ParentStep } from "../store/port/outcomes.ts";
@@ -13,7 +13,7 @@ import { errorOf } from "./errors.ts";
 /** The end of an attempt. */
 export interface Ended {
   /** The value that the handler returned. */
-  readonly result?: unknown;
+  readonly returned?: Returned;
   /** The error of an attempt that hasn't succeeded. */
   readonly error?: unknown;
 }
@@ -47,17 +47,12 @@ function parentStep(parent: unknown, kind: Outcome["kind"], ended: Ended): Paren
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
   if (typeof jid !== "string" || typeof step !== "string") return undefined;
   if ("error" in ended) return failed({ jid, step }, errorOf(ended.error));
-  const { result } = ended;
-  if (result === undefined) return { jid, step, state: "succeeded", outcome: "" };
-  const problem = (message: string) => failed({ jid, step }, { class: "StepError", message });
-  try {
-    const text = stringifyLossless(result);
-    if (text === undefined) return problem(`Its result is a ${typeof result}, which is not JSON`);
-    if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "succeeded", outcome: `"value":${text}` };
-    return problem(`Its result has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}`);
-  } catch (error) {
-    return problem(`Its result is not JSON: ${errorOf(error).message}`);
-  }
+  const { text, problem } = ended.returned ?? {};
+  const fail = (message: string) => failed({ jid, step }, { class: "StepError", message });
+  if (problem !== undefined) return fail(`Its result can't be read: ${problem}`);
+  if (text === undefined) return { jid, step, state: "succeeded", outcome: "" };
+  if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "succeeded", outcome: `"value":${text}` };
+  return fail(`Its result has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}`);
 }
 
 function failed(

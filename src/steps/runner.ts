@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { readableError } from "../job/describe_error.ts";
 import { LeaseLost } from "../job/errors.ts";
 import { verdictOf } from "../job/verdict.ts";
 import type { Step, StepKind } from "../job/step.ts";
@@ -121,7 +122,8 @@ export class StepRunner {
         const { clock, around } = this.#services;
         const perform = () => callStep(this.#job, clock, call, run);
         value = await this.#active.inside(full, () => around ? around(call, async () => await perform()) : perform());
-      } catch (error) {
+      } catch (thrown) {
+        const error = readableError(thrown);
         // An error that ends the job isn't a failure of the step.
         if (this.#job.abortedBy !== undefined || (verdictOf(error) !== undefined)) throw error;
         const isFinal = retries !== undefined && attempt > retries;
@@ -234,7 +236,8 @@ export class StepRunner {
           }
         };
         await this.#active.inside(full, iterate);
-      } catch (error) {
+      } catch (thrown) {
+        const error = readableError(thrown);
         // Items that are done stay done, however the attempt ends.
         if (count > storedCount && !(error instanceof LeaseLost)) await store();
         nameStep(error, full);

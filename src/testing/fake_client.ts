@@ -146,14 +146,14 @@ export class FakeClient extends Client {
       this.#memory.unlock(job.jid);
     } catch (error) {
       entry.error = error;
-      this.#fail(entry, job, error, definition.options);
+      await this.#fail(entry, job, error, definition.options);
     } finally {
       this.#memory.running = undefined;
     }
   }
 
-  #fail(entry: MemoryEntry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): void {
-    const decision = decide({
+  async #fail(entry: MemoryEntry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): Promise<void> {
+    const decision = await decide({
       payload: job.payload,
       error,
       options,
@@ -162,6 +162,9 @@ export class FakeClient extends Client {
       random: () => 0.5,
       onOptionError: (optionError) => {
         throw optionError;
+      },
+      onInvalidChoice: (problem) => {
+        throw new TypeError(`retryIn of ${job.class} returned ${problem}`);
       },
     });
     if (decision.kind === "retry") {

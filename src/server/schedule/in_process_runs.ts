@@ -7,7 +7,8 @@
 import { Shutdown } from "../../job/errors.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import { CLEAN_UP_MS } from "../component.ts";
-import { Processor, type ProcessorServices } from "../work/processor.ts";
+import { Processor } from "../work/processor.ts";
+import type { ProcessorServices } from "../work/processor_services.ts";
 
 interface Run {
   readonly jid: string;

@@ -14,7 +14,7 @@ import { type Job, parsePayload } from "../../job/job.ts";
 import type { DoomedJob, JobStore } from "../../store/port/jobs.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
 import { withBatch } from "./batch_member.ts";
-import type { ProcessorServices } from "./processor.ts";
+import type { ProcessorServices } from "./processor_services.ts";
 
 export class Burial {
   readonly #store: { readonly jobs: Pick<JobStore, "settle"> };

@@ -20,7 +20,8 @@ import type { Lease } from "../../store/port/jobs.ts";
 import { CLEAN_UP_MS, OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
 import type { Attempt } from "./attempt.ts";
 import { withBatch } from "./batch_member.ts";
-import { Processor, type ProcessorServices } from "./processor.ts";
+import { Processor } from "./processor.ts";
+import type { ProcessorServices } from "./processor_services.ts";
 import type { Settler } from "./settler.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 

@@ -6,6 +6,7 @@
  * @module
  */
 import type { RunningJob } from "../../handlers/running_job.ts";
+import { isNamed } from "../../job/describe_error.ts";
 import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
 
@@ -16,7 +17,7 @@ const MAX_DELAY_MS = 600_000;
 
 /** Returns whether a class had no handler. Compares names: an isolated process throws another class of error. */
 export function isHandlerMissing(error: unknown): boolean {
-  return error instanceof Error && error.name === "HandlerMissing";
+  return isNamed(error, "HandlerMissing");
 }
 
 /** The circumstances of an attempt that may have found no handler. */

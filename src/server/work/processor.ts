@@ -8,60 +8,28 @@
  *
  * @module
  */
-import type { Client } from "../../client/client.ts";
-import type { Clock } from "../../clock.ts";
-import type { PerformMiddleware } from "../../handlers/handler.ts";
-import type { Registry } from "../../handlers/registry.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
-import type { StopNotice } from "../../handlers/stop_notice.ts";
 import { HandlerMissing, LeaseLost } from "../../job/errors.ts";
 import { verdictOf } from "../../job/verdict.ts";
+import { checkPerformable } from "../../job/performable.ts";
+import { readableError } from "../../job/describe_error.ts";
+import { readReturned } from "../../job/returned.ts";
 import { isExpired } from "../../job/time.ts";
 import { parsePayload, releasesOf } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Log } from "../../log/log.ts";
 import { Expired, isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
-import type { StepRunner } from "../../steps/runner.ts";
-import type { StepJob } from "../../steps/services.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { BatchStore } from "../../store/port/batches.ts";
+import type { ProcessorServices } from "./processor_services.ts";
 import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
 import { countMember, withBatch } from "./batch_member.ts";
-import type { Timeouts } from "./timeouts.ts";
-import type { LeaseBuffer } from "./lease_buffer.ts";
 import { jobFields, logJob } from "./job_log.ts";
-import type { UnhandledErrors } from "./unhandled_errors.ts";
-import type { ResultRecorder } from "./result_recorder.ts";
-import type { AttemptOutcome, Retrier } from "./retrier.ts";
+import { afterUnexpectedError } from "./unexpected_error.ts";
+import type { AttemptOutcome } from "./retrier.ts";
 import type { Component } from "../component.ts";
-import type { Settler } from "./settler.ts";
-import type { Task, Tasks } from "../control/tasks.ts";
-import type { ClassCounters, Ending } from "../stats/counters.ts";
-
-/** Services that processors share. */
-export interface ProcessorServices {
-  readonly clock: Clock;
-  readonly tasks: Tasks;
-  readonly buffer: LeaseBuffer;
-  readonly settler: Pick<Settler, "add">;
-  readonly retrier: Retrier;
-  readonly registry: Registry;
-  readonly timeouts: Timeouts;
-  readonly classCounters: ClassCounters;
-  /** Notifies running jobs that the worker becomes quiet or stops. */
-  readonly stopNotice: StopNotice;
-  readonly results: ResultRecorder;
-  readonly unhandledErrors: UnhandledErrors;
-  readonly client: Client;
-  /** The ID of the worker. */
-  readonly worker: string;
-  readonly batches: Pick<BatchStore, "admit">;
-  readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
-  readonly middleware: readonly PerformMiddleware[];
-  readonly log: Log;
-}
+import type { Task } from "../control/tasks.ts";
+import type { Ending } from "../stats/counters.ts";
 
 /** Performs jobs until stopped. Its task is `processor-N`. */
 export class Processor implements Component {
@@ -143,6 +111,14 @@ export class Processor implements Component {
 
   /** Performs one job and settles it. Never rejects. Returns the milliseconds that it took. */
   async step(lease: Lease): Promise<number> {
+    try {
+      return await this.#step(lease);
+    } catch (error) {
+      return this.#end(this.#attempt, await afterUnexpectedError(lease, error, this.#services));
+    }
+  }
+
+  async #step(lease: Lease): Promise<number> {
     const job = parsePayload(lease.payload);
     if (job === undefined) {
       this.#services.log.error("Moved an unreadable payload to dead", { queue: lease.queue });
@@ -162,26 +138,27 @@ export class Processor implements Component {
       return 0;
     }
     const attempt = this.#begin(lease, running);
-    let outcome: AttemptOutcome | undefined;
+    let result: unknown;
     try {
-      const result = await this.#perform(running);
+      result = await this.#perform(running);
       const active = running.finishSteps();
       if (active !== undefined) await active;
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
-      running.steps?.close();
-      const record = this.#services.results.succeeded(running, result, attempt.since);
-      const ack = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
-      outcome = withBatch(
-        withSteps(ack, running, { result }),
-        running.job,
-        "succeeded",
-        () => this.#services.results.ofNode(running, result),
-      );
     } catch (error) {
-      outcome = await this.#thrown(attempt, error);
+      return this.#end(attempt, await this.#thrown(attempt, readableError(error)));
     }
-    return this.#end(attempt, outcome);
+    return this.#end(attempt, this.#succeeded(attempt, result));
+  }
+
+  /** Returns the outcome of an attempt that succeeded. Not within its `try`: an error here isn't one of the handler. */
+  #succeeded({ lease, job, since }: Attempt, result: unknown): AttemptOutcome {
+    const { results } = this.#services;
+    job.steps?.close();
+    const returned = readReturned(result);
+    const record = results.succeeded(job, returned, since);
+    const ack = { kind: "ack", token: lease.token, ...releasesOf(job.job), ...record } as const;
+    return withBatch(withSteps(ack, job, { returned }), job.job, "succeeded", () => results.ofNode(job, returned));
   }
 
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
@@ -240,6 +217,7 @@ export class Processor implements Component {
 
   #callHandler(running: RunningJob): unknown {
     const { registry, timeouts, unhandledErrors } = this.#services;
+    checkPerformable(running.job);
     const handler = registry.get(running.class);
     if (handler === undefined) throw new HandlerMissing(running.class, registry.classes());
     const { context, job } = running;
@@ -268,10 +246,16 @@ export class Processor implements Component {
   }
 
   /** Ends an attempt. Its outcome counts if this worker still holds the lease. Returns the milliseconds that it took. */
-  #end(attempt: Attempt, outcome: AttemptOutcome | undefined): number {
-    const { log, clock } = this.#services;
+  #end(attempt: Attempt | undefined, outcome: AttemptOutcome | undefined): number {
+    const { log, clock, settler } = this.#services;
+    const now = this.#task?.rest() ?? clock.monotonic();
+    if (attempt === undefined) {
+      // It failed before it began.
+      if (outcome !== undefined) settler.add(outcome);
+      return 0;
+    }
     const { job, since } = attempt;
-    const elapsed = (this.#task?.rest() ?? clock.monotonic()) - since;
+    const elapsed = now - since;
     this.#attempt = undefined;
     this.#ended?.abort();
     this.#ended = undefined;

@@ -15,7 +15,8 @@ import type { Log } from "../../log/log.ts";
 import { endedText, type EndState } from "../../job/result.ts";
 import { describeError } from "../../job/describe_error.ts";
 import type { Job } from "../../job/job.ts";
-import { stringifyLossless } from "../../job/json.ts";
+import { isTooDeep } from "../../job/performable.ts";
+import type { Returned } from "../../job/returned.ts";
 import { retentionMs } from "../../job/time.ts";
 import type { NewRecord } from "../../store/port/results.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
@@ -54,18 +55,25 @@ export class ResultRecorder {
   }
 
   /** Returns the record of a job that has succeeded; undefined if none is kept. */
-  succeeded(job: RunningJob, result: unknown, since: number): { readonly record: NewRecord } | undefined {
+  succeeded(job: RunningJob, returned: Returned, since: number): { readonly record: NewRecord } | undefined {
     const { succeededTtlMs, resultTtlMs } = this.#options.settings;
     const ttl = this.#ttlOption(job.job.payload.result_ttl, job.class, "result_ttl");
-    const defaultTtlMs = () => result !== undefined || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
+    const isEmpty = returned.text === undefined && returned.problem === undefined;
+    const defaultTtlMs = () => !isEmpty || (resultTtlMs > 0 && this.#emptyRecords.take()) ? resultTtlMs : 0;
     const ttlMs = Math.max(succeededTtlMs, ttl ?? (succeededTtlMs >= resultTtlMs ? 0 : defaultTtlMs()));
     if (!(ttlMs > 0)) return undefined;
-    return this.#record(job, ttlMs, { state: "succeeded", since, ...this.#storable(result) });
+    const { result, resultDropped } = this.#storable(returned);
+    return this.#record(job, ttlMs, {
+      state: "succeeded",
+      since,
+      ...(resultDropped !== undefined && { resultDropped }),
+    }, result);
   }
 
   /** Returns the result that the nodes after this one can read, as JSON; undefined if there is none, or it can't be stored. */
-  ofNode(job: RunningJob, result: unknown): string | undefined {
-    const { result: storable, resultDropped: reason } = this.#storable(result);
+  ofNode(job: RunningJob, returned: Returned): string | undefined {
+    const { result, resultDropped } = this.#storable(returned);
+    const reason = returned.problem ?? resultDropped;
     if (reason !== undefined) {
       const { jid, class: name } = job;
       this.#options.log.warn("Result not kept: later nodes of the flow can't read it", {
@@ -74,7 +82,7 @@ export class ResultRecorder {
         reason,
       });
     }
-    return storable === undefined ? undefined : stringifyLossless(storable);
+    return reason === undefined ? result : undefined;
   }
 
   /** Adds a record to the outcome of a job that has failed or was cancelled, if it ends the job. */
@@ -105,8 +113,7 @@ export class ResultRecorder {
       attempt,
       endedAt: this.#options.clock.now(),
       worker,
-      ...payloadOf(job.job),
-    });
+    }, payloadOf(job.job));
     return { ...outcome, record: { jid, ttlMs, body } };
   }
 
@@ -116,7 +123,7 @@ export class ResultRecorder {
     if (!(ttlMs > 0)) return undefined;
     const { jid } = job;
     const endedAt = this.#options.clock.now();
-    const body = endedText({ jid, class: job.class, queue, state, endedAt, ...payloadOf(job) });
+    const body = endedText({ jid, class: job.class, queue, state, endedAt }, payloadOf(job));
     return { record: { jid, ttlMs, body } };
   }
 
@@ -126,9 +133,10 @@ export class ResultRecorder {
     { state, since, ...more }: {
       state: EndState;
       since: number;
-      result?: unknown;
+      resultDropped?: string;
       error?: { class: string; message: string };
     },
+    result?: string,
   ): { readonly record: NewRecord } {
     const { clock, worker } = this.#options;
     const { jid, queue, attempt, progress, lastLine, lastLines } = job;
@@ -148,24 +156,17 @@ export class ResultRecorder {
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
       ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
-      ...payloadOf(job.job),
-    });
+    }, { ...(result !== undefined && { result }), ...payloadOf(job.job) });
     return { record: { jid, ttlMs, body } };
   }
 
   /** Returns the result if it can be stored; otherwise the reason why not. */
-  #storable(result: unknown): { result?: unknown; resultDropped?: string } {
-    if (result === undefined) return {};
+  #storable({ text, problem }: Returned): { result?: string; resultDropped?: string } {
     const { maxResultBytes } = this.#options.settings;
-    try {
-      const text = stringifyLossless(result);
-      if (text === undefined) return { resultDropped: `a ${typeof result} isn't JSON` };
-      return text.length <= maxResultBytes
-        ? { result }
-        : { resultDropped: `${text.length} characters; at most ${maxResultBytes} are kept` };
-    } catch (error) {
-      return { resultDropped: describeError(error).message };
-    }
+    if (text === undefined) return problem === undefined ? {} : { resultDropped: problem };
+    return text.length <= maxResultBytes
+      ? { result: text }
+      : { resultDropped: `${text.length} characters; at most ${maxResultBytes} are kept` };
   }
 
   #failureTtl({ class: name, payload }: Job): number {
@@ -185,6 +186,7 @@ const STATES: Readonly<Partial<Record<Outcome["kind"], EndState>>> = {
   bury: "dead",
 };
 
-function payloadOf({ raw, payload }: Job) {
-  return raw.length <= MAX_PAYLOAD_LENGTH ? { payload } : {};
+function payloadOf({ raw }: Job): { readonly payload?: string } {
+  // As text: writing a payload that is nested too deeply throws.
+  return raw.length <= MAX_PAYLOAD_LENGTH && !isTooDeep(raw) ? { payload: raw } : {};
 }

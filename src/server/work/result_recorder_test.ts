@@ -3,6 +3,7 @@ import { runningJob } from "../../../tests/support/job.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaultSettings } from "../../config/settings.ts";
 import { logger } from "../../log/log.ts";
+import { readReturned } from "../../job/returned.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { ResultRecorder } from "./result_recorder.ts";
 
@@ -22,7 +23,7 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
   const kept = (results: ResultRecorder, times: number, name?: string, result?: unknown) =>
     Array.from(
       { length: times },
-      () => results.succeeded(runningJob({ class: name ?? "Noop" }), result, now)?.record.ttlMs,
+      () => results.succeeded(runningJob({ class: name ?? "Noop" }), readReturned(result), now)?.record.ttlMs,
     )
       .filter((ttlMs) => ttlMs !== undefined);
 

@@ -10,7 +10,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
-import { decide, type Decision } from "../../job/backoff.ts";
+import { decide, type Decision, type Failure } from "../../job/backoff.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { Cancelled } from "../../job/errors.ts";
 import { verdictOf } from "../../job/verdict.ts";
@@ -22,6 +22,10 @@ import type { Outcome } from "../../store/port/outcomes.ts";
 import { callHook, type Hooks } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
 import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
+
+/** An async `retryIn` has this long to resolve. */
+const MAX_CHOICE_MS = 10_000;
+const RETRY_IN_FAILED = "retryIn failed, default backoff used";
 
 /** The outcome of an attempt. Only a worker that stops releases jobs. */
 export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
@@ -48,6 +52,8 @@ export interface FailedAttempt {
 /** Turns failures into outcomes. */
 export class Retrier {
   readonly #options: RetrierOptions;
+  /** The classes whose `retryIn` has returned an invalid value. Logged once for each. */
+  readonly #invalidChoices = new Set<string>();
 
   constructor(options: RetrierOptions) {
     this.#options = options;
@@ -66,19 +72,40 @@ export class Retrier {
       return waiting;
     }
     const options: HandlerOptions = registry.get(job.class)?.options ?? {};
-    const decision = decide({
+    const decision = await this.#decide({
       payload: job.job.payload,
       error,
       options,
       maxRetries: settings.maxRetries,
       now: clock.now(),
       random: Math.random,
-      onOptionError: (optionError) =>
-        log.error("retryIn failed, default backoff used", { class: job.class, error: describeError(optionError) }),
+      onOptionError: (optionError) => {
+        const { class: errorClass, message } = describeError(optionError);
+        log.error(RETRY_IN_FAILED, { class: job.class, error: `${errorClass}: ${message}` });
+      },
+      onInvalidChoice: (problem) => {
+        if (this.#invalidChoices.has(job.class)) return;
+        this.#invalidChoices.add(job.class);
+        log.error(RETRY_IN_FAILED, { class: job.class, error: `It returned ${problem}` });
+      },
     });
     this.#report(job, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
     return this.#outcomeOf(token, job, error, { options, decision, attempt });
+  }
+
+  /** Decides, without `retryIn` if it takes too long: its job has ended, so that no timeout would end it. */
+  async #decide(failure: Failure): Promise<Decision> {
+    const decided = decide(failure);
+    if (!(decided instanceof Promise)) return decided;
+    const { clock } = this.#options;
+    const ended = new AbortController();
+    const late = clock.sleep(MAX_CHOICE_MS, ended.signal).then(() => undefined);
+    const decision = await Promise.race([decided, late]);
+    ended.abort("ended");
+    if (decision !== undefined) return decision;
+    failure.onOptionError(new Error(`It has not resolved within ${MAX_CHOICE_MS / 1_000} s`));
+    return decide({ ...failure, options: { ...failure.options, retryIn: () => undefined } });
   }
 
   /** Returns the outcome of a cancelled job: cancelling isn't a failure. */

@@ -158,5 +158,7 @@ function recordOf({ payload: raw }: Entry, jid: string, now: number): string | u
   const job = parsePayload(raw);
   if (job === undefined) return undefined;
   const { payload } = job;
-  return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", endedAt: now, payload });
+  return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", endedAt: now }, {
+    payload: job.raw,
+  });
 }

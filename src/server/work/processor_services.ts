@@ -1,0 +1,45 @@
+/**
+ * The services that the processors of a worker share.
+ *
+ * @module
+ */
+import type { Client } from "../../client/client.ts";
+import type { Clock } from "../../clock.ts";
+import type { PerformMiddleware } from "../../handlers/handler.ts";
+import type { Registry } from "../../handlers/registry.ts";
+import type { StopNotice } from "../../handlers/stop_notice.ts";
+import type { Log } from "../../log/log.ts";
+import type { StepRunner } from "../../steps/runner.ts";
+import type { StepJob } from "../../steps/services.ts";
+import type { BatchStore } from "../../store/port/batches.ts";
+import type { Tasks } from "../control/tasks.ts";
+import type { ClassCounters } from "../stats/counters.ts";
+import type { LeaseBuffer } from "./lease_buffer.ts";
+import type { ResultRecorder } from "./result_recorder.ts";
+import type { Retrier } from "./retrier.ts";
+import type { Settler } from "./settler.ts";
+import type { Timeouts } from "./timeouts.ts";
+import type { UnhandledErrors } from "./unhandled_errors.ts";
+
+/** Services that processors share. */
+export interface ProcessorServices {
+  readonly clock: Clock;
+  readonly tasks: Tasks;
+  readonly buffer: LeaseBuffer;
+  readonly settler: Pick<Settler, "add">;
+  readonly retrier: Retrier;
+  readonly registry: Registry;
+  readonly timeouts: Timeouts;
+  readonly classCounters: ClassCounters;
+  /** Notifies running jobs that the worker becomes quiet or stops. */
+  readonly stopNotice: StopNotice;
+  readonly results: ResultRecorder;
+  readonly unhandledErrors: UnhandledErrors;
+  readonly client: Client;
+  /** The ID of the worker. */
+  readonly worker: string;
+  readonly batches: Pick<BatchStore, "admit">;
+  readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
+  readonly middleware: readonly PerformMiddleware[];
+  readonly log: Log;
+}

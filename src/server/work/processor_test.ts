@@ -1,0 +1,50 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import type { Outcome } from "../../store/port/outcomes.ts";
+import { Tasks } from "../control/tasks.ts";
+import type { LeaseBuffer } from "./lease_buffer.ts";
+import { Processor } from "./processor.ts";
+import type { ProcessorServices } from "./processor_services.ts";
+
+Deno.test("a processor performs the next job after an error of the worker's own code, and settles the job as failed", async () => {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const outcomes: Outcome[] = [];
+  const leases = ["a", "b"].map((jid) => ({
+    token: jid,
+    queue: "default",
+    payload: `{"class":"Broken","args":[],"jid":"${jid}"}`,
+  }));
+  const buffer = {
+    wait: () => Promise.resolve(leases.shift()),
+    begin: () => true,
+    ended: () => {},
+    next: () => undefined,
+  };
+  const broken = () => {
+    throw new TypeError("a bug");
+  };
+  const services = {
+    clock,
+    log,
+    tasks: new Tasks(clock),
+    buffer: buffer as unknown as LeaseBuffer,
+    settler: { add: (outcome: Outcome) => outcomes.push(outcome) },
+    registry: { get: broken },
+    middleware: [],
+    classCounters: { addWait: () => {}, add: () => {} },
+    results: { failed: broken },
+    retrier: {
+      outcome: (token: string) => Promise.resolve({ kind: "retry", token, delayMs: 1, payload: "{}" }),
+    },
+    worker: "host:1:a",
+  } as unknown as ProcessorServices;
+  const processor = new Processor(1, services);
+  processor.start();
+  await processor.stop();
+  assertEquals(outcomes.map(({ kind, token }) => [kind, token]), [["retry", "a"], ["retry", "b"]]);
+  assertEquals(processor.attempt, undefined);
+  const [line] = log.lines.filter(({ message }) => message.startsWith("Worker failed to settle a job"));
+  assertEquals([line!.fields["class"], line!.fields["jid"]], ["Broken", "a"]);
+});
