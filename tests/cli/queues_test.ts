@@ -37,6 +37,9 @@ Deno.test("notes that a resumed queue wasn't paused, and names the paused ones",
   await bench.store.admin.pause("mail");
   assertMatch((await on(bench, "resume")).stderr, /weren't paused as a whole; paused: mail\n$/);
   assertEquals((await on(bench, "resume", "low")).stderr, 'jobs: queue "low" wasn\'t paused; paused: mail\n');
+  await on(bench, "pause");
+  const all = await on(bench, "resume");
+  assertEquals([all.stdout, all.stderr], ["Resumed all queues\n", "jobs: still paused by name: mail\n"]);
 });
 
 Deno.test("resumes quiet workers; keeps the queues of a worker", async () => {
@@ -45,7 +48,12 @@ Deno.test("resumes quiet workers; keeps the queues of a worker", async () => {
   assertEquals((await on(bench, "clear", "default")).code, 1);
   await on(bench, "quiet", "--all");
   await server.logged("Quiet: taking no more jobs");
-  const ended = await on(bench, "resume", "--all-workers");
+  await bench.until(async () => (await bench.store.workers.list()).every(({ quiet }) => quiet));
+  await on(bench, "pause");
+  const queues = await on(bench, "resume");
+  assertEquals([queues.code, queues.stdout], [0, "Resumed all queues\n"]);
+  assertEquals(queues.stderr, "jobs: 1 worker is quiet and fetches nothing; jobs resume --all resumes all workers\n");
+  const ended = await on(bench, "resume", "--all");
   assertMatch(ended.stdout, /^Resuming worker \S+\n$/);
   await server.logged("Resumed: taking jobs");
   const jid = await bench.push("Note", [bench.notes, "again"]);

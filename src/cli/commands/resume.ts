@@ -9,17 +9,18 @@ import { changePauses } from "../shared/pause_queues.ts";
 export const help = `
 Usage: jobs resume [QUEUE …]
        jobs resume QUEUE --group NAME
-       jobs resume --worker WORKER | --here | --all-workers
+       jobs resume --worker WORKER | --here | --all
 
 Ends the pause of queues, or of all queues if none is named. A queue that was
-also paused by its name stays paused, and so do its paused groups.
+also paused by its name stays paused, and so do its paused groups and quiet
+workers; it says which.
 
       --group NAME       resume only this group of the queue
 
 With one of these, quiet workers fetch jobs again:
       --worker WORKER    this worker, as jobs workers shows it; repeatable
       --here             all workers on this machine
-      --all-workers      all workers
+      --all              all workers; also --all-workers
 
 Examples
   jobs resume mail
@@ -33,15 +34,19 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...COMMON_FLAGS,
     worker: { takes: "list" },
     here: { takes: "switch" },
+    all: { takes: "switch" },
     "all-workers": { takes: "switch" },
     group: { takes: "text" },
   }, "[QUEUE …]");
-  const kinds = [flags.worker.length > 0, flags.here, flags["all-workers"]].filter(Boolean).length;
+  const all = flags.all || flags["all-workers"];
+  const kinds = [flags.worker.length > 0, flags.here, all].filter(Boolean).length;
   const { group } = flags;
-  if (group !== undefined && kinds > 0) throw new UsageError("--group contradicts --worker, --here and --all-workers");
+  if (group !== undefined && kinds > 0) {
+    throw new UsageError("--group contradicts --worker, --here and --all-workers (--all)");
+  }
   if (group !== undefined) return await changeGroupPause("resume", flags, { queues: args, group });
   if (kinds === 0) return await changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
-  if (kinds > 1) throw new UsageError("Expected one of --worker, --here and --all-workers");
+  if (kinds > 1) throw new UsageError("Expected one of --worker, --here and --all");
   if (args.length > 0) throw new UsageError(`Unexpected argument "${args[0]}": resume queues and workers separately`);
-  return await commandWorkers("resume", { flags: { ...flags, all: flags["all-workers"] }, names: flags.worker });
+  return await commandWorkers("resume", { flags: { ...flags, all }, names: flags.worker });
 }

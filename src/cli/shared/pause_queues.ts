@@ -12,6 +12,7 @@ import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "./audit.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
+import { report } from "./report.ts";
 import { shownQueue } from "./queue_rows.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
@@ -28,21 +29,33 @@ export async function changePauses(
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {
-    const [{ queues: before }, workers] = await Promise.all([
-      store.admin.stats(),
-      verb === "pause" ? store.workers.list() : [],
-    ]);
+    const [{ queues: before }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
+    const past = verb === "pause" ? "Paused" : "Resumed";
+    const records: (() => unknown)[] = [];
     for (const queue of queues) {
       await change(store, queue);
-      await recordAudit(store, { action: verb, target: pauseTarget(queue) });
       const remark = verb === "pause" ? unknownQueue(queue, before, workers) : notPaused(queue, before);
-      if (remark !== undefined) printError(`jobs: ${remark}`);
+      records.push(
+        () => recordAudit(store, { action: verb, target: pauseTarget(queue) }),
+        () => remark !== undefined && printError(`jobs: ${remark}`),
+      );
     }
-    const past = verb === "pause" ? "Paused" : "Resumed";
-    if (flags.json) printJson({ [past.toLowerCase()]: queues });
-    else for (const queue of queues) print(`${past} ${queueText(queue)}`);
+    const lines = queues.map((queue) => `${past} ${queueText(queue)}`);
+    await report(
+      () => flags.json ? printJson({ [past.toLowerCase()]: queues }) : print(lines.join("\n")),
+      ...records,
+      () => verb === "resume" && remarkQuiet(workers),
+    );
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });
+}
+
+/** Names what a resume of queues leaves as it is. */
+function remarkQuiet(workers: readonly WorkerInfo[]): void {
+  const quiet = workers.filter((worker) => worker.alive && worker.quiet).length;
+  if (quiet === 0) return;
+  const subject = quiet === 1 ? "1 worker is quiet and fetches" : `${quiet} workers are quiet and fetch`;
+  printError(`jobs: ${subject} nothing; jobs resume --all resumes all workers`);
 }
 
 function queueText(queue: string): string {
@@ -67,7 +80,10 @@ function unknownQueue(
 
 function notPaused(queue: string, queues: readonly QueueInfo[]): string | undefined {
   const paused = queues.filter((info) => info.paused).map(({ name }) => name);
-  if (paused.includes(queue)) return undefined;
+  if (paused.includes(queue)) {
+    const named = queue === ALL_QUEUES ? paused.filter((name) => name !== ALL_QUEUES) : [];
+    return named.length === 0 ? undefined : `still paused by name: ${named.map(shownQueue).join(", ")}`;
+  }
   const others = paused.length === 0 ? "" : `; paused: ${paused.map(shownQueue).join(", ")}`;
   return `${queueText(queue)} ${queue === ALL_QUEUES ? "weren't paused as a whole" : "wasn't paused"}${others}`;
 }
