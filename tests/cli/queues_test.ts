@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -70,4 +71,21 @@ Deno.test("rejects unexpected arguments, and a role without a user", async () =>
   const role = await on(bench, "web", "--role", "reader");
   assertEquals(role.code, 2);
   assertMatch(role.stderr, /^jobs: --role needs --new-user or --new-token/);
+});
+
+Deno.test("jobs queues lists the workers that fetch from each queue", async () => {
+  await using bench = await Bench.open();
+  const beat = (id: string, more: Parameters<typeof workerRecord>[1]) =>
+    bench.store.workers.heartbeat(workerRecord(id, more), 600_000);
+  await beat("a:1:aaaaaaaaaaaa", { queues: ["mail", "low"] });
+  await beat("b:2:bbbbbbbbbbbb", { queues: ["mail"], quiet: true });
+  await bench.push("A", [], { queue: "mail" });
+  await bench.push("A", [], { queue: "other" });
+  const { stdout } = await on(bench, "queues", "--json");
+  const found: { readonly name: string; readonly workers: readonly string[] }[] = JSON.parse(stdout);
+  assertEquals(found.map(({ name, workers }) => [name, workers]), [["mail", ["a:1:aaaaaaaaaaaa"]], ["other", []]]);
+  assertMatch(
+    (await on(bench, "queues")).stdout,
+    /queue +queued +latency +workers.*\nmail +1 +\S+ +1 *\nother +1 +\S+ +0/,
+  );
 });

@@ -1,4 +1,5 @@
 /** `jobs queues`. @module */
+import type { QueueInfo } from "../../store/admin/admin.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printJson } from "../terminal/output.ts";
 import { QUEUE_COLUMNS, queueRows } from "../shared/queue_rows.ts";
@@ -9,7 +10,8 @@ import { printTable } from "../terminal/table.ts";
 export const help = `
 Usage: jobs queues [--json]
 
-Lists the queues: queued jobs, age of the oldest one, pauses and limits.
+Lists the queues: queued jobs, age of the oldest one, the online workers that
+fetch from it, pauses and limits. --json has the IDs of these workers.
 jobs list queued -q QUEUE lists the jobs of one.
 
 Examples
@@ -19,8 +21,17 @@ Examples
 /** Lists queues. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("queues", argv, COMMON_FLAGS, "");
-  const queues = await withStore(flags, async (store) => (await store.admin.stats()).queues);
-  if (flags.json) printJson(queues);
-  else printTable(QUEUE_COLUMNS, queueRows(queues), "No queues yet; jobs push CLASS creates one");
+  const [{ queues }, workers] = await withStore(
+    flags,
+    (store) => Promise.all([store.admin.stats(), store.workers.list()]),
+  );
+  const fetching = workers.filter(({ alive, quiet }) => alive && !quiet);
+  const workersOf = ({ name }: QueueInfo) => fetching.filter((worker) => worker.queues.includes(name));
+  if (flags.json) printJson(queues.map((queue) => ({ ...queue, workers: workersOf(queue).map(({ id }) => id) })));
+  else {
+    const [queue, queued, latency, state] = QUEUE_COLUMNS;
+    const rows = queueRows(queues).map((row, i) => row.toSpliced(3, 0, workersOf(queues[i]!).length));
+    printTable([queue!, queued!, latency!, "workers", state!], rows, "No queues yet; jobs push CLASS creates one");
+  }
   return 0;
 }

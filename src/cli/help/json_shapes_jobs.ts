@@ -158,5 +158,12 @@ export const JOB_SHAPES: readonly Shape[] = [
       "ungrouped": ["number", "jobs in no group, because there are too many different errors"],
     },
   },
-  { command: "jobs queues", prints: "a list of objects", fields: QUEUE },
+  {
+    command: "jobs queues",
+    prints: "a list of objects",
+    fields: {
+      ...QUEUE,
+      "workers": ["list of texts", "the IDs of the online workers that fetch from it and are not quiet"],
+    },
+  },
 ];
