@@ -9,6 +9,7 @@ import type { ServerOptions } from "../../src/embed/start.ts";
 import { openStore } from "../../src/store/open.ts";
 import { MAX_ARGS, MAX_LEVELS } from "../../src/job/performable.ts";
 import { getField } from "../../src/job/raw.ts";
+import { Bench } from "../support/bench.ts";
 import { until } from "../support/eventually.ts";
 import { HOSTILE_NAMES, HOSTILE_VALUES } from "../support/hostile_values.ts";
 
@@ -152,4 +153,46 @@ Deno.test("a payload of another program that no handler can receive is dead with
   );
   const tooDeep = "The payload has more than 100 levels of arrays and objects; flatten its data";
   assertEquals(reasons, [tooDeep, "args has 130000 arguments; expected at most 10000: pass one list", tooDeep]);
+});
+
+Deno.test("an isolated job that throws, returns or reports a value that cannot be read ends as one that isn't isolated", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/isolated.js`;
+  const table = new URL("../support/hostile_values.ts", import.meta.url).href;
+  await Deno.writeTextFile(
+    module,
+    `import { HOSTILE_VALUES } from ${JSON.stringify(table)};
+     const make = (name) => HOSTILE_VALUES[name]();
+     export function Throw(_ctx, name) { throw make(name); }
+     export function Step(ctx, name) { return ctx.step("charge", () => { throw make(name); }); }
+     export function Return(_ctx, name) { return { value: make(name) }; }
+     export function Report(ctx, name) {
+       ctx.progress(make(name), make(name));
+       ctx.log.info(make(name), make(name));
+       ctx.log.with(make(name)).info("message", { value: make(name) });
+     }
+     for (const handler of [Throw, Step, Return, Report]) handler.options = { isolate: true, retry: 0 };`,
+  );
+  await using server = await bench.server([module, "-c", "2"]);
+  const jobs = ["Throw", "Step", "Return", "Report"].flatMap((name) =>
+    HOSTILE_NAMES.map((value) => [name, value] as const)
+  );
+  const jids = new Map(jobs.map(([name, value], i) => [`${i}`.padStart(24, "0"), `${name} ${value}`]));
+  const pushed = [...jids].map(([jid, job]) => ({ class: job.split(" ")[0]!, args: [job.split(" ")[1]], jid }));
+  await Array.fromAsync(bench.client.pushMany(pushed));
+  const places = new Map<string, string>();
+  await bench.until(async () => {
+    for (const [jid, job] of jids) {
+      const found = (await bench.store.admin.find([jid]))[0]?.place.in;
+      places.set(job, found ?? "ended");
+    }
+    return ![...places.values()].some((place) => place === "queue" || place === "running");
+  }, "all have ended");
+  for (const [job, place] of places) {
+    const [name, value] = job.split(" ");
+    const failed = value!.startsWith("snooze") ? "scheduled" : "dead";
+    assertEquals([job, place], [job, name === "Throw" || name === "Step" ? failed : "ended"]);
+  }
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
 });

@@ -135,23 +135,43 @@ Deno.test("a program that is missing, not executable, or dies causes one clear l
   await bench.noted("the rest runs");
 });
 
-Deno.test("a program that prints without end is killed, and one that prints invalid text fails", async () => {
+Deno.test("the beginning and the end of a long output are kept, and a program that prints invalid text fails", async () => {
   await using bench = await Bench.open();
   await using _server = await bench.server([], {
-    JOBS_MAX_RESULT_BYTES: "100000",
+    JOBS_MAX_RESULT_BYTES: "1000",
     JOBS_EXEC: JSON.stringify([
-      { class: "Endless", exec: ["yes"], retry: 0 },
+      { class: "Long", exec: ["seq", "30000"], retry: 0 },
+      { class: "Endless", exec: ["yes"], retry: 0, timeout: "500ms" },
       { class: "Binary", exec: ["printf", "\\377\\376"], retry: 0 },
     ]),
   });
-  assertEquals(await dead(bench, await bench.push("Endless", [])), [
-    "ProgramFailed",
-    `Program "yes" printed more than 98 KB; print only the result on stdout, and anything else on stderr`,
-  ]);
+  const long = await bench.push("Long", []);
+  await bench.until(async () => await bench.client.result(long) !== undefined);
+  const { state, result } = (await bench.client.result(long))!;
+  assertEquals(state, "succeeded");
+  assertMatch(String(result), /^1\n2\n3\n[^…]*\n… \([\d.]+ .?.?B in total\) …\n[^…]*29999\n30000\n$/);
+  assertEquals((await dead(bench, await bench.push("Endless", [])))[0], "Timeout");
   assertEquals(await dead(bench, await bench.push("Binary", [])), [
     "ProgramFailed",
     `Program "printf" printed invalid UTF-8; expected JSON or text`,
   ]);
+});
+
+Deno.test("a daemon that a program leaves behind doesn't delay its end, although it holds the pipes open", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(
+    bench,
+    `setsid sh -c 'echo daemon $$ >> '$notes'; exec sleep 1000' &
+    while ! grep -q daemon $notes 2>/dev/null; do sleep 0.05; done; echo '"the result"'`,
+    {},
+    { timeout: "1h" },
+  );
+  const jid = await bench.push("Program", ["x".repeat(200_000)]);
+  await server.logged("Done", { jid });
+  assertEquals((await bench.client.result(jid))?.result, "the result");
+  server.kill("SIGTERM");
+  await server.status();
+  Deno.kill(Number((await bench.readNotes())[0]!.split(" ")[1]), "SIGKILL");
 });
 
 Deno.test("a program that prints too much on stderr does not fill the log", async () => {

@@ -9,6 +9,7 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { Log } from "../../log/log.ts";
 import type { ExpectedChild } from "./child_listener.ts";
@@ -101,7 +102,9 @@ export class Horse {
     void connection.then((socket) => socket && this.#connected(socket));
     this.#ready.promise.catch(() => {}); // perform() handles it
     const log = (line: string) => (this.#work?.job.log ?? options.log).info(line);
-    const printed = [this.#child.stdout, this.#child.stderr].map((stream) => eachLine(stream, log));
+    const printed = [this.#child.stdout, this.#child.stderr].map((stream) =>
+      eachLine(stream, { ended: this.#child.status, clock: options.clock }, log)
+    );
     this.gone = this.#child.status.then(async (status) => {
       cancel();
       this.#end(status);
@@ -207,7 +210,16 @@ export class Horse {
     const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
     const { modules, log } = this.#options;
     connection.send({ kind: "start", modules, debug: log.enabled("debug") });
-    void connection.read((frame) => this.#receive(frame)).finally(() => connection[Symbol.dispose]());
+    const ended = connection.read((frame) => this.#receive(frame)).catch((error) =>
+      // The code of a handler shares the process that writes the frames.
+      this.kill(
+        new ProcessLost(
+          "InvalidFrame",
+          `The process that performed it sent an invalid frame: ${describeError(error).message}`,
+        ),
+      )
+    );
+    void ended.finally(() => connection[Symbol.dispose]());
   }
 
   async #abort(reason: unknown, ended: AbortSignal): Promise<void> {

@@ -5,10 +5,12 @@
  * @module
  */
 import { Client, type ClientOptions } from "../../client/client.ts";
+import { readableError } from "../../job/describe_error.ts";
 import { HandlerMissing } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
-import { stringifyLossless } from "../../job/json.ts";
+import { readReturned } from "../../job/returned.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
+import { asJson, asText, mergeFields } from "../../log/value.ts";
 import type { JobContext } from "../context.ts";
 import { RunningJob } from "../running_job.ts";
 import { systemClock } from "../../clock.ts";
@@ -156,7 +158,8 @@ class HorseMain implements AsyncDisposable {
       running.steps?.close();
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });
-    } catch (error) {
+    } catch (thrown) {
+      const error = readableError(thrown);
       await this.#job?.finishSteps();
       // If the store rejects a step, the parent aborts the job; if it fails, the step runs again.
       await this.#job?.steps?.store().catch(() => {});
@@ -208,14 +211,9 @@ class HorseMain implements AsyncDisposable {
 
 /** Returns the result as JSON; undefined if it isn't JSON, with a warning. The job has succeeded anyway. */
 function resultText(value: unknown, { log }: JobContext): string | undefined {
-  try {
-    const text = stringifyLossless(value);
-    if (text !== undefined || value === undefined) return text;
-    log.warn("The result is not kept", { why: `a ${typeof value} isn't JSON` });
-  } catch (error) {
-    log.warn("The result is not kept", { why: errorFrame(error).message });
-  }
-  return undefined;
+  const { text, problem } = readReturned(value);
+  if (problem !== undefined) log.warn("The result is not kept", { why: problem });
+  return text;
 }
 
 /** Sends log lines to the parent, which adds the fields of the job. */
@@ -251,22 +249,24 @@ class FrameLog implements Log {
   }
 
   with(fields: LogFields): Log {
-    return new FrameLog(this.#send, this.#debug, { ...this.#fields, ...fields });
+    return new FrameLog(this.#send, this.#debug, mergeFields(this.#fields, fields));
   }
 
-  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#send({ kind: "log", level, message: String(message), fields: sendable({ ...this.#fields, ...fields }) });
+  #log(level: LogLevel, message: string, fields?: LogFields): void {
+    this.#send({ kind: "log", level, message: asText(message), fields: sendable(mergeFields(this.#fields, fields)) });
   }
 }
 
-/** Returns fields as JSON, with errors and bigints as text. Fields that aren't JSON are replaced. */
+/** Returns fields that a frame can carry. A value that JSON would change is sent as the log shows it. */
 function sendable(fields: LogFields): LogFields {
-  try {
-    return JSON.parse(JSON.stringify(fields, (_key, value) => {
-      if (typeof value === "bigint") return String(value);
-      return value instanceof Error ? `${value.name}: ${value.message}` : value;
-    }));
-  } catch {
-    return { fields: "(cannot be shown)" };
-  }
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => {
+      const isPlain = typeof value === "boolean" || typeof value === "string" || Number.isFinite(value);
+      return [key, isPlain || value === undefined ? value : parsed(asJson(value))];
+    }),
+  );
+}
+
+function parsed(json: string | undefined): unknown {
+  return json === undefined ? undefined : JSON.parse(json);
 }

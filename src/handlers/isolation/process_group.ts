@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Clock } from "../../clock.ts";
 
 /**
  * Sends a signal to a child that was started with `detached: true`, and to all processes of its group.
@@ -29,19 +30,61 @@ export function causeOfEnd({ signal, code }: Deno.CommandStatus): string {
   return signal === null ? `exited with code ${code}` : `killed by signal ${code - 128} (${signal})`;
 }
 
-/** Calls `onLine` for each line of a stream, truncated to `maxLength` characters. Resolves at the end of the stream. */
+/** A longer line is truncated to this many characters. */
+const MAX_LINE = 10_000;
+/** The output of a child that has ended is complete when nothing has arrived for this long. */
+const QUIET_MS = 250;
+/** A process that a child has left behind may print without end: its output is read for this many times {@linkcode QUIET_MS}. */
+const MAX_QUIET_LOOKS = 8;
+
+/**
+ * Reads the output of a child until its end. A daemon that the child has left behind may hold the pipe open: once the child has
+ * ended, reading stops when nothing more arrives. Never rejects.
+ *
+ * @param ended resolves when the child has ended
+ */
+export async function readOutput(
+  stream: ReadableStream<Uint8Array>,
+  { ended, clock }: { readonly ended: Promise<unknown>; readonly clock: Clock },
+  onBytes: (bytes: Uint8Array) => void,
+): Promise<void> {
+  const reader = stream.getReader();
+  const done = new AbortController();
+  let chunks = 0;
+  const stopWhenQuiet = async () => {
+    for (let look = 0, seen = -1; look < MAX_QUIET_LOOKS && seen !== chunks; look++) {
+      seen = chunks;
+      await clock.sleep(QUIET_MS, done.signal);
+      if (done.signal.aborted) return;
+    }
+    await reader.cancel();
+  };
+  void ended.then(stopWhenQuiet).catch(() => {});
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      chunks++;
+      onBytes(read.value);
+    }
+  } catch {
+    // The pipe is closed.
+  } finally {
+    done.abort("read");
+  }
+}
+
+/** Calls `onLine` for each line of the output of a child. See {@linkcode readOutput}. */
 export async function eachLine(
   stream: ReadableStream<Uint8Array>,
+  child: { readonly ended: Promise<unknown>; readonly clock: Clock },
   onLine: (line: string) => void,
-  maxLength = 10_000,
 ): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const bytes of stream) {
+  await readOutput(stream, child, (bytes) => {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop()!.slice(0, maxLength);
-    for (const line of lines) if (line !== "") onLine(line.slice(0, maxLength));
-  }
+    rest = lines.pop()!.slice(0, MAX_LINE);
+    for (const line of lines) if (line !== "") onLine(line.slice(0, MAX_LINE));
+  });
   if (rest !== "") onLine(rest);
 }
 

@@ -9,13 +9,14 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import { formatBytes } from "../../job/bytes.ts";
 import { Discard, Kill } from "../../job/errors.ts";
 import { parseLossless } from "../../job/json.ts";
+import { CutOutput } from "../../job/returned.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
 import { setProcess } from "../running_context.ts";
-import { eachLine, howItEnded, killGroup } from "./process_group.ts";
+import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
+import { ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
 
@@ -24,7 +25,7 @@ export interface ProgramServices {
   readonly clock: Clock;
   /** The time from TERM to KILL when a job is aborted. */
   readonly killAfterMs: number;
-  /** A program that prints more on stdout is killed. */
+  /** Of a longer output, only the beginning and the end are kept. */
   readonly maxResultBytes: number;
   readonly steps: ProgramSteps;
 }
@@ -81,16 +82,18 @@ class ProgramRun {
     setProcess(job, child.pid);
     const onAbort = () => end(job.signal.reason);
     job.signal.addEventListener("abort", onAbort, { once: true });
-    const feeding = feed(child.stdin, job.raw);
-    const logging = this.#logLines(child.stderr, job);
-    const reading = this.#readResult(child);
+    void feed(child.stdin, job.raw, child.status);
+    const running = { ended: child.status, clock: this.#services.clock };
+    const logging = this.#logLines(child.stderr, running, job);
+    const output = new ProgramOutput(this.#services.maxResultBytes);
+    const reading = readOutput(child.stdout, running, (bytes) => output.add(bytes));
     const status = await child.status;
     ended.abort();
     job.signal.removeEventListener("abort", onAbort);
     // Processes that it has left running would hold the pipes open, and nothing else would end them.
     killGroup(child.pid, "SIGKILL");
-    const [output] = await Promise.all([reading, logging, feeding]);
-    return this.#conclude(status, output);
+    await Promise.all([reading, logging]);
+    return this.#conclude(status, output.end());
   }
 
   #spawn(job: JobContext, session: ProgramSession): Deno.ChildProcess {
@@ -124,9 +127,13 @@ class ProgramRun {
     if (!ended.aborted) killGroup(pid, "SIGKILL");
   }
 
-  async #logLines(stderr: ReadableStream<Uint8Array>, job: JobContext): Promise<void> {
+  async #logLines(
+    stderr: ReadableStream<Uint8Array>,
+    running: { readonly ended: Promise<unknown>; readonly clock: Clock },
+    job: JobContext,
+  ): Promise<void> {
     let lines = 0;
-    await eachLine(stderr, (line) => {
+    await eachLine(stderr, running, (line) => {
       this.#lastLine = line;
       if (++lines <= MAX_LINES) job.log.info(line);
       else if (lines === MAX_LINES + 1) {
@@ -135,30 +142,9 @@ class ProgramRun {
     });
   }
 
-  /** Reads stdout. If it exceeds the limit, kills the program and resolves with undefined. */
-  async #readResult(child: Deno.ChildProcess): Promise<Uint8Array | undefined> {
-    const { maxResultBytes } = this.#services;
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of child.stdout) {
-      size += chunk.length;
-      if (size > maxResultBytes) {
-        this.#reason ??= new ProgramFailed(
-          `Program "${this.#command[0]}" printed more than ${
-            formatBytes(maxResultBytes)
-          }; print only the result on stdout, and anything else on stderr`,
-        );
-        killGroup(child.pid, "SIGKILL");
-        return undefined;
-      }
-      chunks.push(chunk);
-    }
-    return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
-  }
-
-  #conclude(status: Deno.CommandStatus, output: Uint8Array | undefined): unknown {
+  #conclude(status: Deno.CommandStatus, output: Uint8Array | CutOutput): unknown {
     if (this.#reason !== undefined) throw this.#reason;
-    if (status.success && output !== undefined) return this.#parse(output);
+    if (status.success) return output instanceof CutOutput ? output : this.#parse(output);
     const message = `Program "${this.#command[0]}" ${howItEnded(status)}${this.#lastLine ? `: ${this.#lastLine}` : ""}`;
     if (status.signal !== null) throw new ProcessLost(`Killed:${status.signal}`, message);
     if (status.code === DISCARD) throw new Discard(message);
@@ -188,9 +174,11 @@ function traceVariables({ trace }: JobContext): Record<string, string> {
   return Object.fromEntries(Object.entries(trace?.carrier ?? {}).map(([name, value]) => [name.toUpperCase(), value]));
 }
 
-/** Writes the payload to stdin. A program need not read it. */
-async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<void> {
+/** Writes the payload to stdin. A program need not read it. Never rejects. */
+async function feed(stdin: WritableStream<Uint8Array>, text: string, ended: Promise<unknown>): Promise<void> {
   const writer = stdin.getWriter();
+  // A daemon that the program has left behind may hold the pipe open.
+  void ended.then(() => writer.abort()).catch(() => {});
   try {
     await writer.write(new TextEncoder().encode(`${text}\n`));
     await writer.close();

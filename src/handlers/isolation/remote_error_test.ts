@@ -7,3 +7,13 @@ Deno.test("the causes of an error survive its transfer between processes", () =>
   const remote = new RemoteError(JSON.parse(JSON.stringify(errorFrame(thrown))));
   assertEquals(describeError(remote).causes, ["caused by TypeError: fetch failed"]);
 });
+
+Deno.test("an error of an isolated process keeps its class, also a plain Error", () => {
+  class Refused extends Error {}
+  for (
+    const [thrown, name] of [[new Error("x"), "Error"], [new Refused("x"), "Refused"], [new TypeError(), "TypeError"]]
+  ) {
+    const remote = new RemoteError(errorFrame(thrown));
+    assertEquals([describeError(remote).class, errorFrame(remote).class], [name, name]);
+  }
+});

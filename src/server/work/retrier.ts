@@ -25,7 +25,6 @@ import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
 
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
-const RETRY_IN_FAILED = "retryIn failed, default backoff used";
 
 /** The outcome of an attempt. Only a worker that stops releases jobs. */
 export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
@@ -81,12 +80,12 @@ export class Retrier {
       random: Math.random,
       onOptionError: (optionError) => {
         const { class: errorClass, message } = describeError(optionError);
-        log.error(RETRY_IN_FAILED, { class: job.class, error: `${errorClass}: ${message}` });
+        this.#reportRetryIn(job.class, `${errorClass}: ${message}`);
       },
       onInvalidChoice: (problem) => {
         if (this.#invalidChoices.has(job.class)) return;
         this.#invalidChoices.add(job.class);
-        log.error(RETRY_IN_FAILED, { class: job.class, error: `It returned ${problem}` });
+        this.#reportRetryIn(job.class, `It returned ${problem}`);
       },
     });
     this.#report(job, error, decision);
@@ -106,6 +105,10 @@ export class Retrier {
     if (decision !== undefined) return decision;
     failure.onOptionError(new Error(`It has not resolved within ${MAX_CHOICE_MS / 1_000} s`));
     return decide({ ...failure, options: { ...failure.options, retryIn: () => undefined } });
+  }
+
+  #reportRetryIn(className: string, error: string): void {
+    this.#options.log.error("retryIn failed, default backoff used", { class: className, error });
   }
 
   /** Returns the outcome of a cancelled job: cancelling isn't a failure. */
