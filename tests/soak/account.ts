@@ -90,8 +90,16 @@ export function account(evidence: Evidence): Account {
   const extra: Record<string, number> = {};
   const unexplained: Finding[] = [];
   const notStarted: Finding[] = [];
+  const acts = Map.groupBy(
+    pushes.filter(({ answer }) => answer !== "stored" && answer !== "refused"),
+    ({ jid }) => jid,
+  );
+  const isActedOn = (jid: string, ...answers: Push["answer"][]) =>
+    acts.get(jid)?.some(({ answer }) => answer === "tried" || answers.includes(answer)) ?? false;
+  const isForeign = new Set(pushes.filter(({ class: name }) => name === "Foreign").map(({ jid }) => jid));
   for (const [jid, all] of byJid) {
-    for (const one of extrasOf(all, hits)) {
+    const requeues = acts.get(jid)?.filter(({ answer }) => answer === "requeued" || answer === "tried").length ?? 0;
+    for (const one of extrasOf(all, hits, requeues)) {
       if (one.cause !== undefined) extra[one.cause] = (extra[one.cause] ?? 0) + 1;
       else (hits.wasAwayBefore(one.run) ? notStarted : unexplained).push({ jid, what: describe(all) });
     }
@@ -105,6 +113,12 @@ export function account(evidence: Evidence): Account {
       unexplained.push({ jid, what: `ran after it was cancelled at ${t}: ${describe(all)}` });
     }
   }
+  for (const { jid, t, answer } of [...acts.values()].flat()) {
+    const all = byJid.get(jid) ?? [];
+    if (answer === "killed" && !isActedOn(jid, "requeued") && all.some(({ start }) => start > t + STEP_MS)) {
+      unexplained.push({ jid, what: `ran after it was killed at ${t}: ${describe(all)}` });
+    }
+  }
   const acknowledgedJids = new Set(stored.map(({ jid }) => jid));
   const refused = pushes.filter(({ answer }) => answer === "refused");
   const isCron = (run: Run) => run.occurrence !== undefined;
@@ -116,7 +130,7 @@ export function account(evidence: Evidence): Account {
     executions: runs.length,
     lost: stored.filter(({ jid, class: name }) => {
       const isDone = ENDS_DEAD.has(name) ? isDead.has(jid) : byJid.get(jid)?.some(({ why }) => why === "done");
-      return !isDone && !isDead.has(jid) && !isLeft.has(jid) && !cancelled.has(jid);
+      return !isDone && !isDead.has(jid) && !isLeft.has(jid) && !cancelled.has(jid) && !isActedOn(jid);
     }).map(({ jid, class: name }) => ({ jid, what: `${name}: ${describe(byJid.get(jid))}` })),
     stuck: left.map((jid) => ({ jid, what: describe(byJid.get(jid)) })),
     extra,
@@ -124,9 +138,10 @@ export function account(evidence: Evidence): Account {
     notStarted,
     wronglyDead: dead.filter((jid) => {
       const all = byJid.get(jid) ?? [];
+      if (isForeign.has(jid) || isActedOn(jid, "killed")) return false;
       return !ENDS_DEAD.has(all[0]?.class ?? "") && all.filter((run) => hits.of(run)).length < evidence.maxRescues;
     }).map((jid) => ({ jid, what: describe(byJid.get(jid)) })),
-    notUnique: notUnique(stored, refused, byJid, isLeft, evidence.jumps),
+    notUnique: notUnique(stored.filter(({ jid }) => !acts.has(jid)), refused, byJid, isLeft, evidence.jumps),
     overLimit: overLimit(runs.filter((run) => run.queue === "narrow" && run.end !== undefined && !hits.of(run))),
     ...cronOf(runs),
   };
@@ -205,12 +220,13 @@ interface Extra {
 }
 
 /** Returns the extra executions of one job. */
-function extrasOf(runs: readonly Run[], hits: Hits): Extra[] {
+function extrasOf(runs: readonly Run[], hits: Hits, requeues: number): Extra[] {
   const extras: Extra[] = [];
+  const requeued = new Array<string>(requeues).fill("requeued");
   for (const same of Map.groupBy(runs, ({ attempt }) => attempt).values()) {
     const snoozed = same.filter(({ why }) => why === "snoozed").length;
     const causes = same.flatMap((run) => hits.of(run) ?? []);
-    for (const run of same.slice(1 + snoozed)) extras.push({ run, cause: causes.shift() });
+    for (const run of same.slice(1 + snoozed)) extras.push({ run, cause: causes.shift() ?? requeued.shift() });
   }
   const done = runs.find((run) => run.why === "done" && !hits.of(run));
   if (done) { for (const run of runs) if (run.attempt > done.attempt) extras.push({ run, cause: undefined }); }

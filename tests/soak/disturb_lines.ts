@@ -5,7 +5,7 @@
  */
 import type { TcpProxy, Weather } from "../support/tcp_proxy.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
-import { ProxiedLine } from "./redis_ground.ts";
+import { RedisLine } from "./redis_line.ts";
 import { pause } from "./uptime.ts";
 
 /** Round trips of a slow line stay below the heartbeat timeout: it is not a cause of lapses. */
@@ -30,31 +30,34 @@ export function lineDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
       [100, heartbeatTimeoutMs / 3],
       (scene) => away(scene, "held", (proxy) => proxy),
     ),
-    kind("cut a line", 2, [0, 0], ({ target }) => Promise.resolve(proxyOf(target.line).cut())),
+    kind("cut a line", 2, [0, 0], ({ target }) => Promise.resolve(lineOf(target).each((proxy) => proxy.cut()))),
     kind("lose an answer", 4, [0, 0], ({ target, random }) => {
-      proxyOf(target.line).cutNextAnswer(random.chance(0.5) ? 0 : random.between(1, 300));
+      const bytes = random.chance(0.5) ? 0 : random.between(1, 300);
+      lineOf(target).each((proxy) => proxy.cutNextAnswer(bytes));
       return Promise.resolve();
     }),
     kind("slow a line", 1, [1_000, 6_000], async ({ target, forMs, random }) => {
-      const proxy = proxyOf(target.line);
-      proxy.delayMs = random.between(20, SLOWEST_MS);
+      const delayMs = random.between(20, SLOWEST_MS);
+      lineOf(target).each((proxy) => proxy.delayMs = delayMs);
       await pause(forMs);
-      proxy.delayMs = 0;
+      lineOf(target).each((proxy) => proxy.delayMs = 0);
     }),
   ];
 }
 
 async function away({ target, incidents, forMs }: Scene, weather: Weather, end: (proxy: TcpProxy) => unknown) {
-  const proxy = proxyOf(target.line);
+  const line = lineOf(target);
   await incidents.over(weather === "held" ? "cut" : "swallowed", "away", target.program.pid, async () => {
-    proxy.weather = weather;
+    line.each((proxy) => proxy.weather = weather);
     await pause(forMs);
   });
-  end(proxy);
-  proxy.weather = "fair";
+  line.each((proxy) => {
+    end(proxy);
+    proxy.weather = "fair";
+  });
 }
 
-function proxyOf(line: Scene["target"]["line"]): TcpProxy {
-  if (line instanceof ProxiedLine) return line.proxy;
+function lineOf({ line }: Scene["target"]): RedisLine {
+  if (line instanceof RedisLine) return line;
   throw new TypeError("Not a line to Redis");
 }

@@ -4,33 +4,37 @@
  * @module
  */
 import { until } from "../support/eventually.ts";
-import type { RedisServer } from "../support/redis.ts";
+import type { RedisGroup } from "../support/redis_group.ts";
 import type { Disturbance } from "./disturbance.ts";
 import type { GroundOptions } from "./ground.ts";
 import type { ShiftedClock } from "./shifted_clock.ts";
 import { pause } from "./uptime.ts";
 
+/** A failover, and the time until the old master follows the new one: writes wait for that. */
+const FAILOVER_MS = 5_000;
 /** As an NTP step or a resumed virtual machine does; longer than the default heartbeat timeout. */
 const JUMP_S = 30;
 
 /** The services of these disturbances. */
 interface Options extends Omit<GroundOptions, "folder"> {
-  readonly redis: RedisServer;
+  readonly group: RedisGroup;
   readonly clock: ShiftedClock | undefined;
 }
 
 /** @returns what can be done to the server; clock jumps only where there is a clock to move */
-export function redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs }: Options): Disturbance[] {
-  const cli = (...args: string[]) => redis.cli(...args).then(() => {});
+export function redisDisturbances({ group, clock, incidents, heartbeatTimeoutMs }: Options): Disturbance[] {
+  const cli = async (...args: string[]) => void await (await group.master()).cli(...args);
   const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
     ({ name, weight, hits: "store", forMs, run }) as const;
   const down: Disturbance["run"] = ({ forMs }) =>
     incidents.outage("redis down", async () => {
+      const redis = await group.master();
       await redis.kill();
       await pause(forMs);
       await redis.start();
       // It refuses commands while it reads its append-only file.
       await until(async () => await redis.cli("PING") === "PONG", "Redis has loaded its data");
+      await group.followed();
     });
   return [
     kind("kill Redis", 2, [0, 1_500], down),
@@ -41,6 +45,7 @@ export function redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs 
       [300, heartbeatTimeoutMs + 3_000],
       ({ forMs }) =>
         incidents.outage("redis frozen", async () => {
+          const redis = await group.master();
           redis.signal("SIGSTOP");
           await pause(forMs);
           redis.signal("SIGCONT");
@@ -65,6 +70,14 @@ export function redisDisturbances({ redis, clock, incidents, heartbeatTimeoutMs 
     kind("cut all clients of Redis", 2, [0, 0], async ({ random }) => {
       await cli("CLIENT", "KILL", "TYPE", random.chance(0.3) ? "pubsub" : "normal");
     }),
+    kind("planned failover", 1, [FAILOVER_MS, FAILOVER_MS], () =>
+      incidents.outage("failover", async () => {
+        const old = await group.master();
+        await group.failover();
+        // The Sentinel does the same, after 10 s or, on a busy machine, after minutes.
+        await old.cli("REPLICAOF", "127.0.0.1", `${(await group.master()).port}`);
+        await group.followed();
+      })),
     kind("forget the scripts of Redis", 2, [0, 0], () => cli("SCRIPT", "FLUSH")),
     ...(clock === undefined ? [] : [
       kind("jump of Redis's clock", 1, [0, 0], () => {

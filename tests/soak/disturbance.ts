@@ -3,9 +3,10 @@
  *
  * @module
  */
-import type { Line } from "./ground.ts";
+import type { Ground, Line } from "./ground.ts";
 import type { Incidents } from "./incidents.ts";
 import type { Program } from "./program.ts";
+import type { Push } from "./records.ts";
 import type { Random } from "./random.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
@@ -29,6 +30,14 @@ export interface Scene {
   readonly push: (className: string) => Promise<void>;
   /** Cancels a job, and writes the answer to a ledger. */
   readonly cancel: (jid: string) => Promise<void>;
+  /** Runs `jobs` with these arguments. Returns its JSON output; undefined if it has none, as when the store is down. */
+  readonly command: (...args: readonly string[]) => Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** Writes the answer to a push, or to an action on a job, to a ledger. */
+  readonly note: (push: Omit<Push, "from" | "t">) => Promise<void>;
+  /** Notes a batch, whose counters must be right at the end, and whether they weren't before. */
+  readonly batch: (id: string, isWrong: boolean) => void;
+  /** Writes a payload without our client. */
+  readonly pushRaw: Ground["pushRaw"];
 }
 
 /** A kind of disturbance. */

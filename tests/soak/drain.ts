@@ -52,8 +52,18 @@ async function jidsAt(store: Store, place: Place): Promise<string[]> {
   let cursor: string | undefined;
   do {
     const page = await store.admin.page(place, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    jids.push(...page.entries.map(({ payload }) => String(JSON.parse(payload).jid)));
+    jids.push(...page.entries.flatMap(({ payload }) => jidOf(payload) ?? []));
     cursor = page.next;
   } while (cursor !== undefined);
   return jids;
+}
+
+/** Returns the jid; undefined for a payload of another program without one. */
+function jidOf(payload: string): string | undefined {
+  try {
+    const jid = JSON.parse(payload)?.jid;
+    return typeof jid === "string" ? jid : undefined;
+  } catch {
+    return undefined;
+  }
 }

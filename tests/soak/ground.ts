@@ -15,11 +15,16 @@ export interface Line {
   clear(): void;
 }
 
+/** Where another program writes. SQLite has no way to `scheduled` but our client. */
+export type RawPlace = "scheduled" | { readonly queue: string };
+
 /** The ground of a soak. */
 export interface Ground extends AsyncDisposable {
   readonly kind: "sqlite" | "redis";
   /** The store, for the soak itself: nothing disturbs this way to it. */
   readonly store: Store;
+  /** Its address for commands of the soak itself. */
+  readonly url: string;
   /** For each program's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** The disturbances of this store, and of the lines to it. */
@@ -28,6 +33,8 @@ export interface Ground extends AsyncDisposable {
   readonly leftOut: readonly string[];
   /** Creates a line for a program. */
   line(): Promise<Line>;
+  /** Writes a payload without our client, as another program does. Rejects if the store doesn't accept it now. */
+  pushRaw(place: RawPlace, payload: Uint8Array): Promise<void>;
   /** Returns unexpected leftovers as text, after all jobs have ended and all workers have stopped. */
   leftovers(): Promise<string[]>;
 }

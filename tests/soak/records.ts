@@ -39,8 +39,11 @@ export interface Push {
   /** When it was asked for, and when it was answered. */
   readonly from: number;
   readonly t: number;
-  /** Refused: another job held the unique lock. Removed: cancelled before it ran. Aborted: cancelled while it ran. */
-  readonly answer: "stored" | "refused" | "removed" | "aborted";
+  /**
+   * Refused: another job held the unique lock. Removed: cancelled before it ran, or deleted. Aborted: cancelled while it ran.
+   * Killed: moved to `dead`. Requeued: to its queue. Tried: any of these, or nothing.
+   */
+  readonly answer: "stored" | "refused" | "removed" | "aborted" | "killed" | "requeued" | "tried";
   /** The unique lock's key. */
   readonly key?: string;
 }

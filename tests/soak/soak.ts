@@ -5,10 +5,14 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
+import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
+import { checkBatch } from "../../src/store/ops/batches.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";
+import { foreignDisturbances } from "./disturb_foreign.ts";
+import { operatorDisturbances } from "./disturb_operator.ts";
 import { processDisturbances } from "./disturb_processes.ts";
 import { type Drain, drain, jidsIn } from "./drain.ts";
 import { failuresOf } from "./failures.ts";
@@ -104,10 +108,16 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   await prepare(ground);
   await cast.startWorkers();
   await cast.startPushers();
-  const disturbances = [...processDisturbances(heartbeatTimeoutMs), ...ground.disturbances]
+  const disturbances = [
+    ...processDisturbances(heartbeatTimeoutMs),
+    ...operatorDisturbances(),
+    ...foreignDisturbances(),
+    ...ground.disturbances,
+  ]
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
   const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
-  const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`) };
+  const batches = new Map<string, boolean>();
+  const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`, id, batches) };
   const over = new AbortController();
   const watching = watch(store, `${folder}/heartbeats.log`, over.signal);
   await perform(planned, stage, options.durationMs);
@@ -130,7 +140,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     leftOut: ground.leftOut,
     drain: drained,
     failures: failuresOf(cast.endings, evidence),
-    leftovers: [...await ground.leftovers(), ...await processesLeft(id)],
+    leftovers: [...await ground.leftovers(), ...await processesLeft(id), ...await wrongBatches(ground, batches)],
   };
 }
 
@@ -152,6 +162,17 @@ async function processesLeft(id: string): Promise<string[]> {
   return left().map(({ pid, command }) => `process ${pid} ${command}`);
 }
 
+/** Returns the batches whose counters are wrong, or were, or which haven't ended, each as a line. */
+async function wrongBatches({ store }: Ground, batches: ReadonlyMap<string, boolean>): Promise<string[]> {
+  const lines = await Promise.all([...batches].map(async ([batch, wasWrong]) => {
+    const check = await checkBatch(store, batch);
+    if (wasWrong) return `batch ${batch}: its counters had to be corrected while its jobs ran`;
+    if (check?.result !== "right" || check.pending > 0) return `batch ${batch} ${JSON.stringify(check)}`;
+    return [];
+  }));
+  return lines.flat();
+}
+
 /** Limits queues, and adds cron entries. */
 async function prepare({ store }: Ground): Promise<void> {
   await store.admin.limit("narrow", { running: NARROW });
@@ -170,22 +191,44 @@ async function calm({ store }: Ground, cast: Cast): Promise<void> {
   for (const name of CRON_ENTRIES) await insist(() => crontab.remove(name));
 }
 
-/** The pushes and cancels of the soak itself. Each reply is written to a ledger. */
-function operator({ store }: Ground, ledger: string): Pick<Stage, "push" | "cancel"> {
-  const client = new Client({ store });
-  const note = (push: Omit<Push, "t">) =>
+/** The pushes and actions of the soak itself. Each reply is written to a ledger. */
+function operator(
+  { store, url, env, pushRaw }: Ground,
+  ledger: string,
+  id: string,
+  batches: Map<string, boolean>,
+): Omit<Stage, "targets" | "incidents" | "store"> {
+  const client = new Client({ store, onUnregistered: () => {} });
+  const write = (push: Omit<Push, "t">) =>
     Deno.writeTextFile(ledger, `${JSON.stringify({ ...push, t: uptime() })}\n`, { append: true });
   return {
+    pushRaw,
+    note: (push) => write({ ...push, from: uptime() }),
+    batch: (batch, isWrong) => void batches.set(batch, isWrong),
+    async command(...args) {
+      const [program, ...first] = jobsCommand();
+      const { stdout } = await new Deno.Command(program, {
+        args: [...first, ...args, "--store", url],
+        env: { ...env, SOAK_ID: id },
+        stdin: "null",
+        stderr: "null",
+      }).output();
+      try {
+        return JSON.parse(new TextDecoder().decode(stdout));
+      } catch {
+        return undefined;
+      }
+    },
     async push(className) {
       const jid = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
       const from = uptime();
       await insist(() => client.push({ class: className, args: [], jid }));
-      await note({ jid, class: className, from, answer: "stored" });
+      await write({ jid, class: className, from, answer: "stored" });
     },
     async cancel(jid) {
       const from = uptime();
       const answer = await insist(() => cancelJob(store, jid, Date.now()));
-      if (answer === "removed" || answer === "aborted") await note({ jid, class: "", from, answer });
+      if (answer === "removed" || answer === "aborted") await write({ jid, class: "", from, answer });
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../src/store/open.ts";
-import { checkPlaces } from "../support/stores.ts";
+import { checkPlaces, pushRaw } from "../support/stores.ts";
 import { sqliteDisturbances } from "./disturb_sqlite.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
 import { ShiftedClock } from "./shifted_clock.ts";
@@ -22,6 +22,7 @@ export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }
   return {
     kind: "sqlite",
     store,
+    url,
     env: clock?.env ?? {},
     disturbances: sqliteDisturbances({ file, disk, clock, incidents, heartbeatTimeoutMs }),
     leftOut: [
@@ -29,6 +30,10 @@ export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }
       ...(clock ? [] : ["clock jumps: no C compiler (cc)"]),
     ],
     line: () => Promise.resolve({ url, clear: () => {} }),
+    pushRaw: (place, payload) => {
+      const queue = place === "scheduled" ? "default" : place.queue;
+      return Promise.resolve(pushRaw(file, queue, new TextDecoder().decode(payload)));
+    },
     leftovers: () => Promise.resolve(leftovers(file)),
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]();

@@ -78,6 +78,7 @@ class Server implements RedisServer {
   readonly url: string;
   readonly #options: RedisServerOptions;
   #process: Deno.ChildProcess | undefined;
+  #wasStarted = false;
 
   constructor(port: number, dir: string, options: RedisServerOptions) {
     this.port = port;
@@ -101,7 +102,9 @@ class Server implements RedisServer {
     const lines = Object.entries(settings).map(([name, value]) => `${name} ${value === "" ? '""' : value}\n`);
     lines.push(...(this.#options.renamed ?? []).map((command) => `rename-command ${command} ""\n`));
     const file = `${this.dir}/redis.conf`;
-    await Deno.writeTextFile(file, lines.join(""));
+    // A server that was started before may have changed its role since, and rewritten the file.
+    if (!this.#wasStarted) await Deno.writeTextFile(file, lines.join(""));
+    this.#wasStarted = true;
     this.#process = new Deno.Command("redis-server", {
       args: [file, ...this.#options.args ?? []],
       env: { ...this.#options.env },

@@ -21,11 +21,15 @@ export interface RedisGroup extends AsyncDisposable {
   readonly url: string;
   /** Returns the server that the Sentinel names now. */
   master(): Promise<RedisServer>;
+  /** Resolves when the master accepts writes under `min-replicas-to-write 1`: a replica follows it. */
+  followed(): Promise<void>;
   /** Lets the Sentinel switch to a replica, as before maintenance. Resolves when it names the new master. */
   failover(): Promise<void>;
 }
 
 const MASTER = "mymaster";
+/** A Sentinel on a busy machine believes that its clock jumped, and does nothing for 30 s after each time. */
+const WITHIN_MS = 180_000;
 
 /** Starts a group, and waits until every replica follows. */
 export async function startRedisGroup({ replicas = 1, ...given }: RedisGroupOptions = {}): Promise<RedisGroup> {
@@ -60,17 +64,25 @@ export async function startRedisGroup({ replicas = 1, ...given }: RedisGroupOpti
     const named = await sentinel.cli("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER);
     return servers.find(({ port }) => named.endsWith(`${port}`))!;
   };
+  const followed = () =>
+    until(
+      async () => (await (await master()).cli("INFO", "replication")).includes("state=online"),
+      "a replica follows",
+    );
   const owned = parts.move();
   return {
     servers,
     sentinel,
     url: `redis+sentinel://127.0.0.1:${sentinel.port}/${MASTER}`,
     master,
+    followed,
     async failover() {
+      await followed();
       const before = await master();
       // Refused until the Sentinel has seen the replicas follow, and while the last failover is pending.
-      await until(async () => (await sentinel.cli("SENTINEL", "FAILOVER", MASTER)) === "OK");
-      await until(async () => (await master()) !== before);
+      const begins = async () => (await sentinel.cli("SENTINEL", "FAILOVER", MASTER)) === "OK";
+      await until(begins, "the Sentinel begins a failover", WITHIN_MS);
+      await until(async () => (await master()) !== before, "the Sentinel names the new master", WITHIN_MS);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -121,7 +121,7 @@ function tablesWith(file: string, text: string): string[] {
 }
 
 /** Writes with a separate connection, without the adapter. */
-function pushRaw(file: string, queue: string, text: string): void {
+export function pushRaw(file: string, queue: string, text: string): void {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   try {
     const jid = getField(text, "jid");
