@@ -106,6 +106,16 @@ export function plan(entry: Planned, state: CronState | undefined, now: number):
   return { ...planWithout(changed && isDone ? changeSchedule(decided, entry.schedule, now) : decided), due, missed };
 }
 
+/**
+ * Returns until when an entry has no runs, because they were decided while the clock was ahead: the time that the clock has to
+ * reach again. Undefined if none of its runs falls into that time, or if it is a minute at most.
+ */
+export function heldUntil({ schedule, considered, paused }: CronState, now: number): number | undefined {
+  if (paused || considered - now <= ON_TIME_MS || considered - now > MAX_STEP_BACK_MS) return undefined;
+  const next = openSchedule(schedule).next(now);
+  return next !== undefined && next <= considered ? considered : undefined;
+}
+
 /** Returns the state of a paused entry. */
 export function pause(state: CronState): CronState {
   return { ...state, paused: true };

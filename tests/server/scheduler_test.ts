@@ -1,5 +1,6 @@
 /** The scheduler, step by step, on a real file with a clock that the test moves. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { checkCron } from "../../src/cli/commands/doctor_cron.ts";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import type { PushMiddleware } from "../../src/client/middleware.ts";
@@ -56,6 +57,25 @@ Deno.test("scheduler: a store's clock that jumps back repeats no run, and one th
   lab.clock.set(NOON + 10 * MINUTE + 30 * SECOND);
   await run(15);
   assertEquals(await queued(store), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+Deno.test("scheduler: a store's clock that was ahead for hours and is set back is reported once, until when no entry runs", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler, said } = lab.process(store, [minutely({}), { ...minutely({}), name: "other" }]);
+  await scheduler.step();
+  lab.clock.set(NOON + 5 * 60 * MINUTE);
+  for (let i = 0; i < 3; i++) await lab.clock.advance(30 * SECOND), await scheduler.step();
+  lab.clock.set(NOON + 2 * MINUTE);
+  for (let i = 0; i < 3; i++) await lab.clock.advance(30 * SECOND), await scheduler.step();
+  const held = "Store's clock was set back: cron entries wait until it has caught up";
+  assertEquals(said.filter((message) => message === held).length, 1, said.join("\n"));
+  const [finding, ...others] = await checkCron(store);
+  assertEquals(others, []);
+  assertMatch(finding!.message, /^2 cron entries have no runs for 4h5[5-9]m.*: the store's clock was ahead/);
+  lab.clock.set(NOON + 6 * 60 * MINUTE);
+  await scheduler.step();
+  assertEquals(await checkCron(store), []);
 });
 
 Deno.test("scheduler: a check returns the time until the next check", async () => {

@@ -59,10 +59,7 @@ async function actOnBatch({ store, random, command, note, batch }: Scene, verb: 
   const opened = await insist(() => client.batches.open({ name: verb }));
   for (const [i, jid] of jids.entries()) {
     const [name, args] = i % 3 === 0 ? ["Flaky", [1]] as const : ["Nap", [random.between(1, 400)]] as const;
-    await insist(async () => {
-      await opened.add({ class: name, args, jid });
-      await opened.flush();
-    });
+    await insist(() => client.push({ class: name, args, jid, batch: opened.id }));
     await note({ jid, class: name, answer: "stored" });
   }
   await insist(() => opened.close());

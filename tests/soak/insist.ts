@@ -15,9 +15,7 @@ export async function insist<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      // A push of several jobs that was interrupted names the store's error as its cause.
-      const cause = error instanceof StoreError ? error : (error as Error).cause;
-      if (!(cause instanceof StoreError && cause.transient) || uptime() > end) throw error;
+      if (!(error instanceof StoreError && error.transient) || uptime() > end) throw error;
       await pause(100);
     }
   }

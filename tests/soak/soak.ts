@@ -71,6 +71,7 @@ const LIMITS = { maxRescues: 3, shutdownTimeoutMs: 2_000 };
 /** A process that still runs this long after its worker has ended is left behind. */
 const LEFT_WITHIN_MS = 5_000;
 const FORGOTTEN_WITHIN_MS = 45_000;
+const JID_LENGTH = 24;
 const CRON_ENTRIES = ["tick", "tock"];
 
 /**
@@ -128,7 +129,8 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   await watching;
   const places = await jidsIn(store);
   await cast.stopWorkers();
-  const runs = runsOf(readLines<JournalLine>([`${folder}/journal`]));
+  // Payloads of other programs that have no jid cannot be told apart.
+  const runs = runsOf(readLines<JournalLine>([`${folder}/journal`])).filter(({ jid }) => jid.length === JID_LENGTH);
   const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
   const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages, jumps: incidents.jumps };
   const all = { ...evidence, ...places, ...LIMITS, heartbeatTimeoutMs };

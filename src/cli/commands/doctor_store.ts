@@ -16,6 +16,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword, openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
 import { stallCure, stallText } from "../../text/stalls.ts";
+import { checkCron } from "./doctor_cron.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
@@ -61,6 +62,7 @@ async function findingsOf(
       ...await checkWorkers(store),
       ...await checkQueues(store),
       ...await checkClasses(store, classes),
+      ...await checkCron(store),
     ];
   } catch (error) {
     if (error instanceof StoreError && error.code === "missing") {

@@ -9,7 +9,7 @@ import { buildOccurrences } from "../../client/occurrence_jobs.ts";
 import { countRecords } from "../../cron/counts.ts";
 import { type CronDefinition, readState, stateText } from "../../cron/definition.ts";
 import { type CronRecord, decideRuns } from "../../cron/occurrence.ts";
-import { type CronState, plan } from "../../cron/plan.ts";
+import { type CronState, heldUntil, plan } from "../../cron/plan.ts";
 import { JidMaker } from "../../job/jid.ts";
 import type { CronWrite, StoredCron } from "../../store/port/cron.ts";
 import type { CronReporter } from "./cron_reporter.ts";
@@ -74,6 +74,8 @@ export class CronDecider {
     const before = stored && readState(stored.state);
     const planned = plan(definition, before, now);
     if (planned.clockSetBackMs !== undefined) this.#report.clockSetBack(name, planned.clockSetBackMs);
+    const held = heldUntil(planned.state, now);
+    if (held !== undefined) this.#report.held(name, held);
     const decided = decideRuns({
       name,
       overlap,
@@ -127,6 +129,8 @@ export class CronDecider {
     const { name, overlap } = definition;
     const before = this.#here.get(name);
     const planned = plan(definition, before?.state, now);
+    const held = heldUntil(planned.state, now);
+    if (held !== undefined) this.#report.held(name, held);
     const live = this.#local.isRunning(before?.live) ? before?.live : undefined;
     const decided = decideRuns({ name, overlap, plan: planned, live, now, newJid: () => this.#jids.next(now) });
     // It is not retried, and leaves no record.

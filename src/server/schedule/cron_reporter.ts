@@ -13,6 +13,8 @@ import type { Counters } from "../stats/counters.ts";
 export class CronReporter {
   readonly #log: Log;
   readonly #counters: Pick<Counters, "occurrence">;
+  /** The latest time that was reported as awaited by entries. */
+  #heldUntil = -Infinity;
 
   constructor(log: Log, counters: Pick<Counters, "occurrence">) {
     this.#log = log;
@@ -30,6 +32,16 @@ export class CronReporter {
   /** Reports that the store's clock was set back so far that earlier decisions no longer count. */
   clockSetBack(entry: string, byMs: number): void {
     this.#log.warn("Store's clock was set back by more than a day: the cron entry starts over", { entry, byMs });
+  }
+
+  /** Reports that an entry has no runs until the store's clock is at this time again: once for all entries of that time. */
+  held(entry: string, until: number): void {
+    if (until <= this.#heldUntil + ON_TIME_MS) return;
+    this.#heldUntil = until;
+    this.#log.warn("Store's clock was set back: cron entries wait until it has caught up", {
+      entry,
+      until: iso(until),
+    });
   }
 
   #write(entry: string, { outcome, scheduledAt, decidedAt, jid, count, first, reason }: CronRecord): void {
