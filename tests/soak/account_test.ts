@@ -185,3 +185,18 @@ Deno.test("soak plan: the same seed gives the same plan, and one worker is left 
   );
   assertEquals(planned.length > 30 && busiest <= 2, true, `${planned.length} disturbances, ${busiest} workers at once`);
 });
+
+Deno.test("soak account: what an operator did explains where a job is, and no more", () => {
+  const act = (answer: Push["answer"], t: number) => push({ class: "", answer, from: t, t });
+  assertEquals(found({ pushes: [push(), act("killed", 9_500)], dead: ["a"] }), {});
+  assertEquals(found({ pushes: [push()], dead: ["a"] }), { wronglyDead: 1 });
+  assertEquals(found({ pushes: [push(), act("killed", 9_500)], runs: [run()] }), { unexplained: 1 });
+  assertEquals(found({ pushes: [push(), act("killed", 9_500), act("requeued", 9_700)], runs: [run()] }), {});
+  assertEquals(found({ pushes: [push(), act("removed", 9_500)] }), {});
+  assertEquals(found({ pushes: [push(), act("tried", 9_500)] }), {});
+  const again = [run(), second];
+  assertEquals(found({ pushes: [push(), act("requeued", 9_500)], runs: again }), { requeued: 1 });
+  assertEquals(found({ pushes: [push()], runs: again }), { unexplained: 1 });
+  assertEquals(found({ pushes: [push({ class: "Foreign" })], dead: ["a"] }), {});
+  assertEquals(found({ pushes: [push({ class: "Foreign" })] }), { lost: 1 });
+});
