@@ -36,6 +36,7 @@ async function compile(target: string | undefined, output: string): Promise<Comp
   const embedded = await resetTimes(chunks);
   await embed(chunks, target, output);
   const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
+  if ((target ?? Deno.build.target) === Deno.build.target) await checkZones(path);
   return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
@@ -89,6 +90,29 @@ async function checkRuntime(target: string): Promise<void> {
   throw new BundleError(
     `The runtime of DENORT_BIN is for ${machine}, but the target is ${target}: set it to a runtime for the target`,
   );
+}
+
+/**
+ * Checks that the executable can read time zones: a runtime of another version may lack them, and then no cron entry runs.
+ *
+ * @throws {BundleError}
+ */
+async function checkZones(path: string): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const config = join(folder, "jobs.json");
+    const cron = [{ name: "a", rule: "0 0 * * *", timezone: "Europe/London", class: "A" }];
+    await Deno.writeTextFile(config, JSON.stringify({ cron }));
+    const { success, stderr } = await new Deno.Command(path, { args: ["cron", "check", "-C", config] }).output();
+    if (success) return;
+    throw new BundleError(
+      `The executable can't read time zones, expected a runtime of Deno ${Deno.version.deno}:\n${
+        new TextDecoder().decode(stderr)
+      }`,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
 
 function unusableRuntime(runtime: string, reason: string): BundleError {

@@ -102,9 +102,12 @@ function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | und
 }
 
 function checkName(fields: EntryFields): string | undefined {
+  const isFolder = /^\.\.?$/.test(String(fields.raw("name")));
   const isName = (value: unknown): value is string =>
-    isText(value) && value.length <= MAX_NAME && value.trim() === value && !/\p{Cc}/u.test(value);
-  const expected = `a text of at most ${MAX_NAME} characters, without control characters or surrounding blanks`;
+    isText(value) && value.length <= MAX_NAME && value.trim() === value && !/\p{Cc}/u.test(value) && !isFolder;
+  const expected = `a text of at most ${MAX_NAME} characters, without control characters or surrounding blanks${
+    isFolder ? ", and not . or .., which an address of the dashboard can't contain" : ""
+  }`;
   return fields.raw("name") === undefined ? fields.invalid("name", expected) : fields.get("name", expected, isName);
 }
 

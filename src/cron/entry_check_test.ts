@@ -411,3 +411,12 @@ Deno.test("names the field of each problem", () => {
   assertEquals(found({ memo: 7, catchUp: "some" }), ["memo", "catchUp"]);
   assertEquals(found({ quue: "low" }), [undefined]);
 });
+
+Deno.test("checkEntries rejects a name that no address can contain", () => {
+  for (const name of [".", ".."]) {
+    const [problem] = checkEntries([{ ...GOOD, name }], PRODUCTION).problems;
+    assertEquals(problem?.message.includes(`"name" is "${name}"; expected a text`), true, problem?.message);
+    assertEquals(problem?.message.includes("and not . or .."), true);
+  }
+  assertEquals(checkEntries([{ ...GOOD, name: "..." }], PRODUCTION).problems, []);
+});

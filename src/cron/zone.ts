@@ -37,6 +37,11 @@ export class Zone {
     try {
       this.name = at(0, name).timeZoneId;
     } catch {
+      if (typeof Temporal === "undefined") {
+        throw new RangeError(
+          `Can't read time zone "${name}": this runtime has no Temporal; use Deno 2.8 or later, or an executable made with it`,
+        );
+      }
       throw new RangeError(
         `Unknown time zone "${name}"; expected a name of the IANA database such as "Europe/London", or "UTC"`,
       );

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parsePayload } from "../job/job.ts";
+import { parsePayload, type Payload } from "../job/job.ts";
 import type { Entry } from "../store/admin/admin.ts";
 import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
@@ -34,12 +34,24 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
     if (failure === "StepFailed" || failure === "ChildFailed") {
       return ["It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step."];
     }
-    const why = job !== undefined && failure === undefined ? "it was killed" : "its retries are exhausted";
-    return [`It is dead: ${why}. jobs retry runs it again.`];
+    return [`It is dead: ${whyDead(job?.payload)}. jobs retry runs it again.`];
   }
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
   return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];
+}
+
+/** The worker's `maxRetries`, which the payload doesn't have, unless it is set. */
+const DEFAULT_MAX_RETRIES = 25;
+
+function whyDead(payload: Payload | undefined): string {
+  const { error_class: failure, retry, retry_count: count, retry_for: span } = payload ?? {};
+  if (payload !== undefined && failure === undefined) return "it was killed";
+  if (failure === "Kill") return "its handler ended it for good";
+  const isEarly = typeof count === "number" && count < (typeof retry === "number" ? retry : DEFAULT_MAX_RETRIES);
+  if (!isEarly || span !== undefined) return "its retries are exhausted";
+  if (typeof retry === "number") return "it was killed before its retries were exhausted";
+  return `it was killed, or its worker has a lower maxRetries than ${DEFAULT_MAX_RETRIES}`;
 }
 
 function whyStalled({ payload, worker }: Entry, { workers, now }: Surroundings): string[] {

@@ -94,6 +94,19 @@ Deno.test("a dead job names the command that helps: a retry repeats no step that
   assertEquals(why({ error_class: "TypeError" }), [
     "It is dead: its retries are exhausted. jobs retry runs it again.",
   ]);
+  const dead = { error_class: "TypeError" };
+  const reasons: [object, string][] = [
+    [{ ...dead, retry: 5, retry_count: 5 }, "its retries are exhausted"],
+    [{ ...dead, retry: 0, retry_count: 0 }, "its retries are exhausted"],
+    [{ ...dead, retry: true, retry_count: 25 }, "its retries are exhausted"],
+    [{ ...dead, retry: 5, retry_count: 4 }, "it was killed before its retries were exhausted"],
+    [{ ...dead, retry: true, retry_count: 2 }, "it was killed, or its worker has a lower maxRetries than 25"],
+    [{ ...dead, retry: true, retry_count: 2, retry_for: 60 }, "its retries are exhausted"],
+    [{ error_class: "Kill", retry: true, retry_count: 0 }, "its handler ended it for good"],
+  ];
+  for (const [fields, reason] of reasons) {
+    assertEquals(why(fields), [`It is dead: ${reason}. jobs retry runs it again.`]);
+  }
   for (const failure of ["StepFailed", "ChildFailed"]) {
     assertEquals(why({ error_class: failure }), [
       "It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step.",

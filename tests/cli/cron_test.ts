@@ -81,6 +81,7 @@ Deno.test("checks the cron entries of the example", async () => {
   const { code, stderr, stdout } = await jobs(["cron", "check", "-C", "examples/crontab.json"], { cwd });
   assertEquals(code, 0, stderr);
   assert(stdout.includes("Checked 5 cron entries: all valid"), stdout);
+  assertEquals(stdout.match(/\d{4}-\d\d-\d\d \d\d:\d\d, \d{4}-\d\d-\d\d \d\d:\d\d/g)?.length, 4, stdout);
 });
 
 Deno.test("adds an entry with options of its jobs, which are those of pushes that entries allow", async () => {

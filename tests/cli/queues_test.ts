@@ -71,6 +71,14 @@ Deno.test("rejects unexpected arguments, and a role without a user", async () =>
   const role = await on(bench, "web", "--role", "reader");
   assertEquals(role.code, 2);
   assertMatch(role.stderr, /^jobs: --role needs --new-user or --new-token/);
+  for (const given of ["push(clas=Deploy)", "push()", "push(class=)", "reader(class=A)", "operator:x", "admin"]) {
+    const { code, stdout, stderr } = await on(bench, "web", "--new-token", "ci", "--role", given);
+    assertEquals([code, stdout, stderr.startsWith(`jobs: Invalid --role "${given}": expected reader, `)], [
+      2,
+      "",
+      true,
+    ]);
+  }
 });
 
 Deno.test("jobs queues lists the workers that fetch from each queue", async () => {

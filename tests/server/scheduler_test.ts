@@ -362,3 +362,26 @@ Deno.test("scheduler: many missed runs are all enqueued, in order", async () => 
   assertEquals(times.length, 2_500);
   assertEquals(times, times.toSorted((a, b) => a - b));
 });
+
+Deno.test("scheduler: an entry that this version can't read is named once, and the others run", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const future = {
+    name: "future",
+    version: 0,
+    definition: '{"rule":9}',
+    state: "{}",
+    jobs: [],
+    awaited: false,
+    records: [],
+  };
+  await store.cron.write([future]);
+  const { scheduler, said } = lab.process(store, [minutely()]);
+  for (let i = 0; i < 5; i++) {
+    await scheduler.step();
+    await lab.clock.advance(15 * SECOND);
+  }
+  await scheduler.step();
+  assertEquals(said.filter((line) => line === "Cron entry skipped: this version can't read it").length, 1);
+  assertEquals(await queued(store), [1]);
+});

@@ -1,13 +1,20 @@
 /** `jobs cron check`. @module */
 import type { LoadedConfig } from "../../config/load.ts";
 import { type CheckedEntries, checkEntries } from "../../cron/entry_check.ts";
-import { describeSchedule } from "../../cron/schedule_spec.ts";
+import { systemClock } from "../../clock.ts";
+import type { CronEntry } from "../../cron/entry.ts";
+import { describeSchedule, openSchedule } from "../../cron/schedule_spec.ts";
+import { zoneOf } from "../../text/cron.ts";
+import { localMinute } from "../../text/times.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { Registry } from "../../handlers/registry.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { handlerCheckOf, loadSettings } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
+
+/** Runs of each entry that are shown. */
+const SHOWN_RUNS = 2;
 
 /** Checks the cron entries of the configuration, against the handlers if there are any. Exit 1 if one is invalid. */
 export async function check(argv: readonly string[]): Promise<number> {
@@ -22,16 +29,26 @@ export async function check(argv: readonly string[]): Promise<number> {
   for (const { message } of problems) printError(`jobs: ${message}`);
   if (problems.length > 0) return 1;
   printTable(
-    ["name", "when", "class", ""],
+    ["name", "when", "next runs", "class", ""],
     [
-      ...active.map((entry) => [entry.name, describeSchedule(entry.schedule), entry.class, ""]),
-      ...inactive.map(({ entry, by }) => [entry.name, describeSchedule(entry.schedule), entry.class, `off: ${by}`]),
+      ...active.map((entry) => [entry.name, describeSchedule(entry.schedule), nextRuns(entry), entry.class, ""]),
+      ...inactive.map(({ entry, by }) => [entry.name, describeSchedule(entry.schedule), "", entry.class, `off: ${by}`]),
     ],
     'No cron entries: the configuration has no "cron"',
   );
   const count = active.length + inactive.length;
   print(`Checked ${count} cron ${count === 1 ? "entry" : "entries"}: all valid`);
   return 0;
+}
+
+/** Returns the next two runs, in the zone of the entry. */
+function nextRuns({ schedule: spec }: CronEntry): string {
+  const schedule = openSchedule(spec);
+  const zone = zoneOf(spec);
+  const runs: string[] = [];
+  let at: number | undefined = systemClock.now();
+  while (runs.length < SHOWN_RUNS && (at = schedule.next(at)) !== undefined) runs.push(localMinute(at, zone));
+  return [runs.join(", "), ...(zone === undefined || runs.length === 0 ? [] : [zone])].join(" ");
 }
 
 /**

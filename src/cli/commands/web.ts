@@ -4,7 +4,7 @@ import { systemClock } from "../../clock.ts";
 import { logger, openLog } from "../../log/log.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { StartupSteps } from "../../server/startup_steps.ts";
-import { newToken, passwordSecret } from "../../web/auth/accounts.ts";
+import { Accounts, newToken, passwordSecret } from "../../web/auth/accounts.ts";
 import { DEFAULT_ADDRESS, parseListenAddress } from "../../web/http/serve.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -92,7 +92,10 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   if (!/^[^:,\s]{1,64}$/.test(name)) {
     throw new UsageError(`Invalid user "${name}": expected up to 64 characters without spaces, colons and commas`);
   }
-  if (!/^(reader|operator|push(\([^)\s]+\))?)$/.test(role)) {
+  try {
+    // As the dashboard reads the line that this prints.
+    new Accounts([`${name}:${role}`]);
+  } catch {
     throw new UsageError(`Invalid --role "${role}": expected reader, operator, push or push(class=Mail,queue=low)`);
   }
   if (token) {

@@ -4,9 +4,11 @@
  *
  * @module
  */
+import { readDefinition } from "../../cron/definition.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { ON_TIME_MS } from "../../cron/plan.ts";
 import type { Log } from "../../log/log.ts";
+import type { StoredCron } from "../../store/port/cron.ts";
 import type { Counters } from "../stats/counters.ts";
 
 /** Reports outcomes. */
@@ -15,10 +17,20 @@ export class CronReporter {
   readonly #counters: Pick<Counters, "occurrence">;
   /** The latest time that was reported as awaited by entries. */
   #heldUntil = -Infinity;
+  /** The definitions that this worker leaves to others, by name. */
+  readonly #ignored = new Map<string, string>();
 
   constructor(log: Log, counters: Pick<Counters, "occurrence">) {
     this.#log = log;
     this.#counters = counters;
+  }
+
+  /** Reports an entry that is left to others, once if this version can't read it. */
+  ignored({ name, definition }: Pick<StoredCron, "name" | "definition">): void {
+    if (this.#ignored.get(name) === definition) return;
+    this.#ignored.set(name, definition);
+    if (readDefinition(definition) !== undefined) return;
+    this.#log.warn("Cron entry skipped: this version can't read it", { entry: name });
   }
 
   /** Reports the decisions on an entry. */

@@ -217,6 +217,7 @@ export class Scheduler implements LoopBody<number> {
       else if (action.kind === "decide") snapshots.push({ definition: action.definition, stored, now });
       else {
         this.#apply(name, { kind: "ignored" });
+        if (action.kind === "ignore") this.#options.report.ignored(stored);
         if (action.kind === "ignore" || !await this.#remove(stored)) continue;
         this.#options.log.info("Cron entry removed: no worker has it", { entry: name });
       }
