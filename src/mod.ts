@@ -36,7 +36,7 @@ export type { Payload } from "./job/job.ts";
 export type { JobOptions } from "./job/payload.ts";
 export type { EndedJob } from "./job/result.ts";
 export { LogError } from "./log/log.ts";
-export type { Hooks } from "./server/hooks.ts";
+export type { Hooks } from "./handlers/hooks.ts";
 export type { Server } from "./server/start.ts";
 export { ChildFailed, StepError, StepFailed } from "./steps/errors.ts";
 export type { Store } from "./store/admin/store.ts";

@@ -3,7 +3,8 @@
  *
  * In a module, each exported function is a handler, and the name of the export is its class. A name that isn't an
  * identifier goes into `export const handlers = { "Billing::InvoiceJob": fn }`. A definition that `defineJob` returned has
- * a name already. Classes, constants and the default export are ignored.
+ * a name already. `performMiddleware`, `pushMiddleware` and `hooks` are those of the worker. Classes, constants and the
+ * default export are ignored.
  *
  * @module
  */
@@ -12,6 +13,7 @@ import { stripAnsiCode } from "@std/fmt/colors";
 import { plain } from "../log/format.ts";
 import { asText } from "../log/value.ts";
 import type { HandlerExport, HandlerOptions, JobDefinition } from "./handler.ts";
+import { Extensions } from "./extensions.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 
 const MODULE = /\.(js|mjs|cjs|ts|mts|jsx|tsx)$/;
@@ -24,19 +26,22 @@ const NOT_A_HANDLER_FILE = /(^[._])|([._]test\.[a-z]+$)|(\.d\.m?ts$)/;
  * @param paths modules and folders, relative to the working directory. Of a folder, every module directly in it is loaded,
  * except tests and names that begin with `.` or `_`
  * @param check called with each path and each module before it is imported; throws to refuse it
- * @throws {HandlerError} if a path doesn't exist, or a module cannot be imported, has no handler, or has a handler for a
- * class that already has one
+ * @returns the middleware and hooks of the modules
+ * @throws {HandlerError} if a path doesn't exist, or a module cannot be imported, has neither a handler nor middleware nor
+ * hooks, or has a handler for a class that already has one
  */
 export async function loadHandlers(
   paths: readonly string[],
   registry: Registry,
   check: (path: string) => void = () => {},
-): Promise<void> {
+): Promise<Extensions> {
+  const extensions = new Extensions();
   for (const path of paths) {
     const files = await modulesAt(path);
     for (const one of new Set([path, ...files])) check(one);
-    for (const file of files) await loadModule(file, registry);
+    for (const file of files) await loadModule(file, registry, extensions);
   }
+  return extensions;
 }
 
 async function modulesAt(path: string): Promise<string[]> {
@@ -58,7 +63,7 @@ async function modulesAt(path: string): Promise<string[]> {
   return names.sort().map((name) => `${path.replace(/\/+$/, "")}/${name}`);
 }
 
-async function loadModule(file: string, registry: Registry): Promise<void> {
+async function loadModule(file: string, registry: Registry, extensions: Extensions): Promise<void> {
   let exports: Record<string, unknown>;
   try {
     // An absolute URL: in a compiled binary, a relative one would refer to a file in the binary.
@@ -69,7 +74,8 @@ async function loadModule(file: string, registry: Registry): Promise<void> {
   let found = 0;
   for (const [name, value] of Object.entries(exports)) {
     if (name === "default") continue;
-    if (name === "handlers") found += addNamed(value, file, registry);
+    if (extensions.add(name, value, file)) found++;
+    else if (name === "handlers") found += addNamed(value, file, registry);
     else if (isFunction(value)) {
       register(isDefinition(value) ? value.class : name, value, file, registry);
       found++;

@@ -230,3 +230,47 @@ Deno.test("loads CommonJS from .cjs, and names the remedy for CommonJS in .js an
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("middleware and hooks of several modules are collected in the order of the modules, each once", async () => {
+  await using folder = await folderWith({
+    "a.js": `export const performMiddleware = (_ctx, next) => next();
+      export const hooks = { death: (payload) => { payload.push("a"); throw new Error("a"); } };`,
+    "b.js": `export { performMiddleware } from "./a.js";
+      export const pushMiddleware = [(_context, next) => next(), (_context, next) => next()];
+      export const hooks = { death: (payload) => void payload.push("b"), quiet() {} };
+      export const handlers = { middleware: () => {}, hooks: () => {} };`,
+  });
+  const registry = new Registry();
+  const { performMiddleware, pushMiddleware, hooks } = await loadHandlers(
+    [folder.path, `${folder.path}/a.js`],
+    registry,
+  );
+  assertEquals([performMiddleware.length, pushMiddleware.length, Object.keys(hooks)], [1, 2, ["death", "quiet"]]);
+  assertEquals(registry.classes(), ["hooks", "middleware"]);
+  const called: string[] = [];
+  // deno-lint-ignore no-explicit-any -- the hook takes any payload
+  await assertRejects(async () => await hooks.death?.(called as any, undefined), Error, "a");
+  assertEquals(called, ["a", "b"]);
+});
+
+for (
+  const [source, message] of [
+    ["export function middleware() {}", 'unknown export "middleware"; expected performMiddleware or pushMiddleware'],
+    ["export const serverMiddlewares = []", 'unknown export "serverMiddlewares"; expected performMiddleware'],
+    ["export const hook = {}", 'unknown export "hook"; expected hooks'],
+    ["export function hooks() {}", 'its export "hooks" isn\'t an object'],
+    ["export const hooks = [() => {}]", 'its export "hooks" isn\'t an object'],
+    ["export const hooks = { deth: () => {} }", 'unknown hook "deth"; expected startup, quiet'],
+    ["export const hooks = { death: 5 }", 'hook "death" isn\'t a function'],
+    ["export const performMiddleware = {}", 'its export "performMiddleware" isn\'t middleware'],
+    ["export const pushMiddleware = [() => {}, null]", 'its export "pushMiddleware" isn\'t middleware'],
+    [
+      'export const performMiddleware = Object.assign(() => {}, { class: "Job" })',
+      'its export "performMiddleware" isn\'t middleware',
+    ],
+  ] as const
+) {
+  Deno.test(`a module with ${source} is refused`, async () => {
+    assertStringIncludes(await refusal({ "a.js": `${source}; export function Noop() {}` }), message);
+  });
+}

@@ -146,6 +146,9 @@ export const CLOSING_MS = 250;
 export const SHUTDOWN_BUDGET_MS = 5_000;
 /** The share of the budget for outcomes. The rest is left for `deregister`, which gives back jobs without a stored outcome. */
 export const OUTCOMES_SHARE = 0.8;
+/** The shares that may be used up after the hook `quiet`, before outcomes are stored, and after `shutdown`, before the worker leaves. */
+export const QUIET_SHARE = 0.3;
+export const SHUTDOWN_HOOK_SHARE = 0.9;
 
 /**
  * Bounds how long a stop waits for the store. Several components have something left to store, one after the other, and an

@@ -39,7 +39,7 @@ import { ResultRecorder } from "./work/result_recorder.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { Retrier } from "./work/retrier.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
-import { type Component, Loop, type LoopBody, OutageLog } from "./component.ts";
+import { type Component, Loop, type LoopBody, OutageLog, SHUTDOWN_HOOK_SHARE } from "./component.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
 import { Settler } from "./work/settler.ts";
 import { LoggedStepOutage } from "./work/step_outage.ts";
@@ -96,6 +96,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
   const hooks = options.hooks ?? {};
+  const forHooks = { log: log("launcher"), clock };
 
   const client = new Client({
     store,
@@ -198,7 +199,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     onBeat: ({ lapsed, sentAt }) => {
       leaseGuard.noteHeartbeat(sentAt, lapsed);
       void lostLeases.beat(lapsed);
-      if (hooks.heartbeat) void callHook(log("launcher"), "heartbeat", hooks.heartbeat);
+      if (hooks.heartbeat) void callHook(forHooks, "heartbeat", hooks.heartbeat);
     },
     unstarted,
     onReturned: (tokens) => fetcher.returned(tokens),
@@ -236,7 +237,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     timeoutMs: launcher.timeoutMs,
     cold: launcher.cold,
     onQuiet: async () => {
-      if (hooks.quiet) await callHook(log("launcher"), "quiet", hooks.quiet);
+      if (hooks.quiet) await callHook(forHooks, "quiet", hooks.quiet);
     },
   });
   const autoStop = new AutoStop({
@@ -269,7 +270,9 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     {
       name: "hooks",
       start: async () => void await hooks.startup?.(),
-      stop: async () => hooks.shutdown && await callHook(log("launcher"), "shutdown", hooks.shutdown),
+      stop: async (budget) => {
+        if (hooks.shutdown) await budget?.within(callHook(forHooks, "shutdown", hooks.shutdown), SHUTDOWN_HOOK_SHARE);
+      },
     },
     ...horses ? [{ name: "horses", start: () => horses.start(), stop: () => horses.stop() }] : [],
     {

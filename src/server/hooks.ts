@@ -1,43 +1,31 @@
 /**
- * Hooks of an embedding program: for the life of the worker, and for failures.
+ * Calls hooks.
  *
  * @module
  */
-import type { JobContext } from "../handlers/context.ts";
+import type { Clock } from "../clock.ts";
+import type { Hooks } from "../handlers/hooks.ts";
 import { describeError } from "../job/describe_error.ts";
-import type { Payload } from "../job/job.ts";
 import type { Log } from "../log/log.ts";
 
-/**
- * Functions that are called when something happens. They may be async. An error in one is logged, and changes nothing else.
- *
- * @example
- * ```ts
- * import { type Hooks } from "@jobs/jobs";
- *
- * const hooks: Hooks = {
- *   error: (error, ctx) => console.error(`${ctx.class} failed`, error),
- *   death: (payload) => console.error(`${payload.class} ${payload.jid} is dead`),
- * };
- * ```
- */
-export interface Hooks {
-  /** Called before the first job is taken. An error in it stops the start. */
-  readonly startup?: () => unknown;
-  /** Called when the worker takes no more jobs. */
-  readonly quiet?: () => unknown;
-  /** Called before the worker ends: running jobs have ended or were released. */
-  readonly shutdown?: () => unknown;
-  /** Called when the store has accepted a heartbeat. */
-  readonly heartbeat?: () => unknown;
-  /** Called for each failure of a job, before its retry is decided. */
-  readonly error?: (error: unknown, job: JobContext) => unknown;
-  /** Called when a job has failed for good: it is moved to `dead`, or discarded. */
-  readonly death?: (payload: Payload, error: unknown) => unknown;
+/** The worker waits for a hook this long. */
+export const HOOK_TIMEOUT_MS = 10_000;
+
+/** Calls a hook, and waits for its end, but no longer than {@linkcode HOOK_TIMEOUT_MS}. Always resolves. */
+export async function callHook(
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+  name: keyof Hooks,
+  call: () => unknown,
+): Promise<void> {
+  const over = new AbortController();
+  const late = clock.sleep(HOOK_TIMEOUT_MS, over.signal).then(() => {
+    if (!over.signal.aborted) log.error("Hook takes too long", { hook: name, seconds: HOOK_TIMEOUT_MS / 1_000 });
+  });
+  await Promise.race([guarded(log, name, call), late]);
+  over.abort();
 }
 
-/** Calls a hook. Always resolves. */
-export async function callHook(log: Log, name: keyof Hooks, call: () => unknown): Promise<void> {
+async function guarded(log: Log, name: keyof Hooks, call: () => unknown): Promise<void> {
   try {
     await call();
   } catch (error) {

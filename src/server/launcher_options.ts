@@ -11,7 +11,7 @@ import type { Registry } from "../handlers/registry.ts";
 import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
 import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Hooks } from "../handlers/hooks.ts";
 import type { Inbox } from "./control/signals.ts";
 import type { GuardOptions } from "./liveness/heartbeat_messages.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";

@@ -15,7 +15,7 @@ import { Registry } from "../handlers/registry.ts";
 import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
 import type { PushMiddleware } from "../client/middleware.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Hooks } from "../handlers/hooks.ts";
 import { Launcher } from "./launcher.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { Inbox, listenToSignals } from "./control/signals.ts";

@@ -2,9 +2,12 @@
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { SettingName } from "../../config/settings.ts";
+import type { Extensions } from "../../handlers/extensions.ts";
+import type { Hooks } from "../../handlers/hooks.ts";
 import { loadHandlers } from "../../handlers/load.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { misspelledOptions } from "../../handlers/option_typos.ts";
-import { Registry } from "../../handlers/registry.ts";
+import { HandlerError, Registry } from "../../handlers/registry.ts";
 import { type LogControl, logger, type LogOptions, openLog } from "../../log/log.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
 import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
@@ -119,13 +122,16 @@ export async function run(argv: readonly string[]): Promise<number> {
   const toStderr = {
     warn: () => printError("jobs: the handlers are still loading; a top-level await may never end"),
   };
-  await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
+  const extensions = await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
     .step("handlers", loadHandlers(config.settings.handlers, registry, handlerCheckOf(config)));
   const { logLevel: level, logFormat: format, logFile: file } = config.settings;
   const logOptions: LogOptions = { level, format, file, ...(member && { fields: { process: member.index } }) };
   using log = openLog(logOptions);
   const guard = new ExitGuard({ clock: systemClock, log: logger("run") });
-  return await Promise.race([serve(config, registry, log, { load, member, inbox, guard, logOptions }), guard.expired]);
+  return await Promise.race([
+    serve(config, registry, log, { load, member, inbox, guard, logOptions, extensions }),
+    guard.expired,
+  ]);
 }
 
 /**
@@ -160,19 +166,35 @@ function unprocessedQueues(registry: Registry, processed: readonly { readonly na
   );
 }
 
+/**
+ * Calls the hook `startup` of the handlers' modules.
+ *
+ * @throws {HandlerError} if it throws: it opens what the jobs need
+ */
+async function startupOf({ startup }: Hooks): Promise<void> {
+  try {
+    await startup?.();
+  } catch (error) {
+    const { class: name, message } = describeError(error);
+    throw new HandlerError(`Hook "startup" failed, so the worker doesn't start: ${name}: ${message}`, { cause: error });
+  }
+}
+
 async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  { load, member, inbox, guard, logOptions }: {
+  { load, member, inbox, guard, logOptions, extensions }: {
     readonly load: () => Promise<LoadedConfig>;
     readonly member: MemberInfo | undefined;
     readonly inbox: Inbox;
     readonly guard: ExitGuard;
     readonly logOptions: LogOptions;
+    readonly extensions: Extensions;
   },
 ): Promise<number> {
   const { settings, file } = config;
+  const { hooks } = extensions;
   const say = logger("run");
   await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
@@ -221,9 +243,15 @@ async function serve(
     environment: config.environment,
     catchAllErrors: true,
     prepare,
+    performMiddleware: extensions.performMiddleware,
+    pushMiddleware: extensions.pushMiddleware,
     hooks: {
+      ...hooks,
       // Before the first job is taken: a job that computes would delay the message, and with it the other processes.
-      startup: () => peers?.ready(settings.shutdownTimeoutMs),
+      startup: async () => {
+        await startupOf(hooks);
+        await peers?.ready(settings.shutdownTimeoutMs);
+      },
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),

@@ -18,6 +18,7 @@ import { StepRunner } from "../../steps/runner.ts";
 import type { AroundStep, StepServices } from "../../steps/services.ts";
 import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
+import type { PushMiddleware } from "../../client/middleware.ts";
 import { loadHandlers } from "../load.ts";
 import { dieWithParent } from "./parent_death.ts";
 import { Registry } from "../registry.ts";
@@ -78,7 +79,7 @@ class HorseMain implements AsyncDisposable {
   constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
     this.#parent = parent;
     this.#openTracing = openTracing;
-    this.#client = this.#newClient();
+    this.#client = this.#newClient([]);
   }
 
   async run(): Promise<void> {
@@ -124,10 +125,10 @@ class HorseMain implements AsyncDisposable {
   async #start({ modules, debug }: Extract<ToHorse, { kind: "start" }>): Promise<void> {
     this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
     try {
-      await loadHandlers(modules, this.#registry);
+      const { pushMiddleware } = await loadHandlers(modules, this.#registry);
       // After loading: handlers may install a tracer provider.
       this.#tracing = await this.#openTracing();
-      this.#client = this.#newClient();
+      this.#client = this.#newClient(pushMiddleware);
       this.#parent.send({ kind: "ready" });
     } catch (error) {
       this.#parent.send({ kind: "ready", refused: errorFrame(error).message });
@@ -179,11 +180,13 @@ class HorseMain implements AsyncDisposable {
     };
   }
 
-  #newClient(): Client {
+  #newClient(own: readonly PushMiddleware[]): Client {
+    const { middleware = [], ...tracing } = this.#tracing?.client ?? {};
     return new Client({
       store: this.#callable,
       classOptions: (name) => this.#registry.get(name)?.options,
-      ...this.#tracing?.client,
+      ...tracing,
+      middleware: [...middleware, ...own],
     });
   }
 

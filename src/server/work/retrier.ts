@@ -19,7 +19,8 @@ import { releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
-import { callHook, type Hooks } from "../hooks.ts";
+import type { Hooks } from "../../handlers/hooks.ts";
+import { callHook } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
 import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
 
@@ -179,9 +180,9 @@ export class Retrier {
   }
 
   async #callHooks(job: RunningJob, error: unknown, decision: Decision): Promise<void> {
-    const { hooks: { error: onError, death }, log } = this.#options;
-    if (onError) await callHook(log, "error", () => onError(error, job.context));
-    if (death && decision.kind !== "retry") await callHook(log, "death", () => death(job.job.payload, error));
+    const { hooks: { error: onError, death } } = this.#options;
+    if (onError) await callHook(this.#options, "error", () => onError(error, job.context));
+    if (death && decision.kind !== "retry") await callHook(this.#options, "death", () => death(job.job.payload, error));
   }
 }
 

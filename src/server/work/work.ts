@@ -8,7 +8,7 @@
  * @module
  */
 import type { StopNotice } from "../../handlers/stop_notice.ts";
-import { type Component, type Loop, OUTCOMES_SHARE, type ShutdownBudget } from "../component.ts";
+import { type Component, type Loop, OUTCOMES_SHARE, QUIET_SHARE, type ShutdownBudget } from "../component.ts";
 import type { InProcessRuns } from "../schedule/in_process_runs.ts";
 import type { Fetcher } from "./fetcher.ts";
 import type { Manager } from "./manager.ts";
@@ -96,7 +96,7 @@ export class Work implements Component {
     const quieted = this.quiet();
     const timeoutMs = this.#options.timeoutMs();
     await Promise.all([manager.stop(timeoutMs, cold, budget), inProcessRuns.stop(timeoutMs, cold)]);
-    if (await budget.within(this.#takingEnded)) await quieted;
+    if (await budget.within(this.#takingEnded)) await budget.within(quieted, QUIET_SHARE);
     // Releases jobs that the last take has leased.
     if (!await budget.within(settler.flush(), OUTCOMES_SHARE)) settler.abandon();
   }
