@@ -9,7 +9,9 @@ import { checkPlaces, pushRaw } from "../support/stores.ts";
 import { sqliteDisturbances } from "./disturb_sqlite.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
 import { ShiftedClock } from "./shifted_clock.ts";
+import { pause } from "./uptime.ts";
 
+const PUSH_ATTEMPTS = 50;
 const DISK_BYTES = 512 * 1024 ** 2;
 
 /** Makes the file. */
@@ -30,9 +32,18 @@ export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }
       ...(clock ? [] : ["clock jumps: no C compiler (cc)"]),
     ],
     line: () => Promise.resolve({ url, clear: () => {} }),
-    pushRaw: (place, payload) => {
+    async pushRaw(place, payload) {
       const queue = place === "scheduled" ? "default" : place.queue;
-      return Promise.resolve(pushRaw(file, queue, new TextDecoder().decode(payload)));
+      const text = new TextDecoder().decode(payload);
+      for (let attempt = 1;; attempt++) {
+        try {
+          return pushRaw(file, queue, text, 0);
+        } catch (error) {
+          // A wait within SQLite would keep the soak from ending what locks the file.
+          if (attempt === PUSH_ATTEMPTS) throw error;
+          await pause(20);
+        }
+      }
     },
     leftovers: () => Promise.resolve(leftovers(file)),
     async [Symbol.asyncDispose]() {

@@ -121,8 +121,8 @@ function tablesWith(file: string, text: string): string[] {
 }
 
 /** Writes with a separate connection, without the adapter. */
-export function pushRaw(file: string, queue: string, text: string): void {
-  const database = new DatabaseSync(file, { timeout: 5_000 });
+export function pushRaw(file: string, queue: string, text: string, timeout = 5_000): void {
+  const database = new DatabaseSync(file, { timeout });
   try {
     const jid = getField(text, "jid");
     database.exec("BEGIN IMMEDIATE");
