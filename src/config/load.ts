@@ -63,7 +63,8 @@ export interface LoadedConfig {
 }
 
 const FILE_NAMES = ["jobs.json", "jobs.jsonc", "jobs.yml", "jobs.yaml"];
-const SYSTEM_FOLDER = "/etc/jobs";
+/** The folder of the machine's configuration. */
+export const SYSTEM_FOLDER = "/etc/jobs";
 
 /** Returns the paths searched for a configuration file, in order: the working directory, then the machine's folder. */
 export function configFiles(systemFolder: string = SYSTEM_FOLDER): string[] {

@@ -1,6 +1,7 @@
 /** A handler is notified in time that its worker stops, and its reaction counts. */
 import { assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { freePort } from "../support/redis.ts";
 
 /** Handlers that note their actions in a file. Each ends differently when its worker stops. */
 const HANDLERS = `
@@ -109,4 +110,20 @@ Deno.test("a second TERM aborts jobs at once, and a job whose handler rejects th
   worker.kill("SIGTERM");
   await worker.status();
   assertEquals((await bench.store.admin.find([jid])).map(({ place }) => place.in), ["queue"]);
+});
+
+Deno.test("a worker waits for the dashboard's address while the worker before is stopping", async () => {
+  await using bench = await Bench.open();
+  const args = ["--web", `${freePort()}`, "-t", "60s"];
+  await using old = await bench.server(args);
+  const jid = await bench.push("Listen", [bench.notes]);
+  await bench.noted(`start ${jid}`);
+  const { worker } = await old.logged("Ready");
+  old.kill("SIGTERM");
+  await bench.until(async () => (await bench.store.workers.list()).every(({ quiet }) => quiet));
+  await using next = await bench.server(args, {}, false);
+  await next.logged("Dashboard's address is in use, waiting for a worker that stops", { worker });
+  await bench.go();
+  await next.logged("Ready");
+  assertEquals((await old.status()).code, 0);
 });

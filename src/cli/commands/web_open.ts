@@ -4,12 +4,15 @@
  *
  * @module
  */
+import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { logger } from "../../log/log.ts";
 import { openStore } from "../../store/open.ts";
 import { openTracing } from "../../tracing/tracing.ts";
 import { type Address, serve, urlOf } from "../../web/http/serve.ts";
-import { createWeb, type WebOptions } from "../../web/web.ts";
+import { createWeb, type Web, type WebOptions } from "../../web/web.ts";
 import { webOptions, webPrefix } from "../../web/web_settings.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { settingRows } from "../shared/setting_rows.ts";
@@ -19,6 +22,41 @@ import { storeOptions, storeUrl } from "../shared/store.ts";
 export interface OpenWeb extends AsyncDisposable {
   /** Its address. */
   readonly url: string;
+}
+
+/** The pause between two attempts to listen. */
+const LISTEN_INTERVAL_MS = 500;
+
+/**
+ * Listens on an address. After a restart, the worker before may still be stopping and have it: waits for that one.
+ *
+ * @throws {RangeError} if the address is unavailable
+ */
+async function serveWhenFree(
+  web: Web,
+  address: Address,
+  store: Pick<Store, "workers">,
+  { shutdownTimeoutMs }: Settings,
+): ReturnType<typeof serve> {
+  const until = systemClock.monotonic() + 2 * shutdownTimeoutMs;
+  for (let attempt = 0;; attempt++) {
+    try {
+      return await serve(web, address);
+    } catch (error) {
+      const { code } = (error as { cause?: { code?: unknown } }).cause ?? {};
+      if (code !== "EADDRINUSE" || systemClock.monotonic() > until) throw error;
+      const workers = await store.workers.list();
+      const old = workers.find(({ alive, quiet, hostname }) => alive && quiet && hostname === Deno.hostname());
+      if (old === undefined) throw error;
+      if (attempt === 0) {
+        logger("web").warn("Dashboard's address is in use, waiting for a worker that stops", {
+          worker: old.id,
+          url: urlOf(address, ""),
+        });
+      }
+      await systemClock.sleep(LISTEN_INTERVAL_MS);
+    }
+  }
 }
 
 /**
@@ -50,7 +88,7 @@ export async function openWeb(
       ...(tracing && { tracing }),
       ...more,
     }));
-    const server = stack.use(await serve(web, address));
+    const server = stack.use(await serveWhenFree(web, address, store, settings));
     const open = stack.move();
     return { url: urlOf(server.address, webPrefix(settings)), [Symbol.asyncDispose]: () => open.disposeAsync() };
   } catch (error) {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Store } from "../../store/admin/store.ts";
-import { handlerCheck, loadConfig, type LoadedConfig, readEnv } from "../../config/load.ts";
+import { handlerCheck, loadConfig, type LoadedConfig, readEnv, SYSTEM_FOLDER } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { sqliteUrl } from "../../store/open_path.ts";
@@ -113,7 +113,11 @@ export async function withStore<Result>(
   use: (store: Store, settings: Settings) => Promise<Result>,
   { make = "never" }: MissingStore = {},
 ): Promise<Result> {
-  const { settings } = await loadSettings(flags);
+  const { settings, origins } = await loadSettings(flags);
+  // Outside of the service's folder, its store may be another than the user expects.
+  if (make !== "never" && flags.config === undefined && origins.store.startsWith(`${SYSTEM_FOLDER}/`)) {
+    printError(`jobs: the store is ${hidePassword(storeUrl(settings))}, from ${origins.store}`);
+  }
   const named = settings.store !== undefined;
   checkAddress(storeUrl(settings));
   const options: StoreOptions = {

@@ -59,7 +59,7 @@ export async function serve(web: Web, { host, port }: Address, limits?: Partial<
     proxies: web.proxies,
     ...(limits && { limits }),
   }).catch((error: Error & { readonly code?: string }) => {
-    throw new RangeError(`Cannot listen on ${urlOf({ host, port }, "")}: ${reasonOf(error)}`);
+    throw new RangeError(`Cannot listen on ${urlOf({ host, port }, "")}: ${reasonOf(error)}`, { cause: error });
   });
   return {
     address: { host, port: server.port },
