@@ -10,6 +10,7 @@ import { isoTime } from "../../text/times.ts";
 import { workerJson } from "../../text/workers.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { actOnJobs } from "../actions/jobs.ts";
+import { apiPage } from "../read/rows.ts";
 import { setLimit, setPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
@@ -49,17 +50,21 @@ const LIMIT_ANSWER = {
   starts: { type: "object", properties: { count: { type: "integer" }, perMs: { type: "integer" } } },
 };
 
+/** The query of a list that is read whole. */
+const LONG_PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 1000" };
+
 /** The routes. */
 export const stateRoutes: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "/stats",
     access: "read",
-    about: "Returns all counts",
+    about: "Returns all counts, and the first 1000 queues; next is the cursor of more in /queues",
     answer: OBJECT,
-    run: async (_c, services) => {
+    run: async (c, services) => {
       const stats = await services.store.admin.stats();
-      return { value: { ...countsOf(stats), queues: stats.queues } };
+      const { items: queues, next } = apiPage(c, stats.queues, ({ name }) => name);
+      return { value: { ...countsOf(stats), queues, next } };
     },
   },
   {
@@ -128,9 +133,13 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/queues",
     access: "read",
-    about: "Lists the queues with their sizes and latencies",
-    answer: { type: "object", properties: { queues: OBJECTS } },
-    run: async (_c, services) => ({ value: { queues: (await services.store.admin.stats()).queues } }),
+    about: "Lists the queues with their sizes and latencies, by name",
+    query: LONG_PAGE_QUERY,
+    answer: { type: "object", properties: { queues: OBJECTS, next: { type: "string" } } },
+    run: async (c, services) => {
+      const { items: queues, next } = apiPage(c, (await services.store.admin.stats()).queues, ({ name }) => name);
+      return { value: { queues, next } };
+    },
   },
   ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
     method: "POST",
@@ -204,13 +213,14 @@ export const stateRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/workers",
     access: "read",
-    about: "Lists the workers and their running jobs",
-    answer: { type: "object", properties: { workers: OBJECTS } },
-    run: async (_c, services) => {
-      const workers = await services.store.workers.list();
+    about: "Lists the workers and their running jobs, by ID",
+    query: LONG_PAGE_QUERY,
+    answer: { type: "object", properties: { workers: OBJECTS, next: { type: "string" } } },
+    run: async (c, services) => {
+      const { items: workers, next } = apiPage(c, await services.store.workers.list(), ({ id }) => id);
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       const map = (one: WorkerInfo) => workerJson(one, (job) => runningJson(job, services));
-      return { value: { workers: await services.slices.map(workers, { weigh, map }) } };
+      return { value: { workers: await services.slices.map(workers, { weigh, map }), next } };
     },
   },
   ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({

@@ -11,12 +11,15 @@ import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { Bars } from "./bars.tsx";
 import { ActionButton, Empty, jobs, link, None, type View } from "./view.tsx";
+import type { Rows } from "../read/rows.ts";
+import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { Layout } from "./layout.tsx";
 import { num, TableHead } from "./table.tsx";
 
 /** All queues. */
-export function QueuesPage({ view, series }: {
+export function QueuesPage({ view, page, series }: {
   readonly view: View;
+  readonly page: Rows<QueueInfo>;
   /** The last hour of each queue. */
   readonly series: readonly QueueSeries[];
 }) {
@@ -29,10 +32,14 @@ export function QueuesPage({ view, series }: {
           {jobs(view.counts.queued)} in {number(named.length)} {named.length === 1 ? "queue" : "queues"}
         </span>
         <span class="grow"></span>
+        <RowSearch view={view} path="/queues" page={page} label="Name of a queue" />
         <PauseAll view={view} />
       </div>
       <div id="queues" data-live>
-        <QueueTable view={view} queues={view.stats.queues} series={series} />
+        {page.text !== "" && page.total === 0
+          ? <Empty title={`No queue with "${page.text}" in its name.`} />
+          : <QueueTable view={view} queues={page.rows} series={series} />}
+        <RowPages view={view} path="/queues" page={page} />
       </div>
     </Layout>
   );
@@ -78,6 +85,7 @@ export function QueueTable({ view, queues, series }: {
       </Empty>
     );
   }
+  const seriesOf = series && new Map(series.map((one) => [one.queue, one]));
   const largest = Math.max(1, ...named.map((queue) => queue.size));
   return (
     <table class="list">
@@ -102,7 +110,7 @@ export function QueueTable({ view, queues, series }: {
             <td class="num" data-label="Latency">{queue.size === 0 ? <None /> : formatDuration(queue.latencyMs)}</td>
             {series && (
               <td data-label="Last hour">
-                <LatencyBars series={series.find((one) => one.queue === queue.name)} />
+                <LatencyBars series={seriesOf?.get(queue.name)} />
               </td>
             )}
             {view.canAct && (

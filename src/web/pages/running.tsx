@@ -5,6 +5,8 @@
  */
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
+import type { Rows } from "../read/rows.ts";
+import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { Progress } from "./progress.tsx";
@@ -13,9 +15,10 @@ import { ActionButton, Empty, link, type View } from "./view.tsx";
 import { runningFor, type RunningRow, workerName } from "./workers.tsx";
 
 /** The jobs that workers perform now. */
-export function RunningPage({ view, workers, running }: {
+export function RunningPage({ view, workers, page, running }: {
   readonly view: View;
   readonly workers: readonly WorkerInfo[];
+  readonly page: Rows<unknown>;
   readonly running: readonly RunningRow[];
 }) {
   const online = workers.filter((worker) => worker.alive);
@@ -30,18 +33,25 @@ export function RunningPage({ view, workers, running }: {
             {number(used)} of {number(all)} processors in {number(online.length)}{" "}
             {online.length === 1 ? "worker" : "workers"}
           </span>
+          <span class="grow"></span>
+          <RowSearch view={view} path="/running" page={page} label="Worker or queue" />
         </div>
-        {running.length === 0 ? <NothingRunning view={view} online={online.length} /> : (
-          <table class="list">
-            <TableHead
-              columns={[{ label: "Job", class: "job" }, "Progress", "Queue", "Worker", num("Running for")]}
-              hasActions={view.canAct}
-            />
-            <tbody>
-              {running.map((row) => <RunningJobRow view={view} row={row} />)}
-            </tbody>
-          </table>
-        )}
+        {running.length === 0 && page.text !== ""
+          ? <Empty title={`No running job of a worker or queue with "${page.text}" in its name.`} />
+          : running.length === 0
+          ? <NothingRunning view={view} online={online.length} />
+          : (
+            <table class="list">
+              <TableHead
+                columns={[{ label: "Job", class: "job" }, "Progress", "Queue", "Worker", num("Running for")]}
+                hasActions={view.canAct}
+              />
+              <tbody>
+                {running.map((row) => <RunningJobRow view={view} row={row} />)}
+              </tbody>
+            </table>
+          )}
+        <RowPages view={view} path="/running" page={page} />
       </div>
     </Layout>
   );

@@ -5,7 +5,7 @@
  */
 import type { Hono } from "hono";
 import type { SetName, Stats } from "../../store/admin/admin.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
@@ -39,6 +39,7 @@ import { SearchPage } from "./misc.tsx";
 import { RunningPage } from "./running.tsx";
 import { SettingsPage } from "./settings.tsx";
 import { type RunningRow, WorkersPage } from "./workers.tsx";
+import { rowsOf } from "../read/rows.ts";
 import { QueuesPage } from "./queues.tsx";
 import { QueuedPage, SetPage } from "./set.tsx";
 
@@ -48,7 +49,7 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
   "/dead": "dead",
 };
 
-/** The most jobs on the page of running jobs. */
+/** The most jobs on the page of workers. */
 const MAX_RUNNING = 500;
 
 /** The longest name of a class in a URL. */
@@ -74,7 +75,9 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/running", async (c) => {
     const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    return html(services, c, <RunningPage {...{ view, workers, running: await runningRows(services, workers) }} />);
+    const page = rowsOf(c, byId(workers).flatMap(workOf), ({ worker, job }) => `${worker.id} ${job.queue}`);
+    const running = await runningRows(services, page.rows);
+    return html(services, c, <RunningPage {...{ view, workers, page, running }} />);
   });
 
   for (const path of ["/queued", "/queued/:name"]) {
@@ -91,7 +94,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/queues", async (c) => {
     const [view, series] = await Promise.all([viewOf(services, c), store.queueSamples.read("1h")]);
-    return html(services, c, <QueuesPage view={view} series={series} />);
+    const named = view.stats.queues.filter(({ name }) => name !== ALL_QUEUES);
+    return html(services, c, <QueuesPage view={view} page={rowsOf(c, named, ({ name }) => name)} series={series} />);
   });
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
@@ -167,7 +171,9 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/workers", async (c) => {
     const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    return html(services, c, <WorkersPage {...{ view, workers, running: await runningRows(services, workers) }} />);
+    const page = rowsOf(c, byId(workers), ({ id, tag, labels }) => [id, tag, ...labels].join(" "));
+    const running = await runningRows(services, page.rows.flatMap(workOf));
+    return html(services, c, <WorkersPage {...{ view, workers, page, running }} />);
   });
 
   app.get("/settings", async (c) => {
@@ -186,9 +192,20 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 }
 
 /** Returns the jobs that workers perform, as rows. */
-async function runningRows({ slices, mask }: Services, workers: readonly WorkerInfo[]): Promise<RunningRow[]> {
-  const work = workers.flatMap((worker) => worker.work.map((job) => ({ worker, job }))).slice(0, MAX_RUNNING);
-  return await slices.map(work, {
+/** A running job with its worker, as stored. */
+type Work = Pick<RunningRow, "worker"> & { readonly job: RunningJobRecord };
+
+/** A page has the same workers each time, whatever the order in which the store returns them. */
+function byId(workers: readonly WorkerInfo[]): WorkerInfo[] {
+  return workers.toSorted((a, b) => a.id < b.id ? -1 : 1);
+}
+
+function workOf(worker: WorkerInfo): Work[] {
+  return worker.work.map((job) => ({ worker, job }));
+}
+
+async function runningRows({ slices, mask }: Services, work: readonly Work[]): Promise<RunningRow[]> {
+  return await slices.map(work.slice(0, MAX_RUNNING), {
     weigh: ({ job }) => job.payload.length,
     map: ({ worker, job }) => ({ worker, task: job.task, job: viewRunning(job, mask) }),
   });

@@ -7,6 +7,8 @@ import { formatDuration } from "../../job/duration.ts";
 import { number } from "../../text/format.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
+import type { Rows } from "../read/rows.ts";
+import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { JobName } from "./job_table.tsx";
 import { Progress } from "./progress.tsx";
 import { Layout } from "./layout.tsx";
@@ -26,14 +28,16 @@ const MAX_WORD_CHARS = 200;
 const MAX_QUEUES = 30;
 
 /** All workers. */
-export function WorkersPage({ view, workers, running }: {
+export function WorkersPage({ view, workers, page, running }: {
   readonly view: View;
   readonly workers: readonly WorkerInfo[];
-  /** The job of each busy processor. */
+  readonly page: Rows<WorkerInfo>;
+  /** The job of each busy processor of the page's workers. */
   readonly running: readonly RunningRow[];
 }) {
   const online = workers.filter((worker) => worker.alive);
   const offline = workers.length - online.length;
+  const busy = page.rows.reduce((sum, { work }) => sum + work.length, 0);
   return (
     <Layout view={view} title="Workers">
       <div class="heading">
@@ -41,6 +45,7 @@ export function WorkersPage({ view, workers, running }: {
         <span class="note">
           {number(online.length)} online{offline > 0 && `, ${number(offline)} offline`}
         </span>
+        <RowSearch view={view} path="/workers" page={page} label="Name of a worker" />
         {online.length > 1 && (
           <div class="buttons">
             <ActionButton view={view} path="/workers/quiet" label="Quiet all" />
@@ -50,11 +55,19 @@ export function WorkersPage({ view, workers, running }: {
         )}
       </div>
       <div id="workers" data-live>
-        <WorkerTable view={view} workers={workers} />
+        {page.text !== "" && page.total === 0
+          ? <Empty title={`No worker with "${page.text}" in its name.`} />
+          : <WorkerTable view={view} workers={page.rows} />}
+        <RowPages view={view} path="/workers" page={page} />
         {running.length > 0 && (
           <section aria-labelledby="processors-title">
             <h2 id="processors-title">Processors</h2>
             <Processors view={view} rows={running} />
+            {busy > running.length && (
+              <p class="note">
+                {number(running.length)} of {number(busy)} running jobs. <a href={link(view, "/running")}>All</a>
+              </p>
+            )}
           </section>
         )}
       </div>

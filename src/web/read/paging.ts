@@ -18,9 +18,12 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 
 /** Returns the limit and the cursor of a request. An empty cursor counts as absent. */
-export function pageOf(c: Context<WebEnv>): { readonly limit: number; readonly cursor?: string } {
+export function pageOf(
+  c: Context<WebEnv>,
+  defaultLimit: number = DEFAULT_LIMIT,
+): { readonly limit: number; readonly cursor?: string } {
   const { searchParams } = new URL(c.req.url);
-  const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(Number(searchParams.get("limit")) || DEFAULT_LIMIT)));
+  const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(Number(searchParams.get("limit")) || defaultLimit)));
   const cursor = searchParams.get("cursor") || undefined;
   return { limit, ...(cursor !== undefined && { cursor }) };
 }
