@@ -8,9 +8,11 @@ import { countedAs, countedIn, type MemberEnd } from "../../src/job/batch.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import { endedText } from "../../src/job/result.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { cancelBatch, checkBatch } from "../../src/store/ops/batches.ts";
 import type { Batch, NewBatch } from "../../src/store/port/batches.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
+import { interceptStore } from "../support/intercept.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, register, rescueFor, takeUpTo } from "./jobs.ts";
 
@@ -80,6 +82,24 @@ async function running(store: Store, count: number, change: Partial<NewBatch> = 
 }
 
 const state = async (store: Store, { id }: { readonly id: string }) => (await store.batches.get(id))?.state;
+
+/** Returns a batch of three members, and a store in which one moves past the first read of all places: from its queue to `scheduled`. */
+async function moving(store: Store): Promise<{ one: NewBatch; store: Store }> {
+  const one = batch(1);
+  await store.batches.create(one);
+  await store.jobs.enqueue([1, 2, 3].map((n) => member(n, one)));
+  let moves = 1;
+  const moved = interceptStore(store, async ({ verb, args, pass }) => {
+    const reply = await pass();
+    if (verb === "admin.page" && (args[0] as { in: string }).in === "scheduled" && moves-- > 0) {
+      const worker = await register(store);
+      const [lease] = await takeUpTo(store, worker, 1);
+      await store.jobs.settle(worker, [{ kind: "snooze", ...lease!, delayMs: HOUR_MS }]);
+    }
+    return reply;
+  });
+  return { one, store: moved };
+}
 
 export const batches: Cases = {
   "members count from the step that stores them to the step that ends them": async (open) => {
@@ -493,6 +513,43 @@ export const batches: Cases = {
     // A program without batches removed all three.
     assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version }), true);
     assertEquals([await counts(t.store, one), await pushed(t.store)], [{}, ["complete", "success"]]);
+  },
+
+  "a check counts nested batches and flows, and leaves right counters": async (open) => {
+    await using t = await open();
+    const { one } = await running(t.store, 1);
+    for (const n of [2, 3]) await t.store.batches.create(batch(n, { parent: { id: one.id } }));
+    await t.store.batches.create(batch(4, { parent: { id: one.id }, flow: true }));
+    await t.store.batches.close(batch(3).id, "closed");
+    const { version } = (await t.store.batches.get(one.id))!;
+    const checked = await checkBatch(t.store, one.id);
+    assertEquals(checked?.result, "right", JSON.stringify(checked));
+    assertEquals((await t.store.batches.get(one.id))!.version, version);
+  },
+
+  "a check finds members that move between two of its reads": async (open) => {
+    await using t = await open();
+    const { one, store } = await moving(t.store);
+    assertEquals(await checkBatch(store, one.id), {
+      ...{ pending: 3, dead: 0, before: { pending: 3, dead: 0 }, result: "right" },
+    });
+  },
+
+  "a check corrects the counters of members that another program removed": async (open) => {
+    await using t = await open();
+    const { one, worker, leases } = await running(t.store, 3);
+    // A program without batches tells none of them.
+    await t.store.jobs.settle(worker, leases.slice(1).map(({ token }) => ({ kind: "ack", token })));
+    const checked = await checkBatch(t.store, one.id);
+    assertEquals([checked?.result, await counts(t.store, one)], ["corrected", { total: 1, pending: 1 }]);
+  },
+
+  "a cancel reaches members that move between two of its reads": async (open) => {
+    await using t = await open();
+    const { one, store } = await moving(t.store);
+    const cancelled = await cancelBatch(store, one.id, Date.now());
+    assertEquals(cancelled, { done: true, closedAs: "cancelled", members: 3 });
+    assertEquals(await counts(t.store, one), { total: 3, cancelled: 3 });
   },
 
   "pages: the latest first": async (open) => {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { countedIn, membershipOf } from "../../job/batch.ts";
+import { type Counted, countedIn, membershipOf } from "../../job/batch.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore, Entry, Place } from "../admin/admin.ts";
 import type { Batch, BatchStore, CloseResult } from "../port/batches.ts";
@@ -15,12 +15,16 @@ import { matchingWindows } from "./matching.ts";
 /** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
   readonly admin: Pick<AdminStore, "page" | "stats" | "groups" | "edit">;
-  readonly batches: Pick<BatchStore, "get" | "close" | "correct">;
+  readonly batches: Pick<BatchStore, "get" | "page" | "close" | "correct">;
   readonly flows: Pick<FlowStore, "spread">;
 };
 
-/** Maximum number of attempts to correct a batch: its members may end between the read and the correction. */
-const MAX_ATTEMPTS = 5;
+/** Maximum number of readings of a check. It corrects a lower count only after all of them. */
+const MAX_READINGS = 8;
+/** Maximum number of passes of a cancel: members may move past each of them. */
+const MAX_PASSES = 8;
+/** Number of batches that are read at once. */
+const PAGE = 200;
 
 const GROUPS_PER_READ = 500;
 
@@ -31,7 +35,7 @@ export interface BatchCheck {
   readonly dead: number;
   /** The counters before the check. */
   readonly before: Pick<Batch, "pending" | "dead">;
-  /** `busy`: the batch changed during each attempt, and nothing was corrected. */
+  /** `busy`: the batch changed during each reading, and nothing was corrected. */
   readonly result: "right" | "corrected" | "busy";
 }
 
@@ -67,8 +71,19 @@ export async function* cancelMembers(
   now: () => number,
 ): AsyncGenerator<number> {
   if (waiting > 0) yield waiting;
-  for await (const entries of membersOf(store, id)) {
-    yield await cancelEntries(store, entries.filter(({ place }) => place.in !== "dead"), now());
+  // A pass may miss members that move meanwhile. A running one is in the store until its worker has aborted it.
+  const cancelled = new Set<string>();
+  for (let passes = 1; passes <= MAX_PASSES; passes++) {
+    let found = 0;
+    for await (const entries of membersOf(store, id)) {
+      const living = entries.filter(({ place, payload, ref }) => {
+        const name = `${getField(payload, "jid") ?? ref}`;
+        return place.in !== "dead" && !cancelled.has(name) && cancelled.add(name);
+      });
+      found += living.length;
+      yield await cancelEntries(store, living, now());
+    }
+    if (found === 0 || (await store.batches.get(id))?.pending === 0) break;
   }
   // The close has marked the nodes of a large flow; these steps write their states.
   while (await store.flows.spread(SPREAD_LIMIT)) yield 0;
@@ -89,30 +104,67 @@ export async function* retryMembers(store: BatchOpsStore, id: string): AsyncGene
 /**
  * Counts the members of a batch, and corrects its counters if another program has removed members.
  *
+ * Members move while they are read, for example to be retried, and one reading may miss some. But an unchanged version of the
+ * batch means that each member seen since then still exists: several readings together find what each of them missed.
+ *
  * @returns undefined for an unknown batch
  */
 export async function checkBatch(store: BatchOpsStore, id: string): Promise<BatchCheck | undefined> {
-  for (let attempts = 1;; attempts++) {
-    const before = await store.batches.get(id);
-    if (before === undefined) return undefined;
-    // Nodes that wait are in no place of jobs.
-    const found = { pending: before.waiting ?? 0, dead: 0 };
-    for await (const entries of membersOf(store, id)) {
-      for (const { payload } of entries) {
-        const counted = countedIn(payload)?.counted;
-        if (counted !== undefined) found[counted]++;
-      }
-    }
+  const before = await store.batches.get(id);
+  if (before === undefined) return undefined;
+  let current = before;
+  let seen = new Map<string, Counted>();
+  for (let readings = 1; readings <= MAX_READINGS; readings++) {
+    await readMembers(store, id, seen);
     const after = await store.batches.get(id);
-    const result = { ...found, before: { pending: before.pending, dead: before.dead } };
-    if (after?.version === before.version) {
-      if (found.pending === before.pending && found.dead === before.dead) return { ...result, result: "right" };
-      if (await store.batches.correct(id, { ...found, version: before.version })) {
-        return { ...result, result: "corrected" };
-      }
+    if (after === undefined) return undefined;
+    if (after.version !== current.version) {
+      current = after;
+      seen = new Map();
+      continue;
     }
-    if (attempts === MAX_ATTEMPTS) return { ...result, result: "busy" };
+    // Nodes that wait are in no place of jobs.
+    const counts = [...seen.values()];
+    const dead = counts.filter((counted) => counted === "dead").length;
+    const pending = counts.length - dead + (current.waiting ?? 0);
+    const found = { pending, dead, before: { pending: current.pending, dead: current.dead } };
+    if (pending === current.pending && dead === current.dead) return { ...found, result: "right" };
+    const isCertain = pending + dead > current.pending + current.dead || readings === MAX_READINGS;
+    if (isCertain && await store.batches.correct(id, { pending, dead, version: current.version })) {
+      return { ...found, result: "corrected" };
+    }
   }
+  return { pending: current.pending, dead: current.dead, before: current, result: "busy" };
+}
+
+/** Adds the members in the store, jobs and nested batches, with the state in which the batch counts each. */
+async function readMembers(store: BatchOpsStore, id: string, seen: Map<string, Counted>): Promise<void> {
+  for await (const entries of membersOf(store, id)) {
+    for (const { payload, ref } of entries) {
+      const counted = countedIn(payload)?.counted;
+      if (counted !== undefined) seen.set(`job ${getField(payload, "jid") ?? ref}`, counted);
+    }
+  }
+  for (const flows of [false, true]) {
+    for (let cursor: string | undefined;;) {
+      const { batches, next } = await store.batches.page({
+        flows,
+        limit: PAGE,
+        ...(cursor !== undefined && { cursor }),
+      });
+      for (const batch of batches) {
+        const counted = batch.parent === id ? countedByParent(batch) : undefined;
+        if (counted !== undefined) seen.set(`batch ${batch.id}`, counted);
+      }
+      if ((cursor = next) === undefined) break;
+    }
+  }
+}
+
+/** Returns how its parent counts a batch in the store; undefined if it has ended for it. */
+function countedByParent({ closedAt, pending, dead }: Batch): Counted | undefined {
+  if (closedAt === undefined || pending > 0) return "pending";
+  return dead > 0 ? "dead" : undefined;
 }
 
 /** Yields the members of a batch, place by place, for each window of jobs that was read; none for a window without members. */
