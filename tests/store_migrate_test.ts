@@ -137,6 +137,27 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
+  Deno.test(`migrate ${name}: no push replaces a debounced job that has begun and sleeps`, async () => {
+    await using t = await openBoth();
+    const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+    const push = async (store: Store, version: number) =>
+      await new Client({ store, onUnregistered: () => {} }).push("Reindex", [version], {
+        debounce: "30m",
+        debounce_key: "one",
+      });
+    const begun = await push(from, 1);
+    const [waiting] = await entries(from, { in: "scheduled" });
+    assertEquals(await from.admin.edit([waiting!.ref], "requeue"), 1);
+    const worker = await register(from);
+    const [lease] = await takeUpTo(from, worker);
+    await from.jobs.settle(worker, [{ kind: "snooze", ...lease!, delayMs: HOUR_MS }]);
+    await from.workers.deregister(worker);
+    await migrateStore(from, to);
+    assert(await push(to, 2) !== begun);
+    const kept = await entries(to, { in: "scheduled" });
+    assertEquals(kept.map(({ payload }) => getField(payload, "args")).toSorted(), [[1], [2]]);
+  });
+
   Deno.test(`migrate ${name}: a debounced job doesn't displace the one that waits at the target`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];

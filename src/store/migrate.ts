@@ -23,7 +23,7 @@ import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
 import { migrateThrottles } from "./migrate_throttles.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
-import { getField, readWireTime } from "../job/raw.ts";
+import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
 import type { Entry } from "./admin/admin.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
@@ -152,7 +152,8 @@ interface BatchMigration {
 /** Migrates an announced batch. Returns how many of its entries the source had. */
 async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMigration): Promise<number> {
   if (!await to.migration.hasKey(batch.id)) await copySteps(from, to, entries);
-  await to.migration.importJobs(batch.id, entries.map(toImport));
+  const debounced = await from.migration.debounced(entries);
+  await to.migration.importJobs(batch.id, entries.map((entry) => toImport(entry, debounced.get(entry.ref))));
   const removed = await from.migration.removeAnnounced(batch);
   await to.migration.forgetKey(batch.id);
   return removed;
@@ -192,9 +193,8 @@ function countFitting(entries: readonly Entry[]): number {
   return over < 0 ? entries.length : over;
 }
 
-function toImport({ place, payload, at }: Entry): ImportedJob {
+function toImport({ place, payload, at }: Entry, debounce: ImportedJob["debounce"]): ImportedJob {
   const unique = place.in === "dead" ? undefined : lockOf(payload, place);
-  const debounce = place.in === "scheduled" ? debounceOf(payload) : undefined;
   return {
     place: place as JobPlace,
     payload,
@@ -202,15 +202,6 @@ function toImport({ place, payload, at }: Entry): ImportedJob {
     ...(unique && { unique }),
     ...(debounce && { debounce }),
   };
-}
-
-/** Returns the debounce of a payload. The time of its last push stands for that of the first, which is unknown. */
-function debounceOf(payload: string): ImportedJob["debounce"] {
-  const key = getField(payload, "debounce_key");
-  const firstAt = readWireTime(getField(payload, "created_at"));
-  const jid = getField(payload, "jid");
-  if (typeof key !== "string" || firstAt === undefined || typeof jid !== "string") return undefined;
-  return { key, firstAt, jid };
 }
 
 /**

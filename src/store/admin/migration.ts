@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { Place } from "./admin.ts";
+import type { Entry, Place } from "./admin.ts";
 import type { StoredStep } from "../port/steps.ts";
 import type { UniqueLock } from "../port/jobs.ts";
 
@@ -58,6 +58,12 @@ export interface MigrationStore {
    * first imported. If it has, {@linkcode importJobs} makes the job due.
    */
   importSteps(jid: string, steps: readonly StoredStep[]): Promise<void>;
+
+  /**
+   * Returns what the next push with the same key replaces, by ref. A job that has begun is not among them: it may sleep in
+   * `scheduled`, and still has the key in its payload.
+   */
+  debounced(entries: readonly Entry[]): Promise<ReadonlyMap<string, NonNullable<ImportedJob["debounce"]>>>;
 
   /**
    * Returns a page of the throttles whose pushes count. One that isn't changed meanwhile is returned at least once.

@@ -68,6 +68,11 @@ export function nameKey(name: string): string {
   return `jobs:claim:${name}`;
 }
 
+/** Ours: the job that the next push with a debounce key replaces, "MS JID MEMBER" (string). */
+export function debounceKey(key: string): string {
+  return `jobs:debounce:${key}`;
+}
+
 /** Ours: the accepted pushes of a throttle, "MS JID" (list). */
 export function throttleKey(key: string): string {
   return `jobs:throttle:${key}`;

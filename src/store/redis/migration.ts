@@ -6,10 +6,11 @@
 import { randomUUID } from "node:crypto";
 import type { SetName } from "../admin/admin.ts";
 import { KEYS_KEPT_MS, type MigrationStore, type ThrottleState } from "../admin/migration.ts";
+import { getField } from "../../job/raw.ts";
 import type { Arg } from "./client/encode.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { ANNOUNCED, importedKey, listKey, SETS, stepsKey, throttleKey } from "./keys.ts";
+import { ANNOUNCED, debounceKey, importedKey, listKey, SETS, stepsKey, throttleKey } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -33,6 +34,19 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
     async importSteps(jid, steps) {
       const pairs = steps.flatMap(({ name, record }) => [name, record]);
       await client.run(SCRIPTS.importSteps, [stepsKey(jid)], [offset(), jid, ...pairs]);
+    },
+    async debounced(entries) {
+      const keyed = entries.flatMap(({ ref, place, payload }) => {
+        const key = place.in === "scheduled" && payload.includes('"debounce_key"') && getField(payload, "debounce_key");
+        return typeof key === "string" ? [{ ref, payload, key }] : [];
+      });
+      if (keyed.length === 0) return new Map();
+      const lines = await client.call(["MGET", ...keyed.map(({ key }) => debounceKey(key))]) as (string | null)[];
+      return new Map(keyed.flatMap(({ ref, payload, key }, i) => {
+        // The record names the member that waits. A member may end in white space.
+        const [, firstAt, jid, member] = /^(\d+) (\S+) (.*)$/s.exec(lines[i] ?? "") ?? [];
+        return member?.trimEnd() === payload.trimEnd() ? [[ref, { key, firstAt: Number(firstAt), jid: jid! }]] : [];
+      }));
     },
     async throttles(cursor = "0") {
       const scan = ["SCAN", cursor, "MATCH", throttleKey("*"), "COUNT", `${KEYS_PER_PAGE}`];

@@ -15,12 +15,14 @@ import {
   type MigrationStore,
   type ThrottleState,
 } from "../admin/migration.ts";
+import type { Entry } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import * as jobRows from "./job_rows.ts";
 import * as locks from "./unique_locks.ts";
 import * as queues from "./queues.ts";
+import { parseRef } from "./refs.ts";
 import * as sets from "./sets.ts";
 import * as throttles from "./throttles.ts";
 
@@ -54,6 +56,8 @@ export function migrationPart(context: Context): MigrationStore {
         }
       }, { rows: steps.length });
     },
+
+    debounced: (all) => context.read(() => debounced(context, all)),
 
     throttles: (cursor) => context.read(() => throttles.page(context, cursor)),
 
@@ -111,6 +115,16 @@ export function migrationPart(context: Context): MigrationStore {
 function announced(context: Context): MigrationBatch | undefined {
   const row = context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
   return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
+}
+
+function debounced(context: Context, all: readonly Entry[]): Map<string, NonNullable<ImportedJob["debounce"]>> {
+  const found = new Map<string, NonNullable<ImportedJob["debounce"]>>();
+  for (const { ref, place } of all) {
+    const { id, jid } = place.in === "scheduled" && parseRef(ref) || {};
+    const row = id !== undefined && jid && context.sql("SELECT key, first FROM debounce WHERE job = ?").get(id);
+    if (row) found.set(ref, { key: row.key as string, firstAt: Number(row.first), jid });
+  }
+  return found;
 }
 
 function importJob(context: Context, { place, payload, at, unique, debounce }: ImportedJob, now: number): void {
