@@ -160,7 +160,12 @@ const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|(SERVI
 function unknownVariables(names: readonly string[]): string[] {
   const known: string[] = [...Object.values(SETTINGS).map(({ env }) => env), "JOBS_ENV", TRUSTED_FOLDER];
   const unknown = names.filter((name) => /^JOBS_[A-Z]/.test(name) && !known.includes(name));
-  return unknown.filter((name) => !OTHERS_VARIABLES.test(name)).map((name) => {
+  // Kubernetes sets these for each service, also for one named jobs-web.
+  const services = names.flatMap((name) => /^(JOBS_\w+)_SERVICE_HOST$/.exec(name)?.[1] ?? []);
+  const isOthers = (name: string) =>
+    OTHERS_VARIABLES.test(name) ||
+    services.some((service) => name.startsWith(`${service}_SERVICE_`) || name.startsWith(`${service}_PORT`));
+  return unknown.filter((name) => !isOthers(name)).map((name) => {
     const meant = closestWord(name, known);
     return `Unknown environment variable ${name}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
   });

@@ -257,3 +257,27 @@ Deno.test("looks for a file in the working directory, then in the machine's fold
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("warns of variables that look like settings, but not of those that Kubernetes sets for a service", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/jobs.json`, "{}");
+    const warningsFor = async (...envNames: string[]) =>
+      (await loadConfig({ file: `${folder}/jobs.json`, env: () => undefined, envNames })).warnings;
+    const kubernetes = [
+      "SERVICE_HOST",
+      "SERVICE_PORT",
+      "SERVICE_PORT_HTTP",
+      "PORT",
+      "PORT_7433_TCP",
+      "PORT_7433_TCP_ADDR",
+    ];
+    for (const service of ["JOBS", "JOBS_WEB", "JOBS_STORE_2"]) {
+      assertEquals(await warningsFor(...kubernetes.map((name) => `${service}_${name}`)), []);
+    }
+    assertEquals((await warningsFor("JOBS_WEB_PORT")).length, 1);
+    assertEquals((await warningsFor("JOBS_WEB_SERVICE_HOST", "JOBS_CONCURENCY")).length, 1);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
