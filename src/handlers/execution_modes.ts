@@ -8,6 +8,12 @@ import type { Program } from "../job/program.ts";
 import type { Handler, HandlerFunction } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
+/** The settings contradict the handlers: another start can't help. */
+export class ModeError extends HandlerError {
+  /** `ModeError`. */
+  override readonly name = "ModeError";
+}
+
 /** The modes of {@linkcode chooseExecutionModes}. */
 export interface ExecutionModes {
   /** Classes that run in horses, besides those with `isolate: true`; `*` for all that can. */
@@ -31,7 +37,7 @@ export interface ChosenMode {
 /**
  * Chooses the mode of each class.
  *
- * @throws {HandlerError} if a class has two handlers, or one that horses cannot load
+ * @throws {ModeError} if a class has two handlers, or one that horses cannot load
  */
 export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes): ChosenMode {
   const registry = new Registry();
@@ -47,12 +53,16 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
   }
   const unknown = modes.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
   if (unknown !== undefined) {
-    throw new HandlerError(
+    throw new ModeError(
       `"isolate" names class "${unknown}", which has no handler; handlers: ${handlers.classes().join(", ") || "none"}`,
     );
   }
   for (const { class: name, exec, ...options } of modes.programs) {
-    registry.add(name, modes.asProgram(exec), options, `exec ${exec[0]}`);
+    try {
+      registry.add(name, modes.asProgram(exec), options, `exec ${exec[0]}`);
+    } catch (error) {
+      throw error instanceof HandlerError ? new ModeError(error.message) : error;
+    }
     isolated.add(name);
   }
   return { registry, modules: [...modules], isolated };
@@ -62,7 +72,7 @@ function isIsolated(handler: Handler, classes: readonly string[]): boolean {
   const isRequested = classes.includes(handler.class) || handler.options.isolate === true;
   const inModule = handler.source !== "program";
   if (isRequested && !inModule) {
-    throw new HandlerError(
+    throw new ModeError(
       `Class "${handler.class}" cannot run isolated, because it is defined in this program; define it in a module, and load that with loadHandlers`,
     );
   }

@@ -32,7 +32,7 @@ import {
  */
 export class HandlerError extends Error {
   /** `HandlerError`. */
-  override readonly name = "HandlerError";
+  override readonly name: string = "HandlerError";
 }
 
 /**

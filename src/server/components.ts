@@ -24,6 +24,7 @@ import { Timeouts } from "./work/timeouts.ts";
 import { Fetcher } from "./work/fetcher.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
 import { callHook } from "./hooks.ts";
+import { LoopShare } from "./work/loop_share.ts";
 import { UnhandledErrors } from "./work/unhandled_errors.ts";
 import type { LauncherHooks, LauncherOptions } from "./launcher_options.ts";
 import { RemoteCommands } from "./control/remote_commands.ts";
@@ -166,6 +167,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     stopNotice,
     results: new ResultRecorder({ clock, settings, registry, worker, log: log("processor") }),
     timeouts: new Timeouts({ clock, killAfterMs: settings.killAfterMs, log: log("timeouts") }),
+    loopShare: new LoopShare(clock),
     unhandledErrors,
     client,
     worker,

@@ -32,6 +32,12 @@ const CASES: readonly Case[] = [
     says: /^jobs: Handlers ".*\/nothing\.js" not found: expected a module or a folder of modules\n$/,
   },
   {
+    what: "an isolated class without a handler",
+    args: () => ["--isolate", "Nope"],
+    code: 2,
+    says: /^jobs: "isolate" names class "Nope", which has no handler; handlers: .*\n$/,
+  },
+  {
     what: "a pidfile in a folder that is not there",
     args: (folder) => ["--pid-file", `${folder}/no/pid`],
     code: 1,

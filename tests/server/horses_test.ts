@@ -240,10 +240,3 @@ Deno.test("a job waits if its module exports the class in the worker but not in 
   assertEquals(line.problem, 'No handler for class "Here"; this worker has There');
   await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "scheduled", "it waits");
 });
-
-Deno.test("isolate with a class that has no handler fails the start with one clear line", async () => {
-  await using bench = await Bench.open();
-  const { code, stderr } = await jobs(["run", bench.handlers, "--isolate", "Missing", "--store", bench.url]);
-  assertEquals(code, 1);
-  assertMatch(stderr, /^jobs: "isolate" names class "Missing", which has no handler; handlers: Block, .*\n$/);
-});

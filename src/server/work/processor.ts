@@ -21,6 +21,7 @@ import { Expired, isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
+import type { Unstarted } from "./unstarted.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
 import { countMember, withBatch } from "./batch_member.ts";
@@ -202,21 +203,32 @@ export class Processor implements Component {
   }
 
   async #run(): Promise<void> {
-    const { buffer, tasks } = this.#services;
+    const { buffer, tasks, loopShare } = this.#services;
     const { signal } = this.#stop;
     this.#task = tasks.add(this.name);
     this.#task.rest();
-    let lease = await buffer.wait(signal);
+    let lease = await this.#wait();
     while (lease) {
       const ranMs = buffer.begin(lease) ? await this.step(lease) : 0;
       buffer.ended(lease);
-      lease = (signal.aborted ? undefined : buffer.next(ranMs)) ?? await buffer.wait(signal);
+      const share = loopShare.pass();
+      if (share !== undefined) await share;
+      lease = (signal.aborted ? undefined : buffer.next(ranMs)) ?? await this.#wait();
     }
     tasks.remove(this.#task);
   }
 
+  async #wait(): Promise<Unstarted | undefined> {
+    const { buffer, loopShare } = this.#services;
+    const job = await buffer.wait(this.#stop.signal);
+    // Other processors get jobs in the same turn.
+    const share = loopShare.pass();
+    if (share !== undefined) await share;
+    return job;
+  }
+
   #callHandler(running: RunningJob): unknown {
-    const { registry, timeouts, unhandledErrors } = this.#services;
+    const { clock, loopShare, registry, timeouts, unhandledErrors } = this.#services;
     checkPerformable(running.job);
     const handler = registry.get(running.class);
     if (handler === undefined) throw new HandlerMissing(running.class, registry.classes());
@@ -226,10 +238,12 @@ export class Processor implements Component {
     const run = () =>
       unhandledErrors.run(running, () => {
         this.#task?.calling(true);
+        const calledAt = clock.monotonic();
         try {
           return handler.perform(context, ...job.args);
         } finally {
           this.#task?.calling(false);
+          loopShare.held(clock.monotonic() - calledAt);
         }
       });
     return limitMs === undefined ? run() : timeouts.within(limitMs, running, run);

@@ -15,6 +15,7 @@ import type { BatchStore } from "../../store/port/batches.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { ClassCounters } from "../stats/counters.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
+import type { LoopShare } from "./loop_share.ts";
 import type { ResultRecorder } from "./result_recorder.ts";
 import type { Retrier } from "./retrier.ts";
 import type { Settler } from "./settler.ts";
@@ -26,6 +27,7 @@ export interface ProcessorServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly buffer: LeaseBuffer;
+  readonly loopShare: LoopShare;
   readonly settler: Pick<Settler, "add">;
   readonly retrier: Retrier;
   readonly registry: Registry;

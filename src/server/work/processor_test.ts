@@ -4,6 +4,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
 import { Tasks } from "../control/tasks.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
+import { LoopShare } from "./loop_share.ts";
 import { Processor } from "./processor.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 
@@ -29,6 +30,7 @@ Deno.test("a processor performs the next job after an error of the worker's own 
     clock,
     log,
     tasks: new Tasks(clock),
+    loopShare: new LoopShare(clock),
     buffer: buffer as unknown as LeaseBuffer,
     settler: { add: (outcome: Outcome) => outcomes.push(outcome) },
     registry: { get: broken },

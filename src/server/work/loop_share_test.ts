@@ -1,0 +1,23 @@
+import { assertEquals } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { LoopShare } from "./loop_share.ts";
+
+Deno.test("processors wait in line for the loop to turn once handlers have held it, and continue one at a time", async () => {
+  const clock = new FakeClock();
+  const share = new LoopShare(clock);
+  share.held(24);
+  assertEquals(share.pass(), undefined);
+  share.held(2);
+  const passed: number[] = [];
+  const waiting = [1, 2].map((number) => share.pass()!.then(() => passed.push(number)));
+  await clock.advance(0);
+  assertEquals(passed, []);
+  await clock.advance(1);
+  assertEquals(passed, [1]);
+  share.held(30);
+  await clock.advance(1);
+  await Promise.all(waiting);
+  assertEquals(passed, [1, 2]);
+  await clock.advance(1);
+  assertEquals(share.pass(), undefined);
+});
