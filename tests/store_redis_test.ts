@@ -3,61 +3,11 @@
  *
  * @module
  */
-import { type Clock, systemClock } from "../src/clock.ts";
-import { openStore, type StoreOptions } from "../src/store/open.ts";
-import type { TestOptions, TestStore } from "./store_contract/harness.ts";
 import { storeContract } from "./store_contract/mod.ts";
 import { startRedis } from "./support/redis.ts";
-import type { Store } from "../src/store/admin/store.ts";
+import { emptyRedisStores } from "./support/redis_stores.ts";
 
 const redis = await startRedis();
-// The user that docs/operate/redis.md describes: the contract needs no more rights.
-await redis.cli("ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&jobs:*", "+@all", "-@dangerous", "-@admin");
-await redis.cli("ACL", "SETUSER", "jobs", "+info", "+config|get");
-const url = redis.url.replace("//", "//jobs:secret@");
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
 
-storeContract("redis", openEmpty);
-
-/** Returns the keys that contain a text, in their names or their values, sorted. */
-const KEYS_WITH = `
-  local READ = { string = { 'GET' }, hash = { 'HGETALL' }, set = { 'SMEMBERS' }, list = { 'LRANGE', 0, -1 },
-    zset = { 'ZRANGE', 0, -1 } }
-  local function holds(value)
-    if type(value) == 'string' then return string.find(value, ARGV[1], 1, true) end
-    for _, one in ipairs(value) do if holds(one) then return true end end
-  end
-  local found = {}
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    local verb, from, to = unpack(READ[redis.call('TYPE', key).ok])
-    local value = from and redis.call(verb, key, from, to) or redis.call(verb, key)
-    if holds(key) or holds(value) then found[#found + 1] = key end
-  end
-  table.sort(found)
-  return found`;
-
-async function openEmpty(options: TestOptions = {}): Promise<TestStore> {
-  await redis.cli("FLUSHALL");
-  let ahead = 0;
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
-  const all: StoreOptions = { ...options, clock };
-  const stores: Store[] = [await openStore(url, all)];
-  return {
-    store: stores[0]!,
-    async another() {
-      const store = await openStore(url, all);
-      stores.push(store);
-      return store;
-    },
-    now: () => clock.now(),
-    advance: (ms) => ahead += ms,
-    async pushRaw(queue, text) {
-      await redis.cli("SADD", "queues", queue);
-      await redis.cli("LPUSH", `queue:${queue}`, text);
-    },
-    holding: async (text) => (await redis.cli("EVAL", KEYS_WITH, "0", text)).split("\n").filter((key) => key !== ""),
-    async [Symbol.asyncDispose]() {
-      for (const store of stores) await store[Symbol.asyncDispose]();
-    },
-  };
-}
+storeContract("redis", await emptyRedisStores(redis));

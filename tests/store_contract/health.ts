@@ -11,7 +11,7 @@ export const health: Cases = {
   "returns the version, the durability, and the findings": async (open) => {
     await using t = await open();
     const { version, durability, findings } = await t.store.admin.health();
-    assertMatch(version, /^(SQLite|Redis) \d+\.\d+(\.\d+)?$/);
+    assertMatch(version, /^(SQLite|Redis|Valkey) \d+\.\d+(\.\d+)?$/);
     assert([undefined, "full", "normal", "none"].includes(durability), durability);
     for (const { message, cure } of findings) {
       for (const text of [message, cure]) assertMatch(text, /^\S.*[^\s.]$/, "one line, without a full stop");

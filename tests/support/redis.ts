@@ -20,6 +20,8 @@ export interface RedisServerOptions {
   readonly renamed?: readonly string[];
   /** The last arguments of the command, for example `--sentinel`. */
   readonly args?: readonly string[];
+  /** The server's program. Default: the `redis-server` on `PATH`. */
+  readonly program?: string;
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -105,7 +107,7 @@ class Server implements RedisServer {
     // A server that was started before may have changed its role since, and rewritten the file.
     if (!this.#wasStarted) await Deno.writeTextFile(file, lines.join(""));
     this.#wasStarted = true;
-    this.#process = new Deno.Command("redis-server", {
+    this.#process = new Deno.Command(this.#options.program ?? "redis-server", {
       args: [file, ...this.#options.args ?? []],
       env: { ...this.#options.env },
       stdin: "null",
