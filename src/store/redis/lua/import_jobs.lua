@@ -28,10 +28,8 @@ for i = 3, #ARGV, 9 do
     notePush(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
-    if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then
-      local ok, job = pcall(cjson.decode, payload)
-      if ok and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
-    end
+    local job = to == 'schedule' and payloadWith('has_steps', payload)
+    if job and job.has_steps == true and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
     text = addMember(to, at, payload)
     local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')
     if debounced ~= '' and not (other and call('ZSCORE', to, other)) then
