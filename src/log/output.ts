@@ -45,6 +45,12 @@ export class LogOutput {
   #lost = 0;
   /** Whether the last write ended within a line. */
   #torn = false;
+  /** Whether the process is ending. Nothing is buffered then. */
+  #isEnding = false;
+  readonly #onUnload = () => {
+    this.#isEnding = true;
+    this.flush();
+  };
 
   /**
    * @param path undefined for stderr
@@ -55,11 +61,12 @@ export class LogOutput {
     this.#path = path;
     this.#lostLine = lostLine;
     this.#file = this.#open();
+    globalThis.addEventListener("unload", this.#onUnload);
   }
 
   write(line: string): void {
     this.#buffer += line + "\n";
-    if (this.#buffer.length > MAX_BUFFER_CHARS) return this.flush();
+    if (this.#isEnding || this.#buffer.length > MAX_BUFFER_CHARS) return this.flush();
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => {
@@ -89,6 +96,7 @@ export class LogOutput {
   }
 
   close(): void {
+    globalThis.removeEventListener("unload", this.#onUnload);
     this.flush();
     this.#file?.close();
     this.#file = undefined;

@@ -24,6 +24,7 @@ import { Timeouts } from "./work/timeouts.ts";
 import { Fetcher } from "./work/fetcher.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
 import { callHook } from "./hooks.ts";
+import { HandlerExit } from "./work/handler_exit.ts";
 import { LoopShare } from "./work/loop_share.ts";
 import { UnhandledErrors } from "./work/unhandled_errors.ts";
 import type { LauncherHooks, LauncherOptions } from "./launcher_options.ts";
@@ -261,6 +262,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   });
   const all: Component[] = [
     { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
+    new HandlerExit({ log: log("handler-exit"), current: () => unhandledErrors.current }),
     heartbeat,
     new UniqueName({
       ...{ store, worker, clock, log: log("launcher") },

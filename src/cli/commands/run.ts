@@ -8,6 +8,7 @@ import { loadHandlers } from "../../handlers/load.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { misspelledOptions } from "../../handlers/option_typos.ts";
 import { HandlerError, Registry } from "../../handlers/registry.ts";
+import { guardConsole } from "../../log/console.ts";
 import { type LogControl, logger, type LogOptions, openLog } from "../../log/log.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
 import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
@@ -118,6 +119,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
   const registry = new Registry();
+  // Before the handlers are loaded, which may keep a method of the console.
+  guardConsole();
   // Handlers are loaded before the log is opened: they may configure logging themselves.
   const toStderr = {
     warn: () => printError("jobs: the handlers are still loading; a top-level await may never end"),

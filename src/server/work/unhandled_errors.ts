@@ -34,6 +34,11 @@ export class UnhandledErrors {
     return this.#count;
   }
 
+  /** The job that the running code belongs to. */
+  get current(): RunningJob | undefined {
+    return this.#current.getStore();
+  }
+
   /** Runs a handler as part of a job. */
   run<Result>(job: RunningJob, run: () => Result): Result {
     return this.#current.run(job, run);
