@@ -446,7 +446,7 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const worker = await register(to);
     assertEquals(await to.admin.edit((await to.admin.find([jid(2)])).map(({ ref }) => ref), "requeue"), 1);
     const [lease] = await takeUpTo(to, worker, 1);
-    const parent = { jid: jid(1), step: "child", child: jid(2), state: "succeeded", outcome: `"value":7` } as const;
+    const parent = { jid: jid(1), step: "child", state: "succeeded", outcome: `"value":7` } as const;
     await to.jobs.settle(worker, [{ kind: "ack", token: lease!.token, parent }]);
 
     await migrateStore(from, to);

@@ -390,13 +390,7 @@ export const steps: Cases = {
     const leases = await takeUpTo(t.store, lease.worker, 10, ["other"]);
     assertEquals(leases.length, 1);
     assert(getField(leases[0]!.payload, "enqueued_at") !== undefined);
-    const parent = {
-      jid: lease.jid,
-      step: "child",
-      child: jid(2),
-      state: "succeeded",
-      outcome: `"value":[7]`,
-    } as const;
+    const parent = { jid: lease.jid, step: "child", state: "succeeded", outcome: `"value":[7]` } as const;
     await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: leases[0]!.token, parent }]);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     const { record } = (await t.store.steps.read(lease.jid))[0]!;
@@ -417,61 +411,12 @@ export const steps: Cases = {
     const lease = await running(t);
     const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
     await t.store.steps.wait(lease, { ...wait, child: job(2) });
-    const parent = { jid: lease.jid, step: "child", child: jid(2), state: "succeeded", outcome: `"value":1` } as const;
+    const parent = { jid: lease.jid, step: "child", state: "succeeded", outcome: `"value":1` } as const;
     assertEquals(
       (await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: "99.gone:default", parent }])).lost.length,
       1,
     );
     assertEquals(readStep("", (await t.store.steps.read(lease.jid))[0]!.record).state, "waiting");
-  },
-
-  "child: the end of another child than the one that the step waits for now ends no wait": async (open) => {
-    await using t = await open();
-    const lease = await running(t);
-    await t.store.steps.wait(lease, {
-      ...{ name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS },
-      child: job(2, { queue: "other" }),
-    });
-    // The step is run again: it has a new child.
-    assertEquals(await t.store.steps.clear(lease.jid, ["child"]), 1);
-    const [old] = await takeUpTo(t.store, lease.worker, 1, ["other"]);
-    await t.store.steps.wait(lease, {
-      ...{ name: "child", about: `"kind":"child","child":"${jid(3)}"`, forMs: HOUR_MS },
-      child: job(3, { queue: "other" }),
-    });
-    const end = async (token: string, child: string, value: number) => {
-      const parent = { jid: lease.jid, step: "child", child, state: "succeeded", outcome: `"value":${value}` } as const;
-      await t.store.jobs.settle(lease.worker, [{ kind: "ack", token, parent }]);
-      return readStep("", (await t.store.steps.read(lease.jid))[0]!.record);
-    };
-    assertEquals((await end(old!.token, jid(2), 1)).state, "waiting");
-    const [now] = await takeUpTo(t.store, lease.worker, 1, ["other"]);
-    assertEquals((await end(now!.token, jid(3), 2)).value, 2);
-  },
-
-  "signal: doesn't reach a dead job, and reaches it when it was retried": async (open) => {
-    for (const death of ["bury", "kill"] as const) {
-      await using t = await open();
-      const lease = await running(t);
-      await t.store.steps.wait(lease, waitFor("k"));
-      if (death === "bury") {
-        const payload = lease.payload.replace(/}$/, ',"has_steps":true}');
-        await settle(t.store, lease, { kind: "bury", payload, steps: true, jid: lease.jid });
-      } else {
-        await goToSleep(t.store, lease);
-        const [asleep] = await t.store.admin.find([lease.jid]);
-        assertEquals(await t.store.admin.edit([asleep!.ref], "kill"), 1);
-      }
-      const signal = (data: string) => t.store.steps.signal({ key: "k", data, ttlMs: HOUR_MS });
-      await t.store.jobs.enqueue([job(9, { queue: "other" })]);
-      const [other] = await takeUpTo(t.store, lease.worker, 1, ["other"]);
-      const second = { worker: lease.worker, token: other!.token, jid: jid(9) };
-      await t.store.steps.wait(second, waitFor("k"));
-      assertEquals(await signal("1"), { reached: jid(9) }, death);
-      const [dead] = await t.store.admin.find([lease.jid]);
-      assertEquals(await t.store.admin.edit([dead!.ref], "requeue"), 1);
-      assertEquals(await signal("2"), { reached: lease.jid }, death);
-    }
   },
 
   "child: a job that an operator deletes or kills fails the wait": async (open) => {

@@ -46,8 +46,6 @@ export interface ParentStep {
   readonly jid: string;
   /** Its name. */
   readonly step: string;
-  /** The jid of the job that has ended. A step that was run again waits for another one: then nothing changes. */
-  readonly child: string;
   /** How it ends. */
   readonly state: "succeeded" | "failed";
   /** JSON members of its record: `"value":…`, or `"error":…`. */

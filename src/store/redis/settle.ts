@@ -91,9 +91,7 @@ function packEndedJobs(outcomes: readonly Outcome[]): string[] {
 function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
-  if (parent !== undefined) {
-    packed.push(token, parent.jid, parent.step, `${parent.state} ${parent.child}`, parent.outcome);
-  }
+  if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
   if (batch?.node !== undefined) packed.push(token, batch.id, batch.from, "node", packEnd(batch));
   return packed;
 }

@@ -52,21 +52,21 @@ export function stepsPart(context: Context): StepStore {
     },
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
-      const id = signalledKey(crypto.randomUUID());
-      const signal = [key, data, `${Math.round(ttlMs)}`, `${MAX_KEPT_SIGNALS}`];
-      let reply: string | number | null;
-      do reply = await client.run(SCRIPTS.signal, [id], [
+      const reply = await client.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
         offset(),
         keepReplyMs(context),
-        ...signal,
-      ]) as typeof reply; while (typeof reply === "number");
+        key,
+        data,
+        `${Math.round(ttlMs)}`,
+        `${MAX_KEPT_SIGNALS}`,
+      ]) as string | null;
       if (reply === null) throw tooManySignals(key);
       return reply === "" ? {} : { reached: reply };
     },
 
     async clear(jid: string, names?: readonly string[]): Promise<number> {
       if (names?.length === 0) return 0;
-      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], [jid, ...names ?? []]) as number;
+      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], names ?? []) as number;
     },
 
     async wake(jid: string): Promise<number> {

@@ -56,11 +56,7 @@ export class JobEnds {
   noteRow(row: JobRow, how: MemberEnd | "dead" | "moved"): void {
     locks.releaseOf(this.#context, row.jid);
     if (how !== "moved") {
-      failParentOf(
-        this.#context,
-        row.payload,
-        how === "dead" ? "Killed" : how === "cancelled" ? "Cancelled" : "Deleted",
-      );
+      failParentOf(this.#context, row.payload, how === "dead" ? "Killed" : "Deleted");
       this.batches.notePayload(row.payload, how);
     }
     if (how === "dead") return;

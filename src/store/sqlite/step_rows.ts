@@ -37,29 +37,18 @@ export function forgetSteps({ sql }: Context, jids: readonly string[]): void {
 }
 
 /** Fails the step that waits for the end of a job that an operator has ended. */
-export function failParentOf(context: Context, payload: string, how: "Cancelled" | "Deleted" | "Killed"): void {
+export function failParentOf(context: Context, payload: string, how: "Deleted" | "Killed"): void {
   const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
-  const child = getField(payload, "jid");
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
   if (typeof jid !== "string" || typeof step !== "string") return;
   const error = { class: how, message: "An operator ended the job" };
-  const waiting = { jid, step, ...(typeof child === "string" && { child }) };
-  answerStep(context, { ...waiting, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
+  answerStep(context, { jid, step, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
 }
 
-/**
- * Ends a wait that has not ended, and makes its job due. Returns false if it has ended, or waits for another child.
- *
- * @param answer without `child` if a signal ends the wait
- */
-export function answerStep(
-  context: Context,
-  { jid, step, child, state, outcome }: Omit<ParentStep, "child"> & { readonly child?: string },
-): boolean {
+/** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. */
+export function answerStep(context: Context, { jid, step, state, outcome }: ParentStep): boolean {
   const record = stepRecord(context, jid, step);
   if (record === undefined || waitsUntil(record) === undefined) return false;
-  const awaited = child === undefined ? undefined : getField(record, "child");
-  if (awaited !== undefined && awaited !== child) return false;
   const now = context.now();
   endStep(context, jid, step, endedRecord(record, now, outcome, state));
   makeDue(context, jid, now);

@@ -57,13 +57,8 @@ export function stepsPart(context: Context): StepStore {
       return context.commit.run(() => {
         const { sql } = context;
         const now = context.now();
-        // The wait of a dead job stays: the job may be retried.
-        const isDead =
-          "EXISTS (SELECT 1 FROM job JOIN member ON member.job = job.id WHERE job.jid = step_wait.jid AND member.place = 'dead')";
         const waiting = sql(
-          `DELETE FROM step_wait WHERE id = (
-            SELECT id FROM step_wait WHERE key = ? AND NOT ${isDead} ORDER BY id LIMIT 1
-          ) RETURNING jid, name`,
+          "DELETE FROM step_wait WHERE id = (SELECT min(id) FROM step_wait WHERE key = ?) RETURNING jid, name",
         );
         for (let row = waiting.get(key); row !== undefined; row = waiting.get(key)) {
           const jid = row.jid as string;

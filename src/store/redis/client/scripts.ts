@@ -85,7 +85,6 @@ import groups from "../lua/included/groups.lua" with { type: "text" };
 import limits from "../lua/included/limits.lua" with { type: "text" };
 import noteSleep from "../lua/included/note_sleep.lua" with { type: "text" };
 import offline from "../lua/included/offline.lua" with { type: "text" };
-import payloadHelper from "../lua/included/payload.lua" with { type: "text" };
 import pauses from "../lua/included/pauses.lua" with { type: "text" };
 import queueRows from "../lua/included/queue_rows.lua" with { type: "text" };
 import records from "../lua/included/records.lua" with { type: "text" };
@@ -114,9 +113,7 @@ export class Script {
   }
 
   get text(): string {
-    const included = this.#included + this.#source;
-    const helper = included.includes("payloadWith(") ? payloadHelper : "";
-    return this.#text ??= this.#source.replace("\n", () => `\n${helper}${this.#included}`);
+    return this.#text ??= this.#source.replace("\n", () => `\n${this.#included}`);
   }
 
   /** The SHA-1 of the text, by which Redis runs the script (`EVALSHA`). */

@@ -28,8 +28,10 @@ for i = 3, #ARGV, 9 do
     notePush(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
-    local job = to == 'schedule' and payloadWith('has_steps', payload)
-    if job and job.has_steps == true and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
+    if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then
+      local ok, job = pcall(cjson.decode, payload)
+      if ok and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
+    end
     text = addMember(to, at, payload)
     local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')
     if debounced ~= '' and not (other and call('ZSCORE', to, other)) then

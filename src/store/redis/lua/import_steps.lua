@@ -17,11 +17,10 @@ for i = 3, #ARGV, 2 do
     if present and not waits then uncountWait(present) end
     call('HSET', KEYS[1], name, record)
     if waits then countWait(now, record) end
-    local wait = waits and payloadWith('key', record)
-    local key = wait and wait.key
-    if type(key) == 'string' then
+    local key = waits and cjson.decode(record).key
+    if key then
       local waiters = 'jobs:waiting:' .. key
-      call('RPUSH', waiters, waiterOf(ARGV[2], name))
+      call('RPUSH', waiters, ARGV[2] .. ' ' .. name)
       local ttl = string.format('%.0f', math.max(0, waits - now) + 86400000)
       if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
     end

@@ -43,9 +43,6 @@ local function move()
       state = '0'
     elseif from == 'schedule' then
       endDebounce(old)
-    elseif from == 'dead' then
-      local job = payloadWith('has_steps', old)
-      if job and type(job.jid) == 'string' then noteRevived(job.jid) end
     end
     if state == '1' then
       if new == '' then new = old end
@@ -59,7 +56,7 @@ local function move()
       end
       if jid ~= '' then
         endJob(jid, to == '')
-        failParentOf(now, old, to ~= '' and 'Killed' or recorded ~= '' and 'Cancelled' or 'Deleted')
+        failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
       end
       local batch, counted, node = memberOf(old)
       if batch then

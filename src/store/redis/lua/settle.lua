@@ -9,8 +9,7 @@
 --          a record to keep: token of its job, jid, TTL in ms ("": without a limit), body
 --          a step, five texts in one of three forms:
 --            token, jid, "", "asleep", ""                                    the job has steps
---            token, parent's jid, step, "succeeded JID" or "failed JID", members
---                                                                            a step of another job waits for this one, JID; members of JSON
+--            token, parent's jid, step, "succeeded" or "failed", members     a step of another job waits for it; members of JSON
 --            token, batch, old state, "node", "STATE NAME RESULT"            it is a node of a flow; a result is optional, as JSON
 --          a job with steps that ends: token, jid
 --          a run of consecutive outcomes that a batch counts alike: place of the first (from 1), number, batch, old and new state
@@ -116,11 +115,7 @@ while i <= #ARGV do
     for k = i + 2, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
       if payload == '' then payload = call('HGET', leases, token) end
-      if endLease(token) then
-        addMember('dead', now, payload)
-        local job = payloadWith('has_steps', payload)
-        if job and type(job.jid) == 'string' then noteDead(job.jid) end
-      end
+      if endLease(token) then addMember('dead', now, payload) end
     end
     dropped = dropped + trimDead(now, ARGV[2], ARGV[3])
   else
@@ -198,8 +193,7 @@ for k = firstStep, firstJob - 1, 5 do
       -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then
-      local how, child = string.match(state, '^(%a+) ?(.*)$')
-      finishWait(now, jid, step, outcome, how, child)
+      finishWait(now, jid, step, outcome, state)
     end
   end
 end

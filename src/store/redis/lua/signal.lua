@@ -4,8 +4,8 @@
 --
 -- KEYS[1]  jobs:signalled:ID, the result of this signal
 -- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, max signals per key
--- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many; 1 if more waits must be looked at
--- O(N) for N waits for the key that have ended in another way, or whose jobs are dead: at most 1,000
+-- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many
+-- O(N) for N waits for the key that have ended in another way
 
 local call = redis.call
 local time = call('TIME')
@@ -15,29 +15,15 @@ local key, data, ttl = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local earlier = call('GET', KEYS[1])
 if earlier then return earlier end
 
-local waiters = 'jobs:waiting:' .. key
--- The waits of dead jobs stay, in their order.
-local dead = {}
-local function putBack()
-  for i = #dead, 1, -1 do call('LPUSH', waiters, dead[i]) end
-end
-for looked = 1, 1000 do
-  local waiter = call('LPOP', waiters)
-  if not waiter then break end
-  local jid, name = readWaiter(waiter)
-  if jid and call('HGET', 'jobs:steps:' .. jid, '') == 'dead' then
-    dead[#dead + 1] = waiter
-  elseif jid and finishWait(now, jid, name, '"value":' .. data, 'succeeded', '') then
-    putBack()
+local waiter = call('LPOP', 'jobs:waiting:' .. key)
+while waiter do
+  local jid, name = string.match(waiter, '^(%S+) (.*)$')
+  if finishWait(now, jid, name, '"value":' .. data, 'succeeded') then
     call('SET', KEYS[1], jid, 'PX', ARGV[2])
     return jid
   end
-  if looked == 1000 and #dead < looked then
-    putBack()
-    return 1
-  end
+  waiter = call('LPOP', 'jobs:waiting:' .. key)
 end
-putBack()
 
 local kept = 'jobs:signals:' .. key
 if call('LLEN', kept) >= tonumber(ARGV[6]) then return false end

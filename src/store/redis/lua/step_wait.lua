@@ -18,8 +18,6 @@ local token, jid, name, about, forMs, after, key = ARGV[2], ARGV[3], ARGV[4], AR
 if call('HEXISTS', leases, token) == 0 then return false end
 local present = call('HGET', steps, name)
 if present then
-  -- Another program may have retried a dead job.
-  noteRevived(jid)
   local untilMs = tonumber((string.match(present, WAITING)))
   if not untilMs then return { present, '0' } end
   if untilMs > now then return { present, string.format('%.0f', untilMs - now) } end
@@ -47,7 +45,7 @@ if key ~= '' then
   end
   -- Redis deletes the list a day after the last of its waits has timed out.
   local waiters = 'jobs:waiting:' .. key
-  call('RPUSH', waiters, waiterOf(jid, name))
+  call('RPUSH', waiters, jid .. ' ' .. name)
   local ttl = string.format('%.0f', forMs + 86400000)
   if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
 end

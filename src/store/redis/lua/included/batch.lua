@@ -36,8 +36,9 @@ end
 
 -- Returns the batch that counts a payload's job, the state in which it does, and the job's node if the batch is a flow.
 local function memberOf(payload)
-  local job = payloadWith('batch_counted', payload)
-  if not job or type(job.batch) ~= 'string' then return end
+  if not string.find(payload, '"batch_counted"', 1, true) then return end
+  local ok, job = pcall(cjson.decode, payload)
+  if not ok or type(job) ~= 'table' or type(job.batch) ~= 'string' then return end
   if job.batch_counted ~= 'pending' and job.batch_counted ~= 'dead' then return end
   return job.batch, job.batch_counted, type(job.flow_node) == 'string' and job.flow_node or nil
 end
@@ -54,7 +55,7 @@ local function refusalOf(id, worker, token, isAdmission)
   local there, closedAs, pending = unpack(redis.call('HMGET', 'jobs:batch:' .. id, 'id', 'closed_as', 'pending'))
   if not there then return 'missing' end
   if not closedAs then return end
-  if closedAs == 'closed' and (tonumber(pending) or 0) > 0 and (isAdmission or isRunningIn(id, worker, token)) then return end
+  if closedAs == 'closed' and tonumber(pending) > 0 and (isAdmission or isRunningIn(id, worker, token)) then return end
   return closedAs
 end
 
@@ -76,7 +77,7 @@ end
 
 local function pushCallback(now, key, event, parent)
   local queue, payload, wire = unpack(redis.call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
-  if not queue or not payload then return end
+  if not queue then return end
   pushOnce(now, wire, { queue = queue, payload = payload })
   -- The parent batch waits for the callbacks of this one.
   if parent then noteMember(parent, '', 'pending') end
@@ -88,7 +89,7 @@ local function advanceBatch(now, id, grown)
   local key = 'jobs:batch:' .. id
   local row = call('HMGET', key, 'closed_as', 'pending', 'dead', 'failed', 'succeeded', 'total', 'success_at', 'complete_at',
     'death_at', 'abandoned_at', 'due', 'close_within', 'keep', 'parent', 'counted')
-  local closedAs, pending, dead, failed = row[1], tonumber(row[2]) or 0, tonumber(row[3]) or 0, tonumber(row[4]) or 0
+  local closedAs, pending, dead, failed = row[1], tonumber(row[2]), tonumber(row[3]), tonumber(row[4])
   local parent, counted = row[14], row[15]
   local function fire(event, isPushed)
     call('HSET', key, event .. '_at', now)
@@ -105,9 +106,9 @@ local function advanceBatch(now, id, grown)
   local isFinished = isEnded and dead == 0
   local due = nil
   if not closedAs then
-    if grown then due = now + (tonumber(row[12]) or 0) end
+    if grown then due = now + row[12] end
   elseif isFinished and not row[11] then
-    due = now + (tonumber(row[13]) or 0)
+    due = now + row[13]
   elseif not isFinished and row[11] then
     call('HDEL', key, 'due')
     call('ZREM', 'jobs:batches:due', id)
@@ -130,19 +131,6 @@ local function advanceBatch(now, id, grown)
   end
 end
 
--- The counters of a batch, and its version.
-local COUNTERS = { 'version', 'total', 'pending', 'dead', 'succeeded', 'failed', 'cancelled', 'expired', 'deleted', 'waiting' }
-
--- Whether a batch exists and can count. One that was removed doesn't, nor does a hash that another program made by adding to a counter of
--- a mistyped ID: a counter that fails would end the script in the middle.
-local function canCount(key)
-  if redis.pcall('HEXISTS', key, 'id') ~= 1 then return false end
-  for _, value in ipairs(redis.call('HMGET', key, unpack(COUNTERS))) do
-    if value and not string.match(value, '^-?%d+$') then return false end
-  end
-  return true
-end
-
 -- Applies the noted changes, and pushes the callbacks that follow, also those of parent batches.
 local function countNoted(now)
   while noted do
@@ -150,7 +138,8 @@ local function countNoted(now)
     noted, notedIds = nil, nil
     for _, id in ipairs(ids) do
       local key = 'jobs:batch:' .. id
-      if canCount(key) then
+      -- A batch that was removed counts nothing.
+      if redis.call('EXISTS', key) == 1 then
         for name, by in pairs(all[id]) do
           if by ~= 0 then redis.call('HINCRBY', key, name, by) end
         end

@@ -14,5 +14,5 @@ local function closeBatch(now, id, as)
   advanceBatch(now, id)
   countMembers(now)
   endFlow(now, id, as)
-  return 1, as, as == 'closed' and 0 or tonumber(waiting) or 0
+  return 1, as, as == 'closed' and 0 or tonumber(waiting or 0)
 end

@@ -4,10 +4,10 @@
 local function endJob(jid, isGone)
   unlock(jid)
   endCronJob(jid)
-  if not isGone then return noteDead(jid) end
+  if not isGone then return end
   local steps = 'jobs:steps:' .. jid
   local names = redis.call('HKEYS', steps)
   if #names == 0 then return end
-  dropWaits(jid, names)
+  uncountWaits(steps, names)
   redis.call('UNLINK', steps)
 end

@@ -1,8 +1,9 @@
 -- Included: fails the step of another job that waits for the end of this one, because an operator has ended it.
 local function failParentOf(now, payload, how)
-  local job = payloadWith('parent', payload)
-  local parent = job and job.parent
+  if not string.find(payload, '"parent":', 1, true) then return end
+  local ok, job = pcall(cjson.decode, payload)
+  local parent = ok and type(job) == 'table' and job.parent
   if type(parent) ~= 'table' or type(parent.jid) ~= 'string' or type(parent.step) ~= 'string' then return end
   local error = '{"class":"' .. how .. '","message":"An operator ended the job"}'
-  finishWait(now, parent.jid, parent.step, '"error":' .. error .. ',"final":true', 'failed', type(job.jid) == 'string' and job.jid or '')
+  finishWait(now, parent.jid, parent.step, '"error":' .. error .. ',"final":true', 'failed')
 end

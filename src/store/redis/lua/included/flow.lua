@@ -16,7 +16,7 @@ end
 -- Notes the effect of a node's end on the nodes after it: they run, or are cancelled.
 local function noteEffectOf(id, name, state)
   local ok, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
-  if not ok or type(spec) ~= 'table' or state == 'waiting' or state == 'pending' then return end
+  if not ok or state == 'waiting' or state == 'pending' then return end
   if state == 'succeeded' or spec.onDead == 'continue' then
     noteEffect(id, name, 'run')
   elseif state ~= 'dead' or spec.onDead == 'cancel' then
@@ -31,9 +31,8 @@ end
 
 -- Pushes the job of a node.
 local function pushNode(now, wire, id, name, payload)
-  local fine, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
-  if not fine or type(spec) ~= 'table' or type(spec.queue) ~= 'string' or not payload then return end
-  pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(tonumber(spec.at) or 0, now + (tonumber(spec.delayMs) or 0)) })
+  local spec = cjson.decode(redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name))
+  pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
 end
 
 -- Applies the effect of a node to one of its followers.
@@ -63,8 +62,7 @@ local function followersOf(key, source, from, limit)
     local list = key .. (source == START and ':roots' or ':nodes')
     return call('LRANGE', list, from, from + limit - 1), from + limit < call('LLEN', list)
   end
-  local fine, all = pcall(cjson.decode, call('HGET', key, 'f:' .. source) or '[]')
-  if not fine or type(all) ~= 'table' then all = {} end
+  local all = cjson.decode(call('HGET', key, 'f:' .. source) or '[]')
   local names = {}
   for i = from + 1, math.min(from + limit, #all) do names[#names + 1] = all[i] end
   return names, from + limit < #all
@@ -81,7 +79,7 @@ local function spread(now, limit)
     local closedAs, wire = unpack(call('HMGET', 'jobs:batch:' .. id, 'closed_as', 'wire'))
     local effect, from = unpack(call('HMGET', key, 'x:' .. source, 'pos:' .. source))
     local names, hasMore = {}, false
-    if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from) or 0, limit) end
+    if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from or 0), limit) end
     -- Nothing of a flow that has been cancelled starts.
     if closedAs ~= 'closed' then effect = 'cancel' end
     for _, name in ipairs(names) do applyEffect(now, wire, id, name, source, effect) end

@@ -7,10 +7,11 @@ local function keepReplaceable(jid, place, text)
 end
 
 -- Notes that a job waits in a queue or a set, if it may be replaced there: not one with steps behind it, and none that a batch or
--- a step of another job waits for.
+-- a step of another job waits for. Arguments may contain the same text.
 local function noteReplaceable(place, text)
-  local job = payloadWith('on_duplicate', text)
-  if not job or job.on_duplicate ~= 'replace' or type(job.jid) ~= 'string' then return end
+  if not string.find(text, '_duplicate":"replace"', 1, true) then return end
+  local fine, job = pcall(cjson.decode, text)
+  if not fine or type(job) ~= 'table' or job.on_duplicate ~= 'replace' or type(job.jid) ~= 'string' then return end
   if not (job.has_steps or job.batch_counted or job.parent) then keepReplaceable(job.jid, place, text) end
 end
 

@@ -24,8 +24,10 @@ end
 -- marks the payload that it stores.
 local function markSteps(payload)
   if not mayHaveSteps(payload) then return payload end
-  local job = payloadWith('has_steps', payload)
-  if job and job.has_steps and job.has_steps ~= cjson.null then return payload end
+  if string.find(payload, 'has_steps"', 1, true) then
+    local fine, job = pcall(cjson.decode, payload)
+    if fine and type(job) == 'table' and job.has_steps then return payload end
+  end
   local members = string.match(payload, '^(.*)}%s*$')
   return members and members .. ',"has_steps":true}' or payload
 end

@@ -1,5 +1,5 @@
 -- Included: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
--- of the job in `schedule`; or "wake": a wait ended while the job ran, and the job must not sleep; or "dead": no signal reaches it.
+-- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
 -- The hash jobs:waits has the number of waits by kind and by the hour in which their time passes: an entry per wait would take as
 -- much memory as half of the job. A wait that is left there when its job has ended counts until that hour has passed.
 local WAITS, HOUR_MS = 'jobs:waits', 3600000
@@ -36,49 +36,13 @@ local function uncountWait(record)
   if redis.call('HINCRBY', WAITS, field, -1) <= 0 then redis.call('HDEL', WAITS, field) end
 end
 
-
--- Returns the entry of a wait in the list of its key. jids and names may have any character.
-local function waiterOf(jid, name) return #jid .. ':' .. jid .. name end
-
--- Returns jid and name of an entry; nothing if it is no entry.
-local function readWaiter(entry)
-  local length, rest = string.match(entry, '^(%d+):(.*)$')
-  if length then return string.sub(rest, 1, tonumber(length)), string.sub(rest, tonumber(length) + 1) end
-end
-
--- In a longer list, entries of waits that have ended stay until a signal finds them: the search would take too long.
-local MAX_SEARCHED_WAITERS = 10000
-
--- Removes a wait for a signal from the list of its key.
-local function forgetWaiter(jid, name, record)
-  local wait = payloadWith('key', record)
-  if not wait or type(wait.key) ~= 'string' then return end
-  local waiters = 'jobs:waiting:' .. wait.key
-  if redis.call('LLEN', waiters) <= MAX_SEARCHED_WAITERS then redis.call('LREM', waiters, 1, waiterOf(jid, name)) end
-end
-
--- No longer counts those waits of a job that have these names, and forgets them. O(N) for N names.
-local function dropWaits(jid, names)
-  local steps = 'jobs:steps:' .. jid
+-- No longer counts those waits of a job that have these names. O(N) for N names.
+local function uncountWaits(steps, names)
   for _, name in ipairs(names) do
     if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
-      local record = redis.call('HGET', steps, name) or ''
-      uncountWait(record)
-      if string.match(record, WAITING) then forgetWaiter(jid, name, record) end
+      uncountWait(redis.call('HGET', steps, name) or '')
     end
   end
-end
-
--- Notes that a job with steps is dead. A retry continues with them.
-local function noteDead(jid)
-  local steps = 'jobs:steps:' .. jid
-  if redis.call('EXISTS', steps) == 1 then redis.call('HSET', steps, '', 'dead') end
-end
-
--- Notes that a job is no longer dead.
-local function noteRevived(jid)
-  local steps = 'jobs:steps:' .. jid
-  if redis.call('HGET', steps, '') == 'dead' then redis.call('HDEL', steps, '') end
 end
 
 local function endedRecord(record, now, outcome, state)
@@ -92,7 +56,6 @@ local function endWait(now, jid, name, record, outcome, state)
   local ended = endedRecord(record, now, outcome, state)
   redis.call('HSET', 'jobs:steps:' .. jid, name, ended)
   uncountWait(record)
-  forgetWaiter(jid, name, record)
   return ended
 end
 
@@ -101,26 +64,17 @@ local function passWait(now, jid, name, record)
   return endWait(now, jid, name, record, kindOf(record) == 'sleep' and '' or '"timedOut":true', 'succeeded')
 end
 
--- Returns whether a payload is that of a job.
-local function isJob(payload, jid)
-  -- A jid with other characters may be escaped in the payload.
-  if string.match(jid, '^[%w_:.-]*$') and not string.find(payload, jid, 1, true) then return false end
-  local job = payloadWith('jid', payload)
-  return job and job.jid == jid
-end
-
 -- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
 -- `schedule` that are due in the same millisecond.
 local function makeDue(now, jid)
   local call = redis.call
   local steps = 'jobs:steps:' .. jid
   local score = call('HGET', steps, '')
-  if score == 'dead' then return end
   local from = 0
   while score and score ~= 'wake' do
     local members = call('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
     for _, member in ipairs(members) do
-      if isJob(member, jid) then
+      if string.find(member, '"jid":"' .. jid .. '"', 1, true) then
         call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
         call('HDEL', steps, '')
         -- The user may lack the permission to publish: pollers then see the job a second later.
@@ -134,16 +88,11 @@ local function makeDue(now, jid)
   call('HSET', steps, '', 'wake')
 end
 
--- Ends a wait that has not ended, and makes its job due. child: the jid of the child that has ended, "" for a signal. A step that was
--- run again waits for another child.
-local function finishWait(now, jid, name, outcome, state, child)
+-- Ends a wait that has not ended, and makes its job due.
+local function finishWait(now, jid, name, outcome, state)
   local steps = 'jobs:steps:' .. jid
   local record = redis.call('HGET', steps, name)
   if not record or not string.match(record, WAITING) then return false end
-  if child ~= '' then
-    local awaited = payloadWith('child', record)
-    if awaited and awaited.child ~= child then return false end
-  end
   endWait(now, jid, name, record, outcome, state)
   makeDue(now, jid)
   return true
