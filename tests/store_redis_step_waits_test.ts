@@ -46,3 +46,38 @@ Deno.test("redis: waits that another program leaves behind count until their hou
   assertEquals([await asleep(), (await fields()).length], [50, 1]);
   assertEquals(await redis.cli("EXISTS", "jobs:steps:j1"), "0", "nothing of it is left");
 });
+
+Deno.test("redis: a key keeps the waits for it that have not ended, and no others", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  await store.jobs.enqueue([job(1)]);
+  const { token } = (await takeUpTo(store, worker, 1))[0]!;
+  const lease = { worker, token, jid: "j" };
+  const wait = (name: string, forMs: number) =>
+    store.steps.wait(lease, { name, about: `"kind":"wait","key":"k"`, forMs, key: "k" });
+  const waiting = () => redis.cli("ZRANGE", "jobs:waiting:k", "0", "-1");
+  for (const name of ["timed out", "woken", "cleared", "waits"]) await wait(name, name === "timed out" ? 0 : HOUR_MS);
+  await wait("timed out", 0);
+  await store.steps.clear("j", ["cleared"]);
+  assertEquals(await waiting(), "1 j woken\n1 j waits");
+  assertEquals(await store.steps.wake("j"), 2);
+  assertEquals(await waiting(), "");
+});
+
+Deno.test("redis: a signal passes thousands of waits of jobs that have gone, in steps", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  await redis.cli("EVAL", "for n = 1, 2500 do redis.call('ZADD', 'jobs:waiting:k', n, n .. ' gone') end", "0");
+  await store.jobs.enqueue([job(1)]);
+  const { token } = (await takeUpTo(store, worker, 1))[0]!;
+  await store.steps.wait({ worker, token, jid: "j" }, {
+    name: "a",
+    about: `"kind":"wait","key":"k"`,
+    forMs: HOUR_MS,
+    key: "k",
+  });
+  assertEquals(await store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: "j" });
+  assertEquals(await redis.cli("EXISTS", "jobs:waiting:k"), "0");
+});

@@ -38,25 +38,26 @@ export function withSteps<Any extends Outcome>(outcome: Any, { job, steps }: Att
       more = { ...more, payload: setFields(outcome.payload, { [STEPS_FIELD]: "true" }) } as Partial<Outcome>;
     }
   }
-  const parent = payload.parent === undefined ? undefined : parentStep(payload.parent, outcome.kind, ended);
+  const parent = payload.parent === undefined ? undefined : parentStep(payload.parent, job.jid, outcome.kind, ended);
   return { ...outcome, ...more, ...(parent !== undefined && { parent }) };
 }
 
-function parentStep(parent: unknown, kind: Outcome["kind"], ended: Ended): ParentStep | undefined {
+function parentStep(parent: unknown, child: string, kind: Outcome["kind"], ended: Ended): ParentStep | undefined {
   if (kind !== "ack" && kind !== "discard" && kind !== "bury") return undefined;
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
   if (typeof jid !== "string" || typeof step !== "string") return undefined;
-  if ("error" in ended) return failed({ jid, step }, errorOf(ended.error));
+  const of = { jid, step, child };
+  if ("error" in ended) return failed(of, errorOf(ended.error));
   const { text, problem } = ended.returned ?? {};
-  const fail = (message: string) => failed({ jid, step }, { class: "StepError", message });
+  const fail = (message: string) => failed(of, { class: "StepError", message });
   if (problem !== undefined) return fail(`Its result can't be read: ${problem}`);
-  if (text === undefined) return { jid, step, state: "succeeded", outcome: "" };
-  if (text.length <= MAX_STEP_CHARACTERS) return { jid, step, state: "succeeded", outcome: `"value":${text}` };
+  if (text === undefined) return { ...of, state: "succeeded", outcome: "" };
+  if (text.length <= MAX_STEP_CHARACTERS) return { ...of, state: "succeeded", outcome: `"value":${text}` };
   return fail(`Its result has ${text.length} characters of JSON; at most ${MAX_STEP_CHARACTERS}`);
 }
 
 function failed(
-  parent: { readonly jid: string; readonly step: string },
+  parent: Pick<ParentStep, "jid" | "step" | "child">,
   error: { readonly class: string; readonly message: string },
 ): ParentStep {
   return { ...parent, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` };

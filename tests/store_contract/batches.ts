@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { countedAs, countedIn, type MemberEnd } from "../../src/job/batch.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import { endedText } from "../../src/job/result.ts";
+import { laneOf } from "../../src/job/priority.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { cancelBatch, checkBatch } from "../../src/store/ops/batches.ts";
 import type { Batch, NewBatch } from "../../src/store/port/batches.ts";
@@ -142,6 +143,19 @@ export const batches: Cases = {
     await t.store.batches.close(one.id, "closed");
     const [lease] = await t.store.jobs.take({ queues: ["callbacks"], limit: 10, worker });
     assertEquals([lease?.group, lease?.payload.includes("-success")], ["acme", true]);
+  },
+
+  "a callback keeps its priority": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue([job(1, { queue: "callbacks" }), job(2, { queue: "callbacks" })]);
+    const one = batch(1);
+    const { success } = one.callbacks;
+    const high = { ...success!, group: laneOf("high"), payload: setFields(success!.payload, { priority: `"high"` }) };
+    await t.store.batches.create({ ...one, callbacks: { success: high } });
+    await t.store.batches.close(one.id, "closed");
+    const [first] = await t.store.jobs.take({ queues: ["callbacks"], limit: 1, worker });
+    assertEquals([first?.group, first?.payload.includes("-success")], [laneOf("high"), true]);
   },
 
   "closing twice changes nothing": async (open) => {

@@ -15,6 +15,34 @@ function debounced(n: number, change: Partial<Debounce> = {}, more: Partial<NewJ
 }
 
 export const debounce: Cases = {
+  "a scheduled job whose arguments or fields look like a debounce is due, killed and deleted as any other": async (
+    open,
+  ) => {
+    const odd = [`"a b"`, `"a.b"`, `null`, `7`, `{"debounce_key":"x"}`, `"unended`];
+    const payloads = odd.flatMap((value) => [
+      `{"class":"Noop","jid":"${jid(1)}","args":[{"debounce_key":${value}}]}`,
+      `{"class":"Noop","jid":"${jid(1)}","args":[],"debounce_key":${value}}`,
+    ]);
+    await using t = await open();
+    for (const payload of payloads) {
+      for (const way of ["promote", "kill", "delete"] as const) {
+        const at = way === "promote" ? t.now() - 1 : t.now() + HOUR_MS;
+        await t.store.migration.importJobs(crypto.randomUUID(), [{ place: { in: "scheduled" }, payload, at }]);
+        if (way === "promote") {
+          const { moved, buried } = await t.store.jobs.promote(10);
+          assertEquals(moved + buried, 1, payload);
+        } else {
+          const [one] = await entries(t.store, { in: "scheduled" });
+          assertEquals(await t.store.admin.edit([one!.ref], way), 1, `${way}: ${payload}`);
+        }
+        const left = (await entries(t.store, { in: "scheduled" })).length;
+        assertEquals(left, 0, `${way}: ${payload}`);
+      }
+    }
+    const { enqueued, dead } = await t.store.admin.stats();
+    assertEquals(enqueued + dead, 2 * payloads.length);
+  },
+
   "the next push replaces the job that waits, and answers with its jid": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.enqueue([debounced(1)]), [{ stored: true }]);

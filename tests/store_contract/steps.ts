@@ -44,7 +44,74 @@ function goToSleep(store: Store, lease: StepLease, delayMs = HOUR_MS) {
   return settle(store, lease, { kind: "snooze", delayMs, payload });
 }
 
+/** Job 1 as other programs may write it: other spacing, an escaped jid, fields of the same name in its arguments. */
+const FOREIGN = [
+  `{"class": "Noop", "args": [], "jid": "${jid(1)}", "has_steps": true}`,
+  `{"class":"Noop","args":[],"jid":"\\u00${jid(1).charCodeAt(0).toString(16)}${jid(1).slice(1)}","has_steps":true}`,
+  `{"args":[{"jid":"x"}],"has_steps":true, "jid" :"${jid(1)}","class":"Noop"}`,
+];
+
 export const steps: Cases = {
+  "the end of a wait makes its job due, however its payload is written": async (open) => {
+    for (const payload of FOREIGN) {
+      await using t = await open();
+      const lease = await running(t);
+      await t.store.steps.wait(lease, waitFor("k"));
+      await settle(t.store, lease, { kind: "snooze", delayMs: HOUR_MS, payload });
+      const { reached } = await t.store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS });
+      assertEquals(reached, jid(1));
+      assertEquals((await t.store.jobs.promote(10)).moved, 1, payload);
+    }
+  },
+
+  "the end of another child than the one that a step waits for changes nothing": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue([job(1), job(8), job(9)]);
+    const [parent, old, child] = (await takeUpTo(t.store, worker, 3)).map(({ token }) => token);
+    const lease = { worker, token: parent!, jid: jid(1) };
+    const about = `"kind":"child","child":"${jid(9)}"`;
+    await t.store.steps.wait(lease, { name: "ship", about, forMs: HOUR_MS });
+    const end = (token: string, n: number) => {
+      const outcome = {
+        jid: jid(1),
+        step: "ship",
+        child: jid(n),
+        state: "succeeded",
+        outcome: `"value":${n}`,
+      } as const;
+      return t.store.jobs.settle(worker, [{ kind: "ack", token, parent: outcome }]);
+    };
+    const stateOf = async () => readStep("ship", (await t.store.steps.read(jid(1)))[0]!.record).state;
+    await end(old!, 8);
+    assertEquals(await stateOf(), "waiting");
+    await end(child!, 9);
+    assertEquals(await stateOf(), "succeeded");
+  },
+
+  "a dead job receives no signal, and waits for it again once it is retried": async (open) => {
+    for (const way of ["kill", "bury"] as const) {
+      await using t = await open();
+      const lease = await running(t);
+      await t.store.steps.wait(lease, waitFor("k"));
+      if (way === "bury") {
+        const payload = lease.payload.replace(/}$/, `,"has_steps":true}`);
+        await settle(t.store, lease, { kind: "bury", payload });
+      } else {
+        await goToSleep(t.store, lease);
+        const [asleep] = await entries(t.store, { in: "scheduled" });
+        assertEquals(await t.store.admin.edit([asleep!.ref], "kill"), 1);
+      }
+      const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
+      assertEquals(await t.store.steps.signal(signal), {}, way);
+      const [dead] = await entries(t.store, { in: "dead" });
+      await t.store.admin.edit([dead!.ref], "requeue");
+      const again = await leased(t.store, lease.worker);
+      await t.store.steps.wait(again, waitFor("k"));
+      assertEquals(await t.store.steps.signal(signal), { reached: jid(1) }, way);
+    }
+  },
+
   "remember: later attempts read a step, byte for byte": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -46,6 +46,8 @@ export interface ParentStep {
   readonly jid: string;
   /** Its name. */
   readonly step: string;
+  /** The jid of this job. A step that was run again waits for another one. Default: any. */
+  readonly child?: string;
   /** How it ends. */
   readonly state: "succeeded" | "failed";
   /** JSON members of its record: `"value":…`, or `"error":…`. */

@@ -63,7 +63,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
     records.length / 4,
     MAX_RECORDS,
     steps.length / 5,
-    jobs.length / 2,
+    jobs.length / 3,
     runs.length / 5,
   ];
   const args = [...counts.map(String), ...locks, ...records, ...steps, ...jobs, ...runs];
@@ -78,11 +78,12 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[]
   return args;
 }
 
-/** Packs the jobs that end and have steps, which the script deletes. */
+/** Packs the jobs that end and have steps, which the script deletes, and those that die, which wait for no signal any more. */
 function packEndedJobs(outcomes: readonly Outcome[]): string[] {
   const packed: string[] = [];
   for (const { kind, token, steps, jid } of outcomes) {
-    if (steps && jid !== undefined && (kind === "ack" || kind === "discard")) packed.push(token, jid);
+    if (!steps || jid === undefined) continue;
+    if (kind === "ack" || kind === "discard" || kind === "bury") packed.push(token, jid, kind === "bury" ? "1" : "");
   }
   return packed;
 }
@@ -91,7 +92,9 @@ function packEndedJobs(outcomes: readonly Outcome[]): string[] {
 function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
   const packed: string[] = [];
   if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
-  if (parent !== undefined) packed.push(token, parent.jid, parent.step, parent.state, parent.outcome);
+  if (parent !== undefined) {
+    packed.push(token, parent.jid, parent.step, `${parent.state} ${parent.child ?? ""}`, parent.outcome);
+  }
   if (batch?.node !== undefined) packed.push(token, batch.id, batch.from, "node", packEnd(batch));
   return packed;
 }

@@ -52,14 +52,10 @@ export function stepsPart(context: Context): StepStore {
     },
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
-      const reply = await client.run(SCRIPTS.signal, [signalledKey(crypto.randomUUID())], [
-        offset(),
-        keepReplyMs(context),
-        key,
-        data,
-        `${Math.round(ttlMs)}`,
-        `${MAX_KEPT_SIGNALS}`,
-      ]) as string | null;
+      const keys = [signalledKey(crypto.randomUUID())];
+      const args = [keepReplyMs(context), key, data, `${Math.round(ttlMs)}`, `${MAX_KEPT_SIGNALS}`];
+      let reply: string | null | 0;
+      do reply = await client.run(SCRIPTS.signal, keys, [offset(), ...args]) as typeof reply; while (reply === 0);
       if (reply === null) throw tooManySignals(key);
       return reply === "" ? {} : { reached: reply };
     },

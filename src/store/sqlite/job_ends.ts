@@ -16,8 +16,11 @@ import type { JobRow } from "./job_rows.ts";
 import { inParts } from "./job_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as results from "./results.ts";
-import { answerStep, failParentOf, forgetSteps } from "./step_rows.ts";
+import { answerStep, type EndedBy, failParentOf, forgetSteps, leaveWaiting } from "./step_rows.ts";
 import * as locks from "./unique_locks.ts";
+
+/** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
+const ENDED_BY: Readonly<Record<string, EndedBy>> = { dead: "Killed", cancelled: "Cancelled" };
 
 /** The ends of jobs in one step. Apply them in the same transaction. */
 export class JobEnds {
@@ -42,6 +45,7 @@ export class JobEnds {
     if (occurrence !== undefined && jid !== undefined) endLive(this.#context, jid);
     if (record !== undefined) results.add(this.#context, record, now);
     this.#hasRecords ||= record !== undefined;
+    if (kind === "bury" && steps) leaveWaiting(this.#context, jid ?? null);
     if (kind !== "ack" && kind !== "discard") return;
     this.#gone.push(job);
     if (steps && jid !== undefined) this.#withSteps.push(jid);
@@ -56,10 +60,10 @@ export class JobEnds {
   noteRow(row: JobRow, how: MemberEnd | "dead" | "moved"): void {
     locks.releaseOf(this.#context, row.jid);
     if (how !== "moved") {
-      failParentOf(this.#context, row.payload, how === "dead" ? "Killed" : "Deleted");
+      failParentOf(this.#context, row.payload, ENDED_BY[how] ?? "Deleted");
       this.batches.notePayload(row.payload, how);
     }
-    if (how === "dead") return;
+    if (how === "dead") return leaveWaiting(this.#context, row.jid);
     this.#gone.push(row.id);
     if (row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(row.jid);
   }

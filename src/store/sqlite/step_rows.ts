@@ -36,19 +36,30 @@ export function forgetSteps({ sql }: Context, jids: readonly string[]): void {
   sql("DELETE FROM step_wait WHERE jid IN (SELECT value FROM json_each(?))").run(all);
 }
 
+/** A job that is dead receives no signal. If it is retried, its wait joins those of its key again. */
+export function leaveWaiting({ sql }: Context, jid: string | null): void {
+  sql("DELETE FROM step_wait WHERE jid = ?").run(jid);
+}
+
+/** The action by which an operator ended a job. */
+export type EndedBy = "Deleted" | "Cancelled" | "Killed";
+
 /** Fails the step that waits for the end of a job that an operator has ended. */
-export function failParentOf(context: Context, payload: string, how: "Deleted" | "Killed"): void {
+export function failParentOf(context: Context, payload: string, how: EndedBy): void {
   const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
   if (typeof jid !== "string" || typeof step !== "string") return;
   const error = { class: how, message: "An operator ended the job" };
-  answerStep(context, { jid, step, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
+  const child = getField(payload, "jid");
+  const of = { jid, step, ...(typeof child === "string" && { child }) };
+  answerStep(context, { ...of, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` });
 }
 
 /** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. */
-export function answerStep(context: Context, { jid, step, state, outcome }: ParentStep): boolean {
+export function answerStep(context: Context, { jid, step, child, state, outcome }: ParentStep): boolean {
   const record = stepRecord(context, jid, step);
   if (record === undefined || waitsUntil(record) === undefined) return false;
+  if (child !== undefined && (getField(record, "child") ?? child) !== child) return false;
   const now = context.now();
   endStep(context, jid, step, endedRecord(record, now, outcome, state));
   makeDue(context, jid, now);

@@ -46,7 +46,11 @@ export function stepsPart(context: Context): StepStore {
         if (present === null) return begin(context, lease.jid, wait, now);
         const until = waitsUntil(present);
         if (until === undefined) return { record: present, leftMs: 0 };
-        if (until > now) return { record: present, leftMs: until - now };
+        if (until > now) {
+          // The job was dead, and has been retried.
+          if (wait.key !== undefined) joinWaiting(context, lease.jid, name, wait.key);
+          return { record: present, leftMs: until - now };
+        }
         const record = passedRecord(present, now);
         endStep(context, lease.jid, name, record);
         return { record, leftMs: 0 };
@@ -114,9 +118,17 @@ function begin(context: Context, jid: string, { name, about, forMs, after, key, 
     return { record, leftMs: 0 };
   }
   put(context, { jid, name, record: waiting });
-  if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+  if (key !== undefined) joinWaiting(context, jid, name, key);
   if (child !== undefined) newJobs.store(context, [child], now);
   return { record: waiting, leftMs: forMs };
+}
+
+/** Notes that a step waits for a key, once. */
+function joinWaiting({ sql }: Context, jid: string, name: string, key: string): void {
+  sql(
+    `INSERT INTO step_wait (key, jid, name) SELECT ?1, ?2, ?3
+     WHERE NOT EXISTS (SELECT 1 FROM step_wait WHERE jid = ?2 AND name = ?3)`,
+  ).run(key, jid, name);
 }
 
 function put({ sql }: Context, { jid, name, record }: StoredStep & { readonly jid: string }): void {

@@ -82,6 +82,7 @@ import failParent from "../lua/included/fail_parent.lua" with { type: "text" };
 import flow from "../lua/included/flow.lua" with { type: "text" };
 import groupLimits from "../lua/included/group_limits.lua" with { type: "text" };
 import groups from "../lua/included/groups.lua" with { type: "text" };
+import job from "../lua/included/job.lua" with { type: "text" };
 import limits from "../lua/included/limits.lua" with { type: "text" };
 import noteSleep from "../lua/included/note_sleep.lua" with { type: "text" };
 import offline from "../lua/included/offline.lua" with { type: "text" };
@@ -128,12 +129,12 @@ function script(source: string, included = ""): Script {
 
 export const SCRIPTS = {
   announce: script(announce),
-  batchAdmit: script(batchAdmit, batch + flow),
-  batchClose: script(batchClose, batch + flow + closeBatch),
-  batchCorrect: script(batchCorrect, batch + flow),
-  batchCreate: script(batchCreate, batch + flow),
+  batchAdmit: script(batchAdmit, job + groups + batch + flow),
+  batchClose: script(batchClose, job + groups + batch + flow + closeBatch),
+  batchCorrect: script(batchCorrect, job + groups + batch + flow),
+  batchCreate: script(batchCreate, job + groups + batch + flow),
   batchPage: script(batchPage),
-  batchSweep: script(batchSweep, batch + flow + closeBatch),
+  batchSweep: script(batchSweep, job + groups + batch + flow + closeBatch),
   claimName: script(claimName, offline),
   countLeases: script(countLeases),
   cronRead: script(cronRead),
@@ -141,23 +142,23 @@ export const SCRIPTS = {
   cronWrite: script(cronWrite, groups),
   declareClasses: script(declareClasses),
   deregister: script(deregister, groups + returnLease),
-  enqueue: script(enqueue, addMember + groups + replace + batch + flow + throttle + debounce),
-  flowAdd: script(flowAdd, batch + flow),
+  enqueue: script(enqueue, job + addMember + groups + replace + batch + flow + throttle + debounce),
+  flowAdd: script(flowAdd, job + groups + batch + flow),
   flowImport: script(flowImport),
-  flowSpread: script(flowSpread, batch + flow),
+  flowSpread: script(flowSpread, job + groups + batch + flow),
   forgetQueue: script(forgetQueue, pauses),
   hasQueuedJobs: script(hasQueuedJobs, pauses),
   heartbeat: script(heartbeat),
-  importJobs: script(importJobs, addMember + groups + replace + debounce + noteSleep),
-  importSteps: script(importSteps, steps),
+  importJobs: script(importJobs, job + addMember + groups + replace + debounce + noteSleep),
+  importSteps: script(importSteps, job + steps),
   importThrottles: script(importThrottles),
   keepRecord: script(keepRecord, records),
   limitGroup: script(limitGroup, groups),
   limitQueue: script(limitQueue, groups),
-  migrateOut: script(migrateOut, groups + takeOut + unlock + endCronJob + steps + endJob + endDebounce),
+  migrateOut: script(migrateOut, job + groups + takeOut + unlock + endCronJob + steps + endJob + endDebounce),
   move: script(
     move,
-    groups + replace + steps + failParent + takeOut + addMember + batch + flow + trimDead + unlock + endCronJob +
+    job + groups + replace + steps + failParent + takeOut + addMember + batch + flow + trimDead + unlock + endCronJob +
       endJob +
       records +
       endDebounce,
@@ -181,22 +182,22 @@ export const SCRIPTS = {
   recordMetrics: script(recordMetrics),
   releaseName: script(releaseName),
   reply: script(reply),
-  rescue: script(rescue, offline + groups + returnLease + replace),
+  rescue: script(rescue, job + offline + groups + returnLease + replace),
   sampleQueues: script(sampleQueues),
   send: script(send),
   settle: script(
     settle,
-    groups + returnLease + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals +
+    job + groups + returnLease + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals +
       endCronJob + records,
   ),
-  signal: script(signal, steps),
+  signal: script(signal, job + steps),
   slowestGroup: script(slowestGroup, enqueuedAt),
   stats: script(stats, pauses + limits + enqueuedAt + queueRows),
-  stepClear: script(stepClear, steps),
+  stepClear: script(stepClear, job + steps),
   stepRemember: script(stepRemember),
-  stepWait: script(stepWait, groups + steps + addMember),
-  stepWake: script(stepWake, steps),
+  stepWait: script(stepWait, job + groups + steps + addMember),
+  stepWake: script(stepWake, job + steps),
   stillLeased: script(stillLeased),
-  take: script(take, pauses + limits + groups + returnLease + groupLimits + turns + unlock),
+  take: script(take, job + pauses + limits + groups + returnLease + groupLimits + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
 };

@@ -10,7 +10,7 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local key = 'jobs:batch:' .. ARGV[2]
 local version, pending, dead = unpack(call('HMGET', key, 'version', 'pending', 'dead'))
-if version ~= ARGV[3] then return 0 end
+if version ~= ARGV[3] or not isBatch(key) then return 0 end
 call('HINCRBY', key, 'total', ARGV[4] - pending + ARGV[5] - dead)
 call('HSET', key, 'pending', ARGV[4], 'dead', ARGV[5])
 call('HINCRBY', key, 'version', 1)

@@ -284,7 +284,7 @@ while i <= #ARGV do
   end
 end
 notePushes(counts)
-countMembers(now)
+apart(countMembers, now)
 -- The user may lack the permission to publish: pollers then see the job a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return result

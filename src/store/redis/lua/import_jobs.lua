@@ -28,9 +28,9 @@ for i = 3, #ARGV, 9 do
     notePush(string.sub(to, 7), 1)
   else
     due = due or to ~= 'dead'
-    if to == 'schedule' and string.find(payload, '"has_steps":true', 1, true) then
-      local ok, job = pcall(cjson.decode, payload)
-      if ok and type(job.jid) == 'string' then at = noteSleep(now, job.jid, tonumber(at)) end
+    local job = to == 'schedule' and jobWith(payload, 'has_steps"')
+    if job and job.has_steps and type(job.jid) == 'string' then
+      at = apart(noteSleep, now, job.jid, tonumber(at)) or tonumber(at)
     end
     text = addMember(to, at, payload)
     local other = debounced ~= '' and string.match(call('GET', 'jobs:debounce:' .. debounced) or '', '^%d+ %S+ (.*)$')

@@ -14,15 +14,13 @@ for i = 3, #ARGV, 2 do
   local waits = string.match(record, WAITING)
   local present = call('HGET', KEYS[1], name)
   if not present or not waits and string.match(present, WAITING) then
-    if present and not waits then uncountWait(present) end
-    call('HSET', KEYS[1], name, record)
-    if waits then countWait(now, record) end
-    local key = waits and cjson.decode(record).key
-    if key then
-      local waiters = 'jobs:waiting:' .. key
-      call('RPUSH', waiters, ARGV[2] .. ' ' .. name)
-      local ttl = string.format('%.0f', math.max(0, waits - now) + 86400000)
-      if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+    if present and not waits then
+      leaveWaiting(ARGV[2], name, present)
+      apart(uncountWait, present)
     end
+    call('HSET', KEYS[1], name, record)
+    if waits then apart(countWait, now, record) end
+    local key = waits and recordIn(record).key
+    if type(key) == 'string' then apart(joinWaiting, now, ARGV[2], name, key, math.max(0, waits - now)) end
   end
 end

@@ -26,12 +26,12 @@ for i = 2, #ARGV, 4 do
     isThere = takeOut(from, tonumber(position), member, ARGV[1])
   else
     isThere = call('ZREM', from, member) == 1
-    if isThere then endDebounce(member) end
+    if isThere then apart(endDebounce, member) end
   end
   if isThere then
     count = count + 1
     if jid ~= '' then
-      endJob(jid, true)
+      apart(endJob, jid, true)
     end
   end
 end

@@ -42,21 +42,21 @@ local function move()
     elseif call('ZREM', from, old) == 0 then
       state = '0'
     elseif from == 'schedule' then
-      endDebounce(old)
+      apart(endDebounce, old)
     end
     if state == '1' then
       if new == '' then new = old end
       if isQueue(to) then
         call('LPUSH', to, new)
-        noteReplaceable(to, new)
-        notePush(string.sub(to, 7), 1)
+        apart(noteReplaceable, to, new)
+        apart(notePush, string.sub(to, 7), 1)
       elseif to == 'dead' then
         buried = true
         addMember('dead', now, new)
       end
       if jid ~= '' then
-        endJob(jid, to == '')
-        failParentOf(now, old, to == '' and 'Deleted' or 'Killed')
+        apart(endJob, jid, to == '')
+        apart(failParentOf, now, old, to ~= '' and 'Killed' or recorded ~= '' and 'Cancelled' or 'Deleted')
       end
       local batch, counted, node = memberOf(old)
       if batch then
@@ -69,9 +69,9 @@ local function move()
     moved[#moved + 1] = state
   end
   sweep(mark)
-  listRecords(ARGV[6])
-  if buried then trimDead(now, ARGV[4], ARGV[5]) end
-  countMembers(now)
+  apart(listRecords, ARGV[6])
+  if buried then apart(trimDead, now, ARGV[4], ARGV[5]) end
+  apart(countMembers, now)
   return table.concat(moved)
 end
 

@@ -29,7 +29,7 @@ while i <= #ARGV do
         if payload ~= '' then
           call('HDEL', key, token)
           -- A suspect's payload has changed.
-          noteReplaceable('queue:' .. string.match(token, ':(.*)$'), returnLease(token, payload))
+          apart(noteReplaceable, 'queue:' .. string.match(token, ':(.*)$'), returnLease(token, payload))
           rescued = rescued + 1
         end
       end

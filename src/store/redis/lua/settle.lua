@@ -4,14 +4,15 @@
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     offset of the clock in ms, max members of `dead`, their max age in ms,
 --          number of locks, number of records, max number of records that are kept, number of steps, number of
---          jobs with steps that end, number of runs; then these:
+--          jobs with steps that end or die, number of runs; then these:
 --          a lock to release: token of its job, key ("": the job is the live job of a cron entry), jid
 --          a record to keep: token of its job, jid, TTL in ms ("": without a limit), body
 --          a step, five texts in one of three forms:
 --            token, jid, "", "asleep", ""                                    the job has steps
---            token, parent's jid, step, "succeeded" or "failed", members     a step of another job waits for it; members of JSON
+--            token, parent's jid, step, "succeeded JID" or "failed JID", members
+--                                                                            a step of another job waits for it; members of JSON
 --            token, batch, old state, "node", "STATE NAME RESULT"            it is a node of a flow; a result is optional, as JSON
---          a job with steps that ends: token, jid
+--          a job with steps that ends, or dies: token, jid, "1" if it dies
 --          a run of consecutive outcomes that a batch counts alike: place of the first (from 1), number, batch, old and new state
 --          then groups in the order of the outcomes: kind, count, and per job
 --            "ack", "discard", "release": token
@@ -33,7 +34,7 @@ local runs = tonumber(ARGV[9])
 local firstRecord = 10 + 3 * locks
 local firstStep = firstRecord + 4 * records
 local firstJob = firstStep + 5 * steps
-local firstRun = firstJob + 2 * jobs
+local firstRun = firstJob + 3 * jobs
 local first = firstRun + 5 * runs
 local width = { ack = 1, discard = 1, ['held ack'] = 1, ['held discard'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
 
@@ -117,12 +118,12 @@ while i <= #ARGV do
       if payload == '' then payload = call('HGET', leases, token) end
       if endLease(token) then addMember('dead', now, payload) end
     end
-    dropped = dropped + trimDead(now, ARGV[2], ARGV[3])
+    dropped = dropped + (apart(trimDead, now, ARGV[2], ARGV[3]) or 0)
   else
     for k = i + 2, last, 3 do
       if endLease(ARGV[k]) then
         local at = now + ARGV[k + 1]
-        if sleepers[ARGV[k]] then at = noteSleep(now, sleepers[ARGV[k]], at) end
+        if sleepers[ARGV[k]] then at = apart(noteSleep, now, sleepers[ARGV[k]], at) or at end
         earliest[kind] = math.min(earliest[kind] or at, at)
         noteReplaceable(kind, addMember(kind, at, ARGV[k + 2]))
       end
@@ -139,7 +140,7 @@ end
 -- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  returnLease(token, payloads[token])
+  apart(returnLease, token, payloads[token])
 end
 
 -- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.
@@ -147,7 +148,7 @@ local locked, jids = {}, {}
 for k = 10, firstRecord - 1, 3 do
   if ended[ARGV[k]] then
     if ARGV[k + 1] == '' then
-      endCronJob(ARGV[k + 2])
+      apart(endCronJob, ARGV[k + 2])
     else
       locked[#locked + 1] = 'jobs:unique:' .. ARGV[k + 1]
       jids[#jids + 1] = ARGV[k + 2]
@@ -172,12 +173,14 @@ end
 for k = firstRecord, firstStep - 1, 4 do
   if ended[ARGV[k]] then keepRecord(now, ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
 end
-listRecords(ARGV[6])
+apart(listRecords, ARGV[6])
 
 -- Delete the steps of ended jobs.
 local deleted = {}
-for k = firstJob, firstRun - 1, 2 do
-  if ended[ARGV[k]] then deleted[#deleted + 1] = 'jobs:steps:' .. ARGV[k + 1] end
+for k = firstJob, firstRun - 1, 3 do
+  if ended[ARGV[k]] then
+    if ARGV[k + 2] == '1' then apart(leaveAllWaiting, ARGV[k + 1]) else deleted[#deleted + 1] = 'jobs:steps:' .. ARGV[k + 1] end
+  end
 end
 for from = 1, #deleted, 1000 do
   call('UNLINK', unpack(deleted, from, math.min(from + 999, #deleted)))
@@ -193,7 +196,8 @@ for k = firstStep, firstJob - 1, 5 do
       -- The same token counts once.
       ended[token] = nil
     elseif state ~= 'asleep' then
-      finishWait(now, jid, step, outcome, state)
+      local how, child = string.match(state, '^(%S+) ?(.*)$')
+      apart(finishWait, now, jid, step, outcome, how, child ~= '' and child or nil)
     end
   end
 end
@@ -228,7 +232,7 @@ for k = firstRun, first - 1, 5 do
   noteMembers(batch, from, to, count)
 end
 
-countMembers(now)
+apart(countMembers, now)
 
 for set, at in pairs(earliest) do
   local head = call('ZRANGE', set, 0, 0, 'WITHSCORES')
@@ -283,15 +287,15 @@ if call('EXISTS', 'jobs:limits') == 1 then
       local hasHeld = found.groups and call('EXISTS', 'jobs:groups:held:' .. queue) == 1
       for group, some in pairs(found.groups or {}) do
         forget(queue .. '|' .. group, some)
-        if hasHeld then wakeGroup(queue .. '|' .. group) end
+        if hasHeld then apart(wakeGroup, queue .. '|' .. group) end
       end
     end
   end
   if isLimited then redis.pcall('PUBLISH', 'jobs:wake', 'room') end
 end
 
-countTotals(now, 'processed', finished)
-countTotals(now, 'failed', failed)
+apart(countTotals, now, 'processed', finished)
+apart(countTotals, now, 'failed', failed)
 
 table.insert(lost, 1, dropped)
 return lost

@@ -4,8 +4,9 @@
 --
 -- KEYS[1]  jobs:signalled:ID, the result of this signal
 -- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, max signals per key
--- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many
--- O(N) for N waits for the key that have ended in another way
+-- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many; 0 to run it again, because the key has
+--          further waits of jobs that have ended
+-- O(N log M) for N of M waits for the key whose jobs have ended, at most 1,000
 
 local call = redis.call
 local time = call('TIME')
@@ -15,17 +16,21 @@ local key, data, ttl = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local earlier = call('GET', KEYS[1])
 if earlier then return earlier end
 
-local waiter = call('LPOP', 'jobs:waiting:' .. key)
-while waiter do
-  local jid, name = string.match(waiter, '^(%S+) (.*)$')
-  if finishWait(now, jid, name, '"value":' .. data, 'succeeded') then
+-- Fail on a key of the wrong type before anything is written.
+local kept, waiters = 'jobs:signals:' .. key, 'jobs:waiting:' .. key
+call('LLEN', kept)
+local waiting = call('ZRANGE', waiters, 0, 999)
+for _, waiter in ipairs(waiting) do
+  local jid, name = waiterIn(waiter)
+  local isReached = jid and finishWait(now, jid, name, '"value":' .. data, 'succeeded')
+  call('ZREM', waiters, waiter)
+  if isReached then
     call('SET', KEYS[1], jid, 'PX', ARGV[2])
     return jid
   end
-  waiter = call('LPOP', 'jobs:waiting:' .. key)
 end
+if #waiting == 1000 then return 0 end
 
-local kept = 'jobs:signals:' .. key
 if call('LLEN', kept) >= tonumber(ARGV[6]) then return false end
 call('RPUSH', kept, string.format('%.0f ', now + ttl) .. data)
 if call('PTTL', kept) < ttl then call('PEXPIRE', kept, string.format('%.0f', ttl + 60000)) end

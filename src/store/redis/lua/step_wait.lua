@@ -20,11 +20,20 @@ local present = call('HGET', steps, name)
 if present then
   local untilMs = tonumber((string.match(present, WAITING)))
   if not untilMs then return { present, '0' } end
-  if untilMs > now then return { present, string.format('%.0f', untilMs - now) } end
+  if untilMs > now then
+    -- The job was dead, and has been retried.
+    if key ~= '' then joinWaiting(now, jid, name, key, untilMs - now) end
+    return { present, string.format('%.0f', untilMs - now) }
+  end
   return { passWait(now, jid, name, present), '0' }
 end
 
 -- Fail on a key of the wrong type before anything is written.
+call('HLEN', 'jobs:waits')
+if key ~= '' then
+  call('LLEN', 'jobs:signals:' .. key)
+  call('ZCARD', 'jobs:waiting:' .. key)
+end
 local queue, payload = ARGV[10], ARGV[11]
 if queue then
   call('LLEN', 'queue:' .. queue)
@@ -36,21 +45,17 @@ if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)
   while kept do
     local expires, data = string.match(kept, '^(%d+) (.*)$')
-    if tonumber(expires) > now then
+    if expires and tonumber(expires) > now then
       local ended = endedRecord(waiting, now, '"value":' .. data, 'succeeded')
       call('HSET', steps, name, ended)
       return { ended, '0' }
     end
     kept = call('LPOP', 'jobs:signals:' .. key)
   end
-  -- Redis deletes the list a day after the last of its waits has timed out.
-  local waiters = 'jobs:waiting:' .. key
-  call('RPUSH', waiters, jid .. ' ' .. name)
-  local ttl = string.format('%.0f', forMs + 86400000)
-  if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+  joinWaiting(now, jid, name, key, forMs)
 end
 call('HSET', steps, name, waiting)
-countWait(now, waiting)
+apart(countWait, now, waiting)
 
 if queue then
   local at = now

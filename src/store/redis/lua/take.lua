@@ -71,16 +71,8 @@ local count = #again / 2
 -- How many jobs are popped at once. The number grows, because their sizes are unknown.
 local popCount = 1
 
--- Returns the group that a payload names, or nil. Such payloads are in the queue itself if a client in another language pushed
--- them. Most payloads don't contain the word. A huge payload isn't parsed: it stays a job without a group.
-local function groupNamedIn(payload)
-  if not string.find(payload, 'group"', 1, true) or #payload > 1048576 then return nil end
-  local fine, job = pcall(cjson.decode, payload)
-  local group = fine and type(job) == 'table' and job.group
-  return type(group) == 'string' and #group > 0 and #group <= 256 and string.sub(group, 1, 1) ~= '|' and group or nil
-end
-
--- Moves the jobs that name a group to that group. Returns the others, and whether jobs were moved.
+-- Moves the jobs that name a group to that group. Such payloads are in the queue itself if a client in another language pushed
+-- them. Returns the others, and whether jobs were moved.
 local function moveToGroups(queue, jobs)
   local others
   for k, payload in ipairs(jobs) do

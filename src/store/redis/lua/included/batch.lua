@@ -1,4 +1,4 @@
--- Included: the counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
+-- Included after job.lua and groups.lua: the counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
 -- (src/job/batch.ts). A script notes the changes of members, and applies them once, at its end, with `countMembers`.
 local noted, notedIds, notedNodes
 
@@ -36,9 +36,8 @@ end
 
 -- Returns the batch that counts a payload's job, the state in which it does, and the job's node if the batch is a flow.
 local function memberOf(payload)
-  if not string.find(payload, '"batch_counted"', 1, true) then return end
-  local ok, job = pcall(cjson.decode, payload)
-  if not ok or type(job) ~= 'table' or type(job.batch) ~= 'string' then return end
+  local job = jobWith(payload, 'batch_counted"')
+  if not job or type(job.batch) ~= 'string' then return end
   if job.batch_counted ~= 'pending' and job.batch_counted ~= 'dead' then return end
   return job.batch, job.batch_counted, type(job.flow_node) == 'string' and job.flow_node or nil
 end
@@ -55,8 +54,16 @@ local function refusalOf(id, worker, token, isAdmission)
   local there, closedAs, pending = unpack(redis.call('HMGET', 'jobs:batch:' .. id, 'id', 'closed_as', 'pending'))
   if not there then return 'missing' end
   if not closedAs then return end
-  if closedAs == 'closed' and tonumber(pending) > 0 and (isAdmission or isRunningIn(id, worker, token)) then return end
+  if closedAs == 'closed' and (tonumber(pending or nil) or 0) > 0 and (isAdmission or isRunningIn(id, worker, token)) then return end
   return closedAs
+end
+
+-- Returns the name of the queue, or of the group in it, for a payload: port/groups.ts.
+local function nameFor(queue, payload)
+  local group = groupNamedIn(payload)
+  local job = not group and jobWith(payload, 'priority"')
+  if job and (job.priority == 'high' or job.priority == 'low') then group = '|' .. job.priority end
+  return group and queue .. '|' .. group or queue
 end
 
 -- Pushes a job whose jid no other job has. job: queue, payload without its closing brace, at: ms, absent for now.
@@ -69,15 +76,21 @@ local function pushOnce(now, wire, job)
     return
   end
   local at = wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)
-  call('SADD', 'queues', job.queue)
-  local pushed = redis.pcall('LPUSH', 'queue:' .. job.queue, job.payload .. ',"enqueued_at":' .. at .. '}')
+  local payload = job.payload .. ',"enqueued_at":' .. at .. '}'
+  local name = nameFor(job.queue, payload)
+  local pushed = redis.pcall('LPUSH', 'queue:' .. name, payload)
   -- A queue whose key has another type must not prevent the end of a job: the poller reports it.
-  if type(pushed) == 'table' then call('ZADD', 'schedule', string.format('%.3f', now / 1000), job.payload .. '}') end
+  if type(pushed) == 'table' then
+    call('SADD', 'queues', job.queue)
+    call('ZADD', 'schedule', string.format('%.3f', now / 1000), job.payload .. '}')
+  else
+    apart(notePush, name, 1)
+  end
 end
 
 local function pushCallback(now, key, event, parent)
   local queue, payload, wire = unpack(redis.call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
-  if not queue then return end
+  if not queue or not payload then return end
   pushOnce(now, wire, { queue = queue, payload = payload })
   -- The parent batch waits for the callbacks of this one.
   if parent then noteMember(parent, '', 'pending') end
@@ -131,6 +144,20 @@ local function advanceBatch(now, id, grown)
   end
 end
 
+local NUMBERS = {
+  'version', 'total', 'pending', 'dead', 'succeeded', 'failed', 'cancelled', 'expired', 'deleted', 'close_within', 'keep',
+}
+
+-- Returns whether a batch exists with all of its counters. Another program may have made a part of one, under a wrong ID.
+local function isBatch(key)
+  local row = redis.pcall('HMGET', key, 'waiting', unpack(NUMBERS))
+  if row.err or row[1] and not tonumber(row[1]) then return false end
+  for i = 2, #NUMBERS + 1 do
+    if not string.find(row[i] or '', '^%-?%d+$') then return false end
+  end
+  return true
+end
+
 -- Applies the noted changes, and pushes the callbacks that follow, also those of parent batches.
 local function countNoted(now)
   while noted do
@@ -139,12 +166,12 @@ local function countNoted(now)
     for _, id in ipairs(ids) do
       local key = 'jobs:batch:' .. id
       -- A batch that was removed counts nothing.
-      if redis.call('EXISTS', key) == 1 then
+      if isBatch(key) then
         for name, by in pairs(all[id]) do
           if by ~= 0 then redis.call('HINCRBY', key, name, by) end
         end
         redis.call('HINCRBY', key, 'version', 1)
-        advanceBatch(now, id, all[id].total)
+        apart(advanceBatch, now, id, all[id].total)
       end
     end
   end

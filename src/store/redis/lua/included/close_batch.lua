@@ -4,7 +4,7 @@ local function closeBatch(now, id, as)
   local call = redis.call
   local key = 'jobs:batch:' .. id
   local there, closedAs, due, waiting = unpack(call('HMGET', key, 'id', 'closed_as', 'due', 'waiting'))
-  if not there then return end
+  if not there or not isBatch(key) then return end
   -- A closed batch that has not ended can still be cancelled.
   if closedAs and not (as == 'cancelled' and closedAs == 'closed' and not due) then return 0, closedAs end
   call('HSETNX', key, 'closed', now)

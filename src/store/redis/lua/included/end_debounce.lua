@@ -1,8 +1,9 @@
--- Included: forgets that a member of `schedule` waits for a debounce key, as it has left the set.
+-- Included after job.lua: forgets that a member of `schedule` waits for a debounce key, as it has left the set.
 local function endDebounce(member)
-  if not string.find(member, '"debounce_key":"', 1, true) then return end
-  local key = 'jobs:debounce:' .. string.match(member, '"debounce_key":"([%w_-]*)"')
-  -- Arguments may contain the same text. The record names the whole member.
+  local job = jobWith(member, 'debounce_key"')
+  if not job or type(job.debounce_key) ~= 'string' then return end
+  local key = 'jobs:debounce:' .. job.debounce_key
+  -- The record names the whole member.
   local waiting = string.match(redis.call('GET', key) or '', '^%d+ %S+ (.*)$')
   if waiting == member then redis.call('DEL', key) end
 end

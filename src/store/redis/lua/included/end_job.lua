@@ -2,12 +2,12 @@
 -- the store (`isGone`) or is dead.
 -- settle.lua does the same for many jobs. A dead job keeps its steps: it may be retried.
 local function endJob(jid, isGone)
-  unlock(jid)
-  endCronJob(jid)
-  if not isGone then return end
+  apart(unlock, jid)
+  apart(endCronJob, jid)
+  if not isGone then return apart(leaveAllWaiting, jid) end
   local steps = 'jobs:steps:' .. jid
-  local names = redis.call('HKEYS', steps)
-  if #names == 0 then return end
-  uncountWaits(steps, names)
+  local names = redis.pcall('HKEYS', steps)
+  if names.err or #names == 0 then return end
+  forgetWaits(steps, names)
   redis.call('UNLINK', steps)
 end

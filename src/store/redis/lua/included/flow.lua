@@ -16,7 +16,7 @@ end
 -- Notes the effect of a node's end on the nodes after it: they run, or are cancelled.
 local function noteEffectOf(id, name, state)
   local ok, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
-  if not ok or state == 'waiting' or state == 'pending' then return end
+  if not ok or type(spec) ~= 'table' or state == 'waiting' or state == 'pending' then return end
   if state == 'succeeded' or spec.onDead == 'continue' then
     noteEffect(id, name, 'run')
   elseif state ~= 'dead' or spec.onDead == 'cancel' then
@@ -29,14 +29,17 @@ local function setNode(now, id, name, state)
   redis.call('HSET', 'jobs:flow:' .. id, 's:' .. name, string.format('%s %.0f', state, now))
 end
 
--- Pushes the job of a node.
-local function pushNode(now, wire, id, name, payload)
-  local spec = cjson.decode(redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name))
-  pushOnce(now, wire, { queue = spec.queue, payload = payload, at = math.max(spec.at or 0, now + (spec.delayMs or 0)) })
+-- Returns the job of a node for pushOnce; nil if it can't be read.
+local function jobOf(now, id, name, payload)
+  local fine, spec = pcall(cjson.decode, redis.call('HGET', 'jobs:flow:' .. id, 'j:' .. name) or '')
+  if not payload or not fine or type(spec) ~= 'table' or type(spec.queue) ~= 'string' then return nil end
+  local at = math.max(tonumber(spec.at) or 0, now + (tonumber(spec.delayMs) or 0))
+  return { queue = spec.queue, payload = payload, at = at }
 end
 
 -- Applies the effect of a node to one of its followers.
-local function applyEffect(now, wire, id, name, source, effect)
+local applyEffect
+function applyEffect(now, wire, id, name, source, effect)
   local call = redis.call
   local key = 'jobs:flow:' .. id
   local state, payload = unpack(call('HMGET', key, 's:' .. name, 'p:' .. name))
@@ -50,9 +53,11 @@ local function applyEffect(now, wire, id, name, source, effect)
     return
   end
   if source ~= START and call('HINCRBY', key, 'n:' .. name, -1) > 0 then return end
+  local job = jobOf(now, id, name, payload)
+  if not job then return applyEffect(now, wire, id, name, source, 'cancel') end
   setNode(now, id, name, 'pending')
   noteWaiting(id, -1)
-  pushNode(now, wire, id, name, payload)
+  pushOnce(now, wire, job)
 end
 
 -- Returns the followers of a node from a position on, at most `limit`, and whether more follow.
@@ -62,8 +67,9 @@ local function followersOf(key, source, from, limit)
     local list = key .. (source == START and ':roots' or ':nodes')
     return call('LRANGE', list, from, from + limit - 1), from + limit < call('LLEN', list)
   end
-  local all = cjson.decode(call('HGET', key, 'f:' .. source) or '[]')
+  local fine, all = pcall(cjson.decode, call('HGET', key, 'f:' .. source) or '[]')
   local names = {}
+  if not fine or type(all) ~= 'table' then return names, false end
   for i = from + 1, math.min(from + limit, #all) do names[#names + 1] = all[i] end
   return names, from + limit < #all
 end
@@ -75,6 +81,7 @@ local function spread(now, limit)
     local item = call('LINDEX', 'jobs:flows:pending', 0)
     if not item then return false end
     local id, source = string.match(item, '^(%S+) (.*)$')
+    if not id then id, source = '', '' end
     local key = 'jobs:flow:' .. id
     local closedAs, wire = unpack(call('HMGET', 'jobs:batch:' .. id, 'closed_as', 'wire'))
     local effect, from = unpack(call('HMGET', key, 'x:' .. source, 'pos:' .. source))
@@ -82,7 +89,7 @@ local function spread(now, limit)
     if closedAs and effect then names, hasMore = followersOf(key, source, tonumber(from or 0), limit) end
     -- Nothing of a flow that has been cancelled starts.
     if closedAs ~= 'closed' then effect = 'cancel' end
-    for _, name in ipairs(names) do applyEffect(now, wire, id, name, source, effect) end
+    for _, name in ipairs(names) do apart(applyEffect, now, wire, id, name, source, effect) end
     if hasMore then
       call('HINCRBY', key, 'pos:' .. source, #names)
     else
@@ -101,16 +108,16 @@ local function countMembers(now)
   for _, change in ipairs(nodes or {}) do
     local id, name, state, result = unpack(change)
     local key = 'jobs:flow:' .. id
-    if redis.call('HEXISTS', key, 's:' .. name) == 1 then
+    if redis.pcall('HEXISTS', key, 's:' .. name) == 1 then
       setNode(now, id, name, state)
       if result ~= '' then redis.call('HSET', key, 'r:' .. name, result) end
-      noteEffectOf(id, name, state)
+      apart(noteEffectOf, id, name, state)
     end
   end
   countNoted(now)
   if nodes then
     -- Each end may have one node after it without delaying the others.
-    spread(now, SPREAD_LIMIT + #nodes)
+    apart(spread, now, SPREAD_LIMIT + #nodes)
     countNoted(now)
   end
 end

@@ -1,4 +1,4 @@
--- Included after groups.lua: jobs that a push with the same unique lock replaces while they wait. jobs:replaceable:JID is where
+-- Included after job.lua and groups.lua: jobs that a push with the same unique lock replaces while they wait. jobs:replaceable:JID is where
 -- such a job waits: MessagePack of the key of its place and its text there. The text is kept twice, because Redis finds it only by
 -- its exact bytes. A record counts for nothing if its job isn't there: it runs, or has been edited. It expires with the lock.
 local function keepReplaceable(jid, place, text)
@@ -7,11 +7,10 @@ local function keepReplaceable(jid, place, text)
 end
 
 -- Notes that a job waits in a queue or a set, if it may be replaced there: not one with steps behind it, and none that a batch or
--- a step of another job waits for. Arguments may contain the same text.
+-- a step of another job waits for.
 local function noteReplaceable(place, text)
-  if not string.find(text, '_duplicate":"replace"', 1, true) then return end
-  local fine, job = pcall(cjson.decode, text)
-  if not fine or type(job) ~= 'table' or job.on_duplicate ~= 'replace' or type(job.jid) ~= 'string' then return end
+  local job = jobWith(text, '_duplicate"')
+  if not job or job.on_duplicate ~= 'replace' or type(job.jid) ~= 'string' then return end
   if not (job.has_steps or job.batch_counted or job.parent) then keepReplaceable(job.jid, place, text) end
 end
 

@@ -1,4 +1,4 @@
--- Included: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
+-- Included after job.lua: the records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
 -- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
 -- The hash jobs:waits has the number of waits by kind and by the hour in which their time passes: an entry per wait would take as
 -- much memory as half of the job. A wait that is left there when its job has ended counts until that hour has passed.
@@ -25,7 +25,8 @@ end
 local function countWait(now, record)
   redis.call('HINCRBY', WAITS, countedIn(record), 1)
   for _, field in ipairs(redis.call('HRANDFIELD', WAITS, 2)) do
-    if tonumber(string.match(field, '%d+$')) * HOUR_MS <= now then redis.call('HDEL', WAITS, field) end
+    local hour = tonumber(string.match(field, '%d+$') or nil)
+    if not hour or hour * HOUR_MS <= now then redis.call('HDEL', WAITS, field) end
   end
 end
 
@@ -36,11 +37,59 @@ local function uncountWait(record)
   if redis.call('HINCRBY', WAITS, field, -1) <= 0 then redis.call('HDEL', WAITS, field) end
 end
 
--- No longer counts those waits of a job that have these names. O(N) for N names.
-local function uncountWaits(steps, names)
+-- Returns a record as a table; an empty one if it can't be read.
+local function recordIn(text)
+  local fine, record = pcall(cjson.decode, text)
+  return fine and type(record) == 'table' and record or {}
+end
+
+-- jobs:waiting:KEY has the waits for a signal, "BYTES_OF_JID JID NAME", in the order in which they began (sorted set). A wait leaves it when it
+-- ends, and when its job dies: a signal must not go to a dead job.
+local function waiterOf(jid, name) return #jid .. ' ' .. jid .. ' ' .. name end
+
+-- Returns jid and name of a member of that set; nil for another text.
+local function waiterIn(text)
+  local bytes, rest = string.match(text, '^(%d+) (.*)$')
+  if not bytes then return nil end
+  return string.sub(rest, 1, bytes), string.sub(rest, bytes + 2)
+end
+
+local function joinWaiting(now, jid, name, key, forMs)
+  local call = redis.call
+  local waiters, member = 'jobs:waiting:' .. key, waiterOf(jid, name)
+  if call('ZSCORE', waiters, member) then return end
+  -- The clock may have been set back.
+  local last = tonumber(call('ZRANGE', waiters, -1, -1, 'WITHSCORES')[2] or 0)
+  call('ZADD', waiters, string.format('%.3f', math.max(now, last + 0.001)), member)
+  -- Redis deletes the key a day after the last of its waits has timed out.
+  local ttl = string.format('%.0f', forMs + 86400000)
+  if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+end
+
+-- Does nothing if the record isn't that of a wait for a signal.
+local function leaveWaiting(jid, name, record)
+  if kindOf(record) ~= 'wait' or not string.match(record, WAITING) then return end
+  local key = recordIn(record).key
+  if type(key) == 'string' then redis.pcall('ZREM', 'jobs:waiting:' .. key, waiterOf(jid, name)) end
+end
+
+-- The same for all waits of a job. O(N) for N steps.
+local function leaveAllWaiting(jid)
+  local steps = 'jobs:steps:' .. jid
+  for _, name in ipairs(redis.call('HKEYS', steps)) do
+    if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
+      leaveWaiting(jid, name, redis.call('HGET', steps, name) or '')
+    end
+  end
+end
+
+-- Forgets those waits of a job that have these names. O(N) for N names.
+local function forgetWaits(steps, names)
   for _, name in ipairs(names) do
     if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
-      uncountWait(redis.call('HGET', steps, name) or '')
+      local record = redis.call('HGET', steps, name) or ''
+      leaveWaiting(string.sub(steps, 12), name, record)
+      apart(uncountWait, record)
     end
   end
 end
@@ -55,13 +104,27 @@ end
 local function endWait(now, jid, name, record, outcome, state)
   local ended = endedRecord(record, now, outcome, state)
   redis.call('HSET', 'jobs:steps:' .. jid, name, ended)
-  uncountWait(record)
+  leaveWaiting(jid, name, record)
+  apart(uncountWait, record)
   return ended
 end
 
 -- The same for a wait whose time has passed. A sleep ends without a timeout.
 local function passWait(now, jid, name, record)
   return endWait(now, jid, name, record, kindOf(record) == 'sleep' and '' or '"timedOut":true', 'succeeded')
+end
+
+-- A child named by no record is any.
+local function waitsForChild(record, child)
+  local waited = recordIn(record).child
+  return waited == nil or waited == child
+end
+
+-- Returns whether a payload is that of a job. Its jid may be escaped.
+local function isJob(payload, jid)
+  if not string.find(payload, jid, 1, true) and not string.find(payload, '\\', 1, true) then return false end
+  local job = jobWith(payload, 'jid"')
+  return job ~= nil and job.jid == jid
 end
 
 -- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
@@ -72,9 +135,10 @@ local function makeDue(now, jid)
   local score = call('HGET', steps, '')
   local from = 0
   while score and score ~= 'wake' do
-    local members = call('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
+    local members = redis.pcall('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
+    if members.err then break end
     for _, member in ipairs(members) do
-      if string.find(member, '"jid":"' .. jid .. '"', 1, true) then
+      if isJob(member, jid) then
         call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
         call('HDEL', steps, '')
         -- The user may lack the permission to publish: pollers then see the job a second later.
@@ -88,11 +152,13 @@ local function makeDue(now, jid)
   call('HSET', steps, '', 'wake')
 end
 
--- Ends a wait that has not ended, and makes its job due.
-local function finishWait(now, jid, name, outcome, state)
+-- Ends a wait that has not ended, and makes its job due. child: the jid of the job whose end ends it, if one does. A step that
+-- was run again waits for another one.
+local function finishWait(now, jid, name, outcome, state, child)
   local steps = 'jobs:steps:' .. jid
-  local record = redis.call('HGET', steps, name)
-  if not record or not string.match(record, WAITING) then return false end
+  local record = redis.pcall('HGET', steps, name)
+  if type(record) ~= 'string' or not string.match(record, WAITING) then return false end
+  if child and not waitsForChild(record, child) then return false end
   endWait(now, jid, name, record, outcome, state)
   makeDue(now, jid)
   return true

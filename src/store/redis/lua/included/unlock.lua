@@ -1,4 +1,4 @@
--- Included: releases a job's unique lock, if it has one.
+-- Included after job.lua: releases a job's unique lock, if it has one.
 local function unlock(jid)
   local call = redis.call
   local key = call('GET', 'jobs:unique-of:' .. jid)
@@ -8,10 +8,8 @@ local function unlock(jid)
   if string.match(call('GET', key) or '', '^%d+ (.*)$') == jid then call('DEL', key) end
 end
 
--- Releases the unique lock of a job that has it until it starts. Arguments may contain the same text. The searched text doesn't
--- begin with a quotation mark: payloads have many, and the search would stop at each.
+-- Releases the unique lock of a job that has it until it starts.
 local function unlockStarted(payload)
-  if not string.find(payload, '_until":"start"', 1, true) then return end
-  local fine, job = pcall(cjson.decode, payload)
-  if fine and type(job) == 'table' and job.unique_until == 'start' and type(job.jid) == 'string' then unlock(job.jid) end
+  local job = jobWith(payload, '_until"')
+  if job and job.unique_until == 'start' and type(job.jid) == 'string' then apart(unlock, job.jid) end
 end

@@ -1,0 +1,25 @@
+-- Included: reads payloads. Other programs write them, too: with other spacing, with fields of any type, or not as JSON.
+
+-- Returns a payload as a table if it is a JSON object that may have a field; nil for any other. Nested fields may have the
+-- same name, so that the caller checks the value. ending: the end of the field's name with its quotation mark; without the first
+-- one, because payloads have many, and the search would stop at each.
+local function jobWith(payload, ending)
+  if not string.find(payload, ending, 1, true) then return nil end
+  local fine, job = pcall(cjson.decode, payload)
+  return fine and type(job) == 'table' and job or nil
+end
+
+-- Returns the group that a payload names, or nil. A huge payload isn't parsed: it stays a job without a group.
+local function groupNamedIn(payload)
+  local job = #payload <= 1048576 and jobWith(payload, 'group"')
+  local group = job and job.group
+  return type(group) == 'string' and #group > 0 and #group <= 256 and string.sub(group, 1, 1) ~= '|' and group or nil
+end
+
+-- Applies a consequence of a step that has written already. A key that another program has changed must not end the script in
+-- the middle: the rest of the step would be lost.
+local function apart(effect, ...)
+  local fine, result = pcall(effect, ...)
+  if fine then return result end
+  redis.log(redis.LOG_WARNING, 'jobs: a part of a script failed: ' .. tostring(type(result) == 'table' and result.err or result))
+end
