@@ -48,7 +48,7 @@ const KNOWN: Readonly<Record<string, readonly [code: string, exit: number]>> = {
   NotFoundError: ["not_found", 1],
   CommandFailed: ["failed", 1],
   HandlerError: ["handlers", 1],
-  ModeError: ["handlers", 2],
+  ModeError: ["execution_modes", 2],
   SpawnError: ["spawn", 1],
   NameTaken: ["name_taken", 1],
   PidfileError: ["pid_file", 1],
