@@ -69,6 +69,7 @@ function openWatch(
     waitMs: 5_000,
     wire: 7,
     deadLimits: ["1", "1"],
+    hasSentinel: false,
   };
   const context: Context = { ...shared, mover: new Mover(shared) };
   const watch = new QueueWatch(context, channel ?? new WakeChannel(client), blockS);

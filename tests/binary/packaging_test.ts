@@ -1,6 +1,6 @@
 /** The files in `packaging/`, checked by the programs that read them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { parse } from "@std/yaml";
+import { parseYaml } from "../../src/config/yaml.ts";
 import { defaultSettings } from "../../src/config/settings.ts";
 import { Bench } from "../support/bench.ts";
 import { runHere, useExecutable } from "../support/command.ts";
@@ -61,7 +61,7 @@ Deno.test("logrotate moves the file and makes the worker open a new one", async 
 
 Deno.test("the Kubernetes example runs the image with its user, root and probes", async () => {
   // deno-lint-ignore no-explicit-any -- a document of someone else's form
-  const { spec } = (parse(await read("kubernetes/jobs.yaml")) as any).spec.template;
+  const { spec } = (parseYaml(await read("kubernetes/jobs.yaml")) as any).spec.template;
   const [container] = spec.containers;
   assert(spec.terminationGracePeriodSeconds > MAX_STOP_S);
   assertEquals([spec.securityContext.runAsUser, container.securityContext.readOnlyRootFilesystem], [65532, true]);

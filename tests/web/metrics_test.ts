@@ -1,6 +1,6 @@
 /** The exported metrics, and the files in `packaging/` that use them, checked by Prometheus' tools. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml";
+import { parseYaml } from "../../src/config/yaml.ts";
 import { ALL_QUEUES } from "../../src/store/port/paused_queues.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
@@ -118,7 +118,7 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
   const labels = labelsOf(text);
   const dashboard = JSON.parse(await Deno.readTextFile(`${ROOT}packaging/grafana/jobs.json`));
   // deno-lint-ignore no-explicit-any -- a document of a foreign format
-  const rules = (parse(await Deno.readTextFile(`${ROOT}packaging/prometheus/alerts.yml`)) as any).groups[0].rules;
+  const rules = (parseYaml(await Deno.readTextFile(`${ROOT}packaging/prometheus/alerts.yml`)) as any).groups[0].rules;
   const panels = (dashboard.panels as Panel[]).flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ title, expr }))
   );

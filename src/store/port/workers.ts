@@ -31,7 +31,9 @@ export interface BlockedLoop {
   readonly since: number;
   /** The processor whose job blocks it. Absent, as are `class` and `jid`, if several jobs run and one of them does. */
   readonly task?: string;
+  /** The class of the job. */
   readonly class?: string;
+  /** Its jid. */
   readonly jid?: string;
 }
 
