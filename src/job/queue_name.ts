@@ -4,5 +4,16 @@
  * @module
  */
 
-/** Matches valid names: letters, digits and `_ : . -`, as in Sidekiq's Web UI. */
+/** Matches names that a push may use: letters, digits and `_ : . -`, as in Sidekiq's Web UI. */
 export const QUEUE_NAME = /^[A-Za-z0-9_:.-]{1,255}$/;
+
+/**
+ * Returns whether a queue may exist under this name: other programs push to names that {@linkcode QUEUE_NAME} doesn't match. Stores
+ * use `|` between a queue and its group.
+ */
+export function isQueueName(name: string): boolean {
+  return name !== "" && !/[|\0]/.test(name);
+}
+
+/** The rule of {@linkcode isQueueName}, for messages. */
+export const QUEUE_NAME_EXPECTED = "the name of a queue, without |";

@@ -31,6 +31,27 @@ Deno.test("notes that a paused queue is new, and removes it with clear", async (
   assertEquals((await bench.store.admin.stats()).queues.map(({ name }) => name), ["mail"]);
 });
 
+Deno.test("lists, pauses, limits, moves and clears a queue that another program named", async () => {
+  await using bench = await Bench.open();
+  const queue = "billing/my invoices";
+  const payload = `{"class":"A","args":[],"jid":"j1"}`;
+  await bench.store.jobs.enqueue([{ queue, jid: "j1", payload }, { queue: "mail", jid: "j2", payload }]);
+  for (
+    const args of [
+      ["pause", queue],
+      ["limit", queue, "--running", "2"],
+      ["list", "queued", "-q", queue],
+      ["move", "--all", "queued", "-q", "mail", "--to", queue, "--yes"],
+      ["resume", queue],
+      ["clear", queue, "--yes"],
+    ]
+  ) {
+    const { code, stderr } = await on(bench, ...args);
+    assertEquals([code, /Invalid/.test(stderr)], [0, false], `${args.join(" ")}: ${stderr}`);
+  }
+  assertEquals((await bench.store.admin.stats()).enqueued, 0);
+});
+
 Deno.test("notes that a resumed queue wasn't paused, and names the paused ones", async () => {
   await using bench = await Bench.open();
   const nothing = await on(bench, "resume");

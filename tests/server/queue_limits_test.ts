@@ -68,7 +68,7 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
       [["mail", "--off", "--running", "1"], /contradict/],
       [["mail", "post", "--running", "1"], /Unexpected argument "post"/],
       [["--running", "1"], /Missing argument: QUEUE/],
-      [["no queue", "--running", "1"], /Invalid queue "no queue"/],
+      [["no|queue", "--running", "1"], /Invalid queue "no\|queue"/],
       [
         ["mail", "--group", "a", "--running", "1", "--for", "0s"],
         /Invalid --for "0s": expected a time above 0 such as 2h/,

@@ -32,6 +32,21 @@ onBothStores("retries, kills, deletes and moves one job and selected jobs", asyn
   assertStringIncludes(none.text, "No jobs selected.");
 });
 
+onBothStores("shows, pauses and clears queues that other programs named", async ({ store, visitor }) => {
+  const someone = visitor();
+  for (const [i, queue] of ["billing/invoices", "a b", "{x}", "größe", "50%"].entries()) {
+    await push(store, `f${i}`, { queue });
+    const path = `/queues/${encodeURIComponent(queue)}`;
+    assertEquals((await someone.visit(path)).status, 200, queue);
+    await someone.submit(`${path}/pause`, {}, path);
+    const found = (await store.admin.stats()).queues.find(({ name }) => name === queue);
+    assertEquals([found?.paused, found?.size], [true, 1], queue);
+    const deleted = { in: `queue:${queue}`, do: "delete", scope: "all", confirmed: "yes" };
+    await someone.submit("/jobs/act", deleted, path);
+    assertEquals(await placeOf(store, `f${i}`), undefined, queue);
+  }
+});
+
 onBothStores("cancels waiting jobs and records it; dead and unreadable jobs stay", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();

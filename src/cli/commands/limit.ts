@@ -1,5 +1,5 @@
 /** `jobs limit [QUEUE]`. @module */
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { limitText } from "../../text/limits.ts";
@@ -60,8 +60,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (changes && queue === undefined) {
     throw new UsageError("Missing argument: QUEUE. Usage: jobs limit QUEUE [OPTION …]");
   }
-  if (queue !== undefined && !QUEUE_NAME.test(queue)) {
-    throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
+  if (queue !== undefined && !isQueueName(queue)) {
+    throw new UsageError(`Invalid queue "${queue}": expected ${QUEUE_NAME_EXPECTED}`);
   }
   if (flags.off && parts.some((part) => part !== undefined)) {
     throw new UsageError("--off contradicts --running, --starts, --weight and --for");

@@ -1,5 +1,5 @@
 /** `jobs move JID… --to QUEUE`. @module */
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isQueueName, QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import { parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
@@ -36,9 +36,10 @@ export async function run(argv: readonly string[]): Promise<number> {
         : "Missing option: --to QUEUE. Usage: jobs move JID … --to QUEUE",
     );
   }
-  if (!QUEUE_NAME.test(to)) {
-    const cure = /^(sqlite|redis\S*):/.test(to) ? "; jobs migrate moves everything to another store" : "";
-    throw new UsageError(`Invalid --to "${to}": expected a queue name of letters, digits and _ : . -${cure}`);
+  const isStore = /^(sqlite|redis\S*):/.test(to) && !QUEUE_NAME.test(to);
+  if (isStore || !isQueueName(to)) {
+    const cure = isStore ? "; jobs migrate moves everything to another store" : "";
+    throw new UsageError(`Invalid --to "${to}": expected ${QUEUE_NAME_EXPECTED}${cure}`);
   }
   if (flags.all === "queued" && flags.queue === to) throw new UsageError(`--queue and --to are both "${to}"`);
   const command: EditCommand = {

@@ -6,7 +6,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import { pauseTarget } from "../../store/port/paused_queues.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
@@ -37,8 +37,8 @@ export async function changeGroupPause(
   const [queue, more] = queues;
   if (queue === undefined) throw new UsageError(`Missing argument: QUEUE. Usage: jobs ${verb} QUEUE --group NAME`);
   if (more !== undefined) throw new UsageError(`Unexpected argument "${more}": --group belongs to one queue`);
-  if (!QUEUE_NAME.test(queue)) {
-    throw new UsageError(`Invalid queue "${queue}": expected a name of letters, digits and _ : . -`);
+  if (!isQueueName(queue)) {
+    throw new UsageError(`Invalid queue "${queue}": expected ${QUEUE_NAME_EXPECTED}`);
   }
   // The dashboard pauses priorities, too.
   if (priorityIn(group) === undefined) checkGroupFlag(group);

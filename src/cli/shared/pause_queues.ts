@@ -5,7 +5,7 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import { closestWord } from "../../text/suggest.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
@@ -23,9 +23,9 @@ export async function changePauses(
   names: readonly string[],
   change: (store: Store, queue: string) => Promise<void>,
 ): Promise<number> {
-  const invalid = names.find((name) => !QUEUE_NAME.test(name));
+  const invalid = names.find((name) => !isQueueName(name));
   if (invalid !== undefined) {
-    throw new UsageError(`Invalid queue "${invalid}": expected a name of letters, digits and _ : . -`);
+    throw new UsageError(`Invalid queue "${invalid}": expected ${QUEUE_NAME_EXPECTED}`);
   }
   const queues = names.length > 0 ? names : [ALL_QUEUES];
   return await withStore(flags, async (store) => {

@@ -93,6 +93,11 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/logout", (c) => logOut(c, services));
 }
 
+/** Returns whether jobs may be moved to a queue: one that exists, whatever its name, or a new one with a valid name. */
+async function canMoveTo({ store }: Services, queue: string): Promise<boolean> {
+  return QUEUE_NAME.test(queue) || (await store.admin.stats()).queues.some(({ name }) => name === queue);
+}
+
 async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
   const form = await formOf(c, services);
   const { action, all, refs } = readRequest(form);
@@ -101,7 +106,7 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   const queue = form.get("queue_to")?.trim() ?? "";
   if (!all && refs.length === 0) return await back(services, c, { kind: "bad", text: "No jobs selected." });
   const request: ActRequest = { action, all, refs, place, filter, queue };
-  if (action === "move" && !QUEUE_NAME.test(queue)) return await askQueue(services, c, request, form);
+  if (action === "move" && !await canMoveTo(services, queue)) return await askQueue(services, c, request, form);
   const question = (all || isRemoval(action)) && await askFirst(services, c, () => questionOf(services, request));
   if (question) return question;
   const selection = all ? { place, filter } : { refs };

@@ -5,7 +5,7 @@
  */
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
 import { HttpError } from "../http/body.ts";
@@ -37,8 +37,8 @@ export function parsePlace(name: string): Place {
  * @throws {HttpError} if it is invalid
  */
 export function checkQueue(name: string): string {
-  if (QUEUE_NAME.test(name)) return name;
-  throw new HttpError(400, `Invalid queue name "${name.slice(0, 80)}"; expected letters, digits and _ : . -`);
+  if (isQueueName(name)) return name;
+  throw new HttpError(400, `Invalid queue name "${name.slice(0, 80)}"; expected ${QUEUE_NAME_EXPECTED}`);
 }
 
 /**
