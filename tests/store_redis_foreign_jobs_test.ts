@@ -1,0 +1,145 @@
+/** On Redis: jobs whose payloads other programs have written go their whole way, past counters that other programs have made. */
+import { assertEquals } from "@std/assert";
+import { openStore } from "../src/store/open.ts";
+import type { Store } from "../src/store/admin/store.ts";
+import { HOUR_MS, job, register, takeUpTo } from "./store_contract/jobs.ts";
+import { type RedisServer, startRedis } from "./support/redis.ts";
+
+const JID = "a".repeat(24);
+
+/** Payloads of a job, as other programs may write them: each has a field that a script looks for, in a place or form of its choice. */
+const PAYLOADS: Readonly<Record<string, string>> = {
+  "debounce_key in the arguments": `{"class":"A","args":[{"debounce_key":"a b.c"}],"jid":"${JID}"}`,
+  "debounce_key with other characters": `{"class":"A","args":[],"jid":"${JID}","debounce_key":"a b\\u00e9"}`,
+  "debounce_key without a text": `{"class":"A","args":[],"jid":"${JID}","debounce_key":7}`,
+  "debounce_key after a space": `{"class": "A", "args": [], "jid": "${JID}", "debounce_key": "k"}`,
+  "a batch that doesn't exist": `{"class":"A","args":[],"jid":"${JID}","batch":"nope","batch_counted":"pending"}`,
+  "a batch whose counter isn't a number":
+    `{"class":"A","args":[],"jid":"${JID}","batch":"words","batch_counted":"pending"}`,
+  "a batch that is another type": `{"class":"A","args":[],"jid":"${JID}","batch":"list","batch_counted":"pending"}`,
+  "a batch of another type": `{"class":"A","args":[],"jid":"${JID}","batch":["b"],"batch_counted":{"a":1}}`,
+  "a node of a flow that doesn't exist":
+    `{"class":"A","args":[],"jid":"${JID}","batch":"nope","flow_node":"n","batch_counted":"pending"}`,
+  "a parent without a step": `{"class":"A","args":[],"jid":"${JID}","parent":{"jid":"x"}}`,
+  "a parent of another type": `{"class":"A","args":[],"jid":"${JID}","parent":["x"]}`,
+  "steps that don't exist": `{"class":"A","args":[],"jid":"${JID}","has_steps":null}`,
+  "a lock until its start":
+    `{"class": "A", "args": [], "jid": "${JID}", "unique_until": "start", "on_duplicate": "replace"}`,
+  "a lock of another type":
+    `{"class":"A","args":[],"jid":"${JID}","unique_until":["start"],"on_duplicate":{"a":"replace"}}`,
+  "a group of another type": `{"class":"A","args":[],"jid":"${JID}","group":{"a":1},"priority":[7]}`,
+  "the same field twice":
+    `{"class":"A","args":[],"jid":"${JID}","jid":"${JID}","batch_counted":7,"batch_counted":"dead"}`,
+  "args of 1,100 levels": `{"class":"A","args":[${"[".repeat(1_100)}${
+    "]".repeat(1_100)
+  }],"jid":"${JID}","batch_counted":"dead"}`,
+};
+
+/** Hashes that another program made by adding to a counter, and keys of other types. */
+async function makeForeignBatches(redis: RedisServer): Promise<void> {
+  await redis.cli("HINCRBY", "jobs:batch:nope", "total", "1");
+  await redis.cli("HINCRBY", "jobs:batch:nope", "pending", "1");
+  await redis.cli("HSET", "jobs:batch:words", "id", "words", "pending", "many", "dead", "1e3");
+  await redis.cli("RPUSH", "jobs:batch:list", "x");
+}
+
+/** Returns how many jobs of the test's jid are in each place. */
+async function places(store: Store): Promise<string> {
+  return (await store.admin.find([JID])).map(({ place }) => place.in).sort().join(" ");
+}
+
+Deno.test("redis: a foreign payload is promoted, taken and settled, and each action of an operator leaves it in one place", async () => {
+  await using redis = await startRedis();
+  await makeForeignBatches(redis);
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  const act = async (edit: "requeue" | "kill" | "delete") => {
+    const [entry] = await store.admin.find([JID]);
+    return await store.admin.edit([entry!.ref], edit);
+  };
+  for (const [name, payload] of Object.entries(PAYLOADS)) {
+    const later = Date.now() / 1_000 + 3_600;
+    const due = async () => {
+      await redis.cli("ZADD", "schedule", `${Date.now() / 1_000 - 10}`, payload);
+      assertEquals((await store.jobs.promote(10)).moved, 1, name);
+      const leases = await takeUpTo(store, worker, 10);
+      assertEquals(leases.length, 1, name);
+      return leases[0]!.token;
+    };
+    // Promoted, taken and settled in each way.
+    const fields = { jid: JID, batch: { id: "nope", from: "pending", to: "succeeded" } } as const;
+    const token = await due();
+    await store.jobs.enqueue([job(7)]);
+    const [other] = await takeUpTo(store, worker, 1);
+    const settled = await store.jobs.settle(worker, [
+      { kind: "ack", token, ...fields },
+      { kind: "ack", token: other!.token },
+    ]);
+    assertEquals(settled.lost, [], name);
+    assertEquals(await places(store), "", name);
+
+    assertEquals((await store.jobs.settle(worker, [{ kind: "release", token: await due() }])).lost, [], name);
+    const [again] = await takeUpTo(store, worker, 10);
+    const retry = { kind: "retry", token: again!.token, delayMs: HOUR_MS, payload: again!.payload } as const;
+    assertEquals((await store.jobs.settle(worker, [retry])).lost, [], name);
+    assertEquals(await places(store), "retry", name);
+    assertEquals(await act("kill"), 1, name);
+    assertEquals(await places(store), "dead", name);
+    assertEquals(await act("requeue"), 1, name);
+    assertEquals(await places(store), "queue", name);
+    const [buried] = await takeUpTo(store, worker, 10);
+    const bury = { kind: "bury", token: buried!.token, payload: buried!.payload } as const;
+    assertEquals((await store.jobs.settle(worker, [bury])).lost, [], name);
+    assertEquals(await act("delete"), 1, name);
+    assertEquals(await places(store), "", name);
+
+    // In `schedule`: killed, requeued, deleted.
+    for (const edit of ["kill", "requeue", "delete"] as const) {
+      await redis.cli("ZADD", "schedule", `${later}`, payload);
+      assertEquals(await act(edit), 1, `${name}: ${edit}`);
+      assertEquals(await places(store), { kill: "dead", requeue: "queue", delete: "" }[edit], `${name}: ${edit}`);
+      if (edit !== "delete") assertEquals(await act("delete"), 1, name);
+    }
+  }
+});
+
+Deno.test("redis: a signal, the end of a child and a wake reach a job whose JSON has spaces", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  for (const jid of [JID, "order/7 \\u00e9 b"]) {
+    for (const end of ["signal", "wake", "child"] as const) {
+      await redis.cli("LPUSH", "queue:default", `{"class": "A", "args": [], "jid": "${jid}"}`);
+      const [lease] = await takeUpTo(store, worker, 1);
+      const real = JSON.parse(`"${jid}"`);
+      const step = { worker, token: lease!.token, jid: real };
+      const child = job(2, { queue: "other" });
+      const about = end === "child" ? `"kind":"child","child":"c"` : `"kind":"wait","key":"k"`;
+      await store.steps.wait(step, {
+        ...{ name: "w", about, forMs: HOUR_MS },
+        ...(end === "child" ? { child } : { key: "k" }),
+      });
+      const payload = `{"class": "A", "args": [], "jid": "${jid}", "has_steps": true}`;
+      const asleep = {
+        kind: "snooze",
+        token: lease!.token,
+        jid: real,
+        steps: true,
+        delayMs: HOUR_MS,
+        payload,
+      } as const;
+      await store.jobs.settle(worker, [asleep]);
+      if (end === "signal") {
+        assertEquals(await store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: real });
+      } else if (end === "wake") assertEquals(await store.steps.wake(real), 1);
+      else {
+        const [other] = await takeUpTo(store, worker, 1, ["other"]);
+        const parent = { jid: real, step: "w", child: "c", state: "succeeded", outcome: `"value":1` } as const;
+        await store.jobs.settle(worker, [{ kind: "ack", token: other!.token, parent }]);
+      }
+      assertEquals((await store.jobs.promote(10)).moved, 1, `${jid} ${end}`);
+      const [awake] = await takeUpTo(store, worker, 1);
+      await store.jobs.settle(worker, [{ kind: "ack", token: awake!.token, jid: real, steps: true }]);
+    }
+  }
+});
