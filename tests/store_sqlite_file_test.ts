@@ -187,10 +187,16 @@ Deno.test("sqlite: each store in memory is separate", async () => {
 });
 
 Deno.test("sqlite: durability is set by an option or by the address", async () => {
-  for (const open of [{ durability: "normal" }, { parameters: "?durability=normal" }] as const) {
+  const cases = [
+    [{}, "full"],
+    [{ durability: "normal" }, "normal"],
+    [{ parameters: "?durability=normal" }, "normal"],
+    [{ durability: "normal", parameters: "?durability=full" }, "full"],
+  ] as const;
+  for (const [open, expected] of cases) {
     await using folder = await sqliteFolder();
     const store = await folder.open(open);
-    assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
+    assertEquals((await store.admin.health()).durability, expected, JSON.stringify(open));
   }
 });
 
