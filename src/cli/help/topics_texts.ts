@@ -136,14 +136,17 @@ Signals
 A worker (jobs run) handles:
 
   TERM, INT     graceful shutdown: fetch no more jobs, wait for running ones
-                (shutdownTimeout, 25 s), return the others, exit with 0.
-                A second signal: at once, still returning jobs
+                (shutdownTimeout, 25 s), return the others, exit with 0:
+                at most 3 s later. A second signal: at once, still
+                returning jobs
   TSTP, USR1    quiet: fetch no more jobs, finish running ones
   CONT          resume
   TTIN          log what every task is doing
   USR2          reopen the log file, after logrotate has moved it
-  HUP           reload the settings marked * in jobs help settings
+  HUP           reload the settings marked * in jobs help settings; stop, if
+                the terminal of the worker was closed
 
+TERM, INT and TTIN work while a handler blocks the event loop.
 jobs quiet, resume, stop and dump do the same from any machine. With
 --processes, the parent passes signals on, and HUP replaces the workers one at a
 time.

@@ -9,13 +9,16 @@ import { getField } from "../../job/raw.ts";
 import { readEnded } from "../../job/result.ts";
 import type { Edit } from "../../store/admin/admin.ts";
 import { cancelJobs } from "../../store/ops/cancel.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
 import { fewOf } from "../../text/format.ts";
 import { finishedState } from "../../text/job_json.ts";
+import { stallCure, stallText } from "../../text/stalls.ts";
 import { relative } from "../../text/times.ts";
 import { jobCount } from "../terminal/confirm.ts";
 import type { ErrorInfo } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { recordAudit } from "./audit.ts";
+import { attempt } from "./report.ts";
 import type { EditCommand, EditFlags } from "./edit_command.ts";
 import { stateOf } from "./job_rows.ts";
 import type { State } from "./states.ts";
@@ -65,9 +68,6 @@ export async function editByJid(
     });
   }
   for (const { message } of failures) printError(`jobs: ${message}`);
-  if (aborted > 0 && !flags.json) {
-    printError(`jobs: ${jobCount(aborted, "running")} will end soon; jobs show ${jids.length === 1 ? jids[0] : "JID"}`);
-  }
   if (flags.json) {
     const [first] = failures;
     printJson({
@@ -77,7 +77,24 @@ export async function editByJid(
     });
   } else if (flags["dry-run"]) print(`Would ${imperative.toLowerCase()} ${jobCount(changed)}${suffix}`);
   else if (changed > 0 || failures.length === 0) print(`${past} ${jobCount(changed)}${suffix}`);
+  if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids));
   return failures.length === 0 ? 0 : 1;
+}
+
+/** Tells when running jobs that were cancelled end, and which of them can't: their workers are blocked. */
+async function reportAborted(store: Store, count: number, jids: readonly string[]): Promise<void> {
+  const it = count === 1 ? "it" : "each";
+  printError(
+    `jobs: ${jobCount(count, "running")} aborted: ${it} ends when its handler heeds its signal; jobs show ${
+      jids.length === 1 ? jids[0] : "JID"
+    }`,
+  );
+  const workers = (await store.workers.list()).filter(({ work }) =>
+    work.some(({ payload }) => jids.includes(String(getField(payload, "jid"))))
+  );
+  for (const stall of stallsOf(workers)) {
+    if (stall.is === "blocked") printError(`jobs: ${stallText(stall, systemClock.now())}: ${stallCure(stall)}`);
+  }
 }
 
 /** The result for a job: changed, cancelled while it was running, or an error. */
