@@ -196,7 +196,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await jobs(["show", jid], { env })).stdout.includes("aborting"), false);
     const cancelled = await jobs(["cancel", jid], { env });
     assertEquals([cancelled.code, cancelled.stdout], [0, "Cancelled 1 job\n"]);
-    assertEquals(cancelled.stderr, `jobs: 1 running job aborted: it ends when its handler heeds its signal; jobs show ${jid}\n`);
+    assertEquals(
+      cancelled.stderr,
+      `jobs: 1 running job aborted: it ends when its handler heeds its signal; jobs show ${jid}\n`,
+    );
     await bench.until(async () => (await bench.store.workers.list())[0]?.work[0]?.abortReason === "Cancelled");
     assertMatch((await jobs(["show", jid], { env })).stdout, /^aborting +cancel requested; its handler hasn't ended$/m);
     assertEquals(JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout).abortReason, "Cancelled");

@@ -56,9 +56,8 @@ async function compileOnce(): Promise<string> {
   const exists = await Deno.stat(path).then(() => true, () => false);
   if (!exists) {
     const made = `${folder}.new`;
-    await runHere(await pinnedDeno(), ["run", "--allow-all", "scripts/compile.ts", "--output", `${made}/jobs`], {
-      DENORT_BIN: runtime,
-    });
+    const compile = ["run", "--allow-all", "scripts/compile.ts", "--any-runtime"];
+    await runHere(await pinnedDeno(), [...compile, "--output", `${made}/jobs`], { DENORT_BIN: runtime });
     await Deno.rename(made, folder);
   }
   await Deno.utime(folder, new Date(), new Date());
