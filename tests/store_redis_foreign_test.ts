@@ -178,3 +178,30 @@ Deno.test("redis: a part of a batch that another program made doesn't stop the e
     assertEquals((await store.admin.stats()).enqueued, 1, "its callback is pushed");
   }
 });
+
+Deno.test("redis: leases whose queue can't be written stay, and the others are rescued or released", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  await store.jobs.enqueue([job(1), job(2, { queue: "other" }), job(3)]);
+  const [first, second, third] = await takeUpTo(store, worker, 3, ["default", "other"]);
+  assertEquals([first, second, third].map((lease) => lease!.queue), ["default", "default", "other"]);
+  await redis.cli("SET", "queue:other", "x");
+  const leases = `jobs:leases:${worker}`;
+  // Offline for long, and rescued by a worker with continuous heartbeats.
+  await redis.cli("HSET", leases, "foreign", `{"class":"A","args":[],"jid":"${JID}"}`);
+  await redis.cli("ZADD", "jobs:workers", "1", worker);
+  const rescuer = await register(store, "host:2:bbbbbbbbbbbb");
+  await redis.cli("HSET", `jobs:worker:${rescuer}`, "since", "1");
+  const { rescued } = await store.jobs.rescue({ worker: rescuer, limit: 10, maxRescues: 3 });
+  assertEquals(rescued, 3, "the one without a queue is in the default queue");
+  assertEquals(await redis.cli("HKEYS", leases), third!.token);
+  assertEquals((await store.admin.stats()).enqueued, 3);
+  const { findings } = await store.admin.health();
+  assertEquals(
+    findings.filter(({ message }) => message.includes("1 part of a script was skipped")).length,
+    1,
+    JSON.stringify(findings),
+  );
+  assertEquals(findings.some(({ message }) => message.includes(third!.token)), true);
+});

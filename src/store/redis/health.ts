@@ -6,7 +6,7 @@
 import type { Health, HealthFinding } from "../admin/health.ts";
 import type { Context } from "./context.ts";
 import { foreignQueues } from "./counts.ts";
-import { readInfo, readSetting } from "./client/info.ts";
+import { ask, readInfo, readSetting } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
 
 /** The share of `maxmemory` above which a finding is reported. */
@@ -15,11 +15,12 @@ const MAX_MEMORY_SHARE = 0.8;
 /** See `HealthReader.health`. */
 export async function health(context: Context): Promise<Health> {
   const { client, offset } = context;
-  const [info, fsync, time, foreign] = await Promise.all([
+  const [info, fsync, time, foreign, failures] = await Promise.all([
     readInfo(client),
     readSetting(client, "appendfsync"),
     client.call(["TIME"]) as Promise<[seconds: string, microseconds: string]>,
     foreignQueues(context),
+    ask(client, ["HMGET", "jobs:failures", "count", "at", "last"]),
   ]);
   const aof = info.get("aof_enabled");
   return {
@@ -32,7 +33,7 @@ export async function health(context: Context): Promise<Health> {
       ? undefined
       : DURABILITY[fsync],
     now: Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000) + Number(offset()),
-    findings: [...findings(info, context.hasSentinel), ...foreign.map(foreignFinding)],
+    findings: [...findings(info, context.hasSentinel), ...foreign.map(foreignFinding), ...failureFindings(failures)],
   };
 }
 
@@ -81,6 +82,21 @@ function findings(info: ReadonlyMap<string, string>, sentinel: boolean): HealthF
     });
   }
   return found;
+}
+
+/** Reports the parts of scripts that failed (job.lua). @param reply how many, when the last one did in seconds, and its error */
+function failureFindings(reply: unknown): HealthFinding[] {
+  const [count, at, last] = (reply ?? []) as (string | null)[];
+  if (typeof count !== "string") return [];
+  const when = new Date(Number(at) * 1_000).toISOString();
+  return [{
+    message:
+      `${count} ${
+        count === "1" ? "part of a script was" : "parts of scripts were"
+      } skipped, because a key has the wrong type; ` +
+      `the last one at ${when}: ${last}`,
+    cure: "rename or delete the key of the wrong type; then redis-cli DEL jobs:failures ends this warning",
+  }];
 }
 
 function foreignFinding(queue: string): HealthFinding {

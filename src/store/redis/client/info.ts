@@ -28,7 +28,7 @@ export async function readSetting(client: ReconnectingClient, name: string): Pro
 }
 
 /** Sends a command that isn't vital. Returns undefined if the server rejects it. */
-async function ask(client: ReconnectingClient, args: readonly string[]): Promise<unknown> {
+export async function ask(client: ReconnectingClient, args: readonly string[]): Promise<unknown> {
   try {
     return await client.call(args);
   } catch (error) {

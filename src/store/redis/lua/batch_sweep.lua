@@ -13,7 +13,7 @@ local due = call('ZRANGE', 'jobs:batches:due', '-inf', now, 'BYSCORE', 'LIMIT', 
 local abandoned, removed = 0, 0
 for i = 1, math.min(limit, #due) do
   local key = 'jobs:batch:' .. due[i]
-  if call('HEXISTS', key, 'id') == 1 and call('HEXISTS', key, 'closed_as') == 0 then
+  if isBatch(key) and call('HEXISTS', key, 'closed_as') == 0 then
     closeBatch(now, due[i], 'abandoned')
     abandoned = abandoned + 1
   else

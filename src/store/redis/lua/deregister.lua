@@ -9,13 +9,11 @@
 local call = redis.call
 local worker = ARGV[1]
 local tokens = call('HKEYS', KEYS[1])
-for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. string.match(token, ':(.*)$')) end
+for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. placeIn(token)) end
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  local payload = call('HGET', KEYS[1], tokens[i])
-  call('HDEL', KEYS[1], tokens[i])
-  returnLease(tokens[i], payload)
+  returnLease(KEYS[1], tokens[i], call('HGET', KEYS[1], tokens[i]))
 end
 call('ZREM', 'jobs:workers', worker)
 call('SREM', 'processes', worker)

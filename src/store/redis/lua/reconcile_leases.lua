@@ -18,15 +18,13 @@ for i = 3, first - 1 do unanswered[ARGV[i]] = true end
 local tokens = {}
 for _, token in ipairs(call('HKEYS', KEYS[1])) do
   if string.sub(token, 12, 19) == ARGV[1] and not known[token] and not unanswered[string.sub(token, 12, 27)] then
-    call('LLEN', 'queue:' .. string.match(token, ':(.*)$'))
+    call('LLEN', 'queue:' .. placeIn(token))
     tokens[#tokens + 1] = token
   end
 end
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  local payload = call('HGET', KEYS[1], tokens[i])
-  call('HDEL', KEYS[1], tokens[i])
-  returnLease(tokens[i], payload)
+  returnLease(KEYS[1], tokens[i], call('HGET', KEYS[1], tokens[i]))
 end
 return #tokens

@@ -27,10 +27,13 @@ while i <= #ARGV do
       if call('HEXISTS', key, token) == 1 then
         isRescued = true
         if payload ~= '' then
-          call('HDEL', key, token)
-          -- A suspect's payload has changed.
-          apart(noteReplaceable, 'queue:' .. string.match(token, ':(.*)$'), returnLease(token, payload))
-          rescued = rescued + 1
+          -- A lease whose queue can't be written stays, and the others return.
+          local stored = apart(returnLease, key, token, payload)
+          if stored then
+            -- A suspect's payload has changed.
+            apart(noteReplaceable, 'queue:' .. placeIn(token), stored)
+            rescued = rescued + 1
+          end
         end
       end
     end

@@ -44,7 +44,7 @@ do
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     if kind == 'release' then
-      for k = i + 2, last do call('LLEN', 'queue:' .. (string.match(ARGV[k], ':(.*)$') or '')) end
+      for k = i + 2, last do call('LLEN', 'queue:' .. placeIn(ARGV[k])) end
     elseif width[kind] > 1 then
       call('ZCARD', kind)
     end
@@ -106,10 +106,12 @@ while i <= #ARGV do
   elseif kind == 'release' then
     for k = i + 2, last do
       local token = ARGV[k]
-      local payload = call('HGET', leases, token)
-      if endLease(token) then
+      local payload = not payloads[token] and call('HGET', leases, token)
+      if payload then
         released[#released + 1] = token
         payloads[token] = payload
+      else
+        lost[#lost + 1] = token
       end
     end
   elseif kind == 'dead' then
@@ -140,7 +142,7 @@ end
 -- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  apart(returnLease, token, payloads[token])
+  apart(returnLease, leases, token, payloads[token])
 end
 
 -- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.

@@ -44,9 +44,7 @@ if first > 8 then
   end
   for i = #tokens, 1, -1 do
     if i > fits then
-      local payload = call('HGET', KEYS[1], tokens[i])
-      call('HDEL', KEYS[1], tokens[i])
-      returnLease(tokens[i], payload)
+      returnLease(KEYS[1], tokens[i], call('HGET', KEYS[1], tokens[i]))
       tokens[i] = nil
     end
   end

@@ -21,5 +21,13 @@ end
 local function apart(effect, ...)
   local fine, result = pcall(effect, ...)
   if fine then return result end
-  redis.log(redis.LOG_WARNING, 'jobs: a part of a script failed: ' .. tostring(type(result) == 'table' and result.err or result))
+  local text = tostring(type(result) == 'table' and result.err or result)
+  for _, about in ipairs({ ... }) do
+    if type(about) == 'string' and #about <= 100 then text = text .. ', ' .. about end
+  end
+  redis.log(redis.LOG_WARNING, 'jobs: a part of a script failed: ' .. text)
+  -- `jobs doctor` reports it.
+  redis.pcall('HINCRBY', 'jobs:failures', 'count', 1)
+  redis.pcall('HSET', 'jobs:failures', 'last', string.sub(text, 1, 300), 'at', redis.call('TIME')[1])
+  redis.pcall('EXPIRE', 'jobs:failures', 604800)
 end

@@ -31,7 +31,7 @@ local function capMoments(key, now)
   local call = redis.call
   local late = 0
   for _, moment in ipairs(call('LRANGE', key, 0, -1)) do
-    if tonumber(moment) <= now then break end
+    if (tonumber(moment) or 0) <= now then break end
     late = late + 1
   end
   local ttl = call('PTTL', key)
@@ -69,17 +69,17 @@ local function roomIn(queue, limit, now, tidy)
   -- Count the moments within the time by binary search: they are in order.
   local key = 'jobs:starts:' .. queue
   local started, high = 0, starts > 0 and call('LLEN', key) or 0
-  if high > 0 and tonumber(call('LINDEX', key, 0)) > now then
+  if high > 0 and (tonumber(call('LINDEX', key, 0)) or 0) > now then
     if tidy then capMoments(key, now) else high = 0 end
   end
   while started < high do
     local middle = math.floor((started + high) / 2)
-    if tonumber(call('LINDEX', key, middle)) > now - per then started = middle + 1 else high = middle end
+    if (tonumber(call('LINDEX', key, middle)) or 0) > now - per then started = middle + 1 else high = middle end
   end
 
   if running > 0 and taken >= running then return 0, -1, taken, started end
   if starts > 0 and started >= starts then
-    return 0, call('LINDEX', key, starts - 1) + per - now, taken, started
+    return 0, (tonumber(call('LINDEX', key, starts - 1)) or 0) + per - now, taken, started
   end
   local room = math.min(running > 0 and running - taken or 1e9, starts > 0 and starts - started or 1e9)
   return room, 0, taken, started

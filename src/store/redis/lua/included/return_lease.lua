@@ -1,4 +1,4 @@
--- Included after groups.lua: the end of a lease without an outcome.
+-- Included after job.lua and groups.lua: the end of a lease without an outcome.
 
 -- Texts of jids that are looked up before the payload is parsed.
 local MAX_JIDS = 20
@@ -24,24 +24,27 @@ end
 -- marks the payload that it stores.
 local function markSteps(payload)
   if not mayHaveSteps(payload) then return payload end
-  if string.find(payload, 'has_steps"', 1, true) then
-    local fine, job = pcall(cjson.decode, payload)
-    if fine and type(job) == 'table' and job.has_steps then return payload end
-  end
+  local job = jobWith(payload, 'has_steps"')
+  if job and job.has_steps and job.has_steps ~= cjson.null then return payload end
   local members = string.match(payload, '^(.*)}%s*$')
   return members and members .. ',"has_steps":true}' or payload
 end
 
+-- Returns the name of the queue or group of a lease. A token that another program wrote may have none.
+local function placeIn(token) return string.match(token, ':(.+)$') or 'default' end
+
 -- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
--- at the very front: the right end. Returns the payload as it is stored.
-local function returnLease(token, payload)
-  local name = string.match(token, ':(.*)$')
+-- at the very front: the right end. Returns the payload as it is stored. The lease ends only then: a job whose queue can't be
+-- written keeps it.
+local function returnLease(leases, token, payload)
+  local name = placeIn(token)
   payload = markSteps(payload)
   redis.call('RPUSH', 'queue:' .. name, payload)
-  notePush(name, 1)
+  redis.call('HDEL', leases, token)
+  apart(notePush, name, 1)
   if groupIn(name) then
-    redis.call('HDEL', 'jobs:running:' .. name, token)
-    wakeGroup(name)
+    apart(redis.call, 'HDEL', 'jobs:running:' .. name, token)
+    apart(wakeGroup, name)
   end
   return payload
 end

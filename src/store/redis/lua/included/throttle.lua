@@ -7,16 +7,18 @@ local function fullThrottle(now, key, _, count, per)
   local oldest = redis.call('LINDEX', list, count - 1)
   if not oldest then return end
   local latest = redis.call('LINDEX', list, 0)
-  if tonumber(string.match(latest, '^%d+')) > now then
+  if (tonumber(string.match(latest, '^%d+') or nil) or 0) > now then
     -- The clock was set back. Later times become now, so that the throttle is full for `per` at most.
     for i, line in ipairs(redis.call('LRANGE', list, 0, -1)) do
       local at, jid = string.match(line, '^(%d+) (.*)$')
-      if tonumber(at) <= now then break end
+      if not at or tonumber(at) <= now then break end
       redis.call('LSET', list, i - 1, string.format('%d', now) .. ' ' .. jid)
     end
     oldest = redis.call('LINDEX', list, count - 1)
   end
   local at, jid = string.match(oldest, '^(%d+) (.*)$')
+  -- Another text is no push.
+  if not at then return end
   local wait = at + per - now
   if wait > 0 then return string.format('%d', wait) .. ' ' .. jid end
 end
