@@ -28,6 +28,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "fish", package: "fish" },
   { command: "logrotate", package: "logrotate" },
   { command: "systemd-analyze", package: "systemd" },
+  { command: "setpriv", package: "util-linux" },
   { command: "tmux", package: "tmux" },
   { command: "groff", package: "groff-base" },
   { command: "script", package: "bsdutils" },

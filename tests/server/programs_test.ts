@@ -1,5 +1,7 @@
 /** Jobs performed by programs in any language. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { requireTool } from "../support/tools.ts";
+import { endingWithWorker } from "../../src/handlers/isolation/program_guard.ts";
 import { Bench } from "../support/bench.ts";
 import type { JobsProcess } from "../support/process.ts";
 
@@ -106,6 +108,25 @@ Deno.test("processes that a program leaves in its group end with it, and delay n
     const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
     return stat === "" || / [ZX] /.test(stat);
   });
+});
+
+Deno.test("a program ends with its worker, also after kill -9, and begins only under its worker", async () => {
+  requireTool("setpriv");
+  await using bench = await Bench.open();
+  const exec = ["sh", "-c", `echo $$ >>${bench.notes}; while :; do :; done`];
+  await using server = await bench.server([], { JOBS_EXEC: JSON.stringify([{ class: "Loop", exec }]) });
+  await bench.push("Loop", []);
+  await bench.until(async () => (await bench.readNotes()).length === 1);
+  const [pid] = await bench.readNotes();
+  server.kill("SIGKILL");
+  await bench.until(async () => !await Deno.stat(`/proc/${pid}`).then(() => true, () => false), "it has ended");
+
+  const [program, ...args] = endingWithWorker(["/bin/echo", "begun"]);
+  const orphan = args.map((arg) => arg === `${Deno.pid}` ? "1" : arg);
+  const { code, stdout } = await new Deno.Command(program!, { args: orphan }).output();
+  assertEquals([code, new TextDecoder().decode(stdout)], [137, ""]);
+  const begun = await new Deno.Command(program!, { args }).output();
+  assertEquals(new TextDecoder().decode(begun.stdout), "begun\n");
 });
 
 Deno.test("a program that is missing, not executable, or dies causes one clear line each", async () => {

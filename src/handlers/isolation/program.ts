@@ -16,6 +16,7 @@ import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
 import { setProcess } from "../running_context.ts";
 import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
+import { endingWithWorker } from "./program_guard.ts";
 import { ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
@@ -97,8 +98,8 @@ class ProgramRun {
   }
 
   #spawn(job: JobContext, session: ProgramSession): Deno.ChildProcess {
-    const [program, ...args] = this.#command;
     try {
+      const [program, ...args] = endingWithWorker(this.#command);
       return new Deno.Command(program!, {
         args,
         env: {
@@ -115,7 +116,9 @@ class ProgramRun {
         detached: true,
       }).spawn();
     } catch (error) {
-      throw new ProgramFailed(`Program "${program}" cannot be started: ${startProblem(error)}`, { cause: error });
+      throw new ProgramFailed(`Program "${this.#command[0]}" cannot be started: ${startProblem(error)}`, {
+        cause: error,
+      });
     }
   }
 
