@@ -18,11 +18,24 @@ export interface Backup {
 /**
  * Copies the SQLite store at `url` to a new file, while workers use it.
  *
+ * @param options.replace whether to replace an earlier backup: at once, and only when the new one is complete
  * @throws {StoreError} if the store doesn't exist or is in Redis, or the file exists or can't be written
  */
-export async function backupStore(url: string, file: string): Promise<Backup> {
-  const { copyDatabase, storeFile } = await sqliteOf(url);
-  await copyDatabase(storeFile(url), file);
+export async function backupStore(
+  url: string,
+  file: string,
+  { replace = false }: { readonly replace?: boolean } = {},
+): Promise<Backup> {
+  const { copyDatabase, replaceBackup, storeFile } = await sqliteOf(url);
+  const path = storeFile(url);
+  const copyTo = async (target: string) => {
+    await copyDatabase(path, target);
+    return await sizeOf(target);
+  };
+  return replace ? await replaceBackup(path, file, copyTo) : await copyTo(file);
+}
+
+async function sizeOf(file: string): Promise<Backup> {
   await using store = await openStore(sqliteUrl(file), { create: false });
   const jobs = await countJobs(store);
   return { jobs, bytes: (await Deno.stat(file)).size };

@@ -102,3 +102,47 @@ Deno.test("rejects a target that exists, a file that isn't a backup, and Redis",
   const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
   assertEquals(files.filter((name) => !name.startsWith("jobs.db")), ["text"]);
 });
+
+Deno.test("--replace replaces an earlier backup when the new one is complete, and leaves it after a failure", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  for (const stored of ["1 job", "2 jobs"]) {
+    const made = await on(bench, "backup", "copy.db", "--replace");
+    assertEquals(made.code, 0, made.stderr);
+    assertStringIncludes(made.stdout, `Backed up ${stored} to copy.db`);
+    assertEquals(await files(bench, "copy.db"), ["copy.db"]);
+    await bench.push("A", [2]);
+  }
+  const before = await Deno.readFile(`${bench.folder}/copy.db`);
+  assertEquals((await on(bench, "backup", "copy.db")).code, 1);
+  await Deno.writeTextFile(`${bench.folder}/broken.db`, "not a database, but long enough to be read as one".repeat(20));
+  const failed = await on(bench, "backup", "copy.db", "--replace", "--store", `sqlite:${bench.folder}/broken.db`);
+  assertEquals(failed.code, 1);
+  assertEquals(await Deno.readFile(`${bench.folder}/copy.db`), before);
+  assertEquals(await files(bench, "copy.db"), ["copy.db"]);
+});
+
+Deno.test("--replace replaces neither the store, nor another one in use, nor a file that isn't a backup", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  await Deno.writeTextFile(`${bench.folder}/text`, "notes");
+  await Deno.mkdir(`${bench.folder}/folder`);
+  await Deno.symlink("jobs.db", `${bench.folder}/link`);
+  await Deno.writeTextFile(`${bench.folder}/used`, "SQLite format 3\0");
+  await Deno.writeTextFile(`${bench.folder}/used-wal`, "a log");
+  for (
+    const [file, message] of [
+      ["jobs.db", 'File "jobs.db" is the store itself'],
+      ["link", 'File "link" is the store itself'],
+      ["used", 'File "used-wal" exists: "used" is a store in use'],
+      ["text", 'File "text" isn\'t a backup'],
+      ["folder", 'File "folder" isn\'t a backup'],
+    ] as const
+  ) {
+    const { code, stderr } = await on(bench, "backup", file, "--replace");
+    assertEquals([code, stderr.trim().split("\n").length], [1, 1], stderr);
+    assertStringIncludes(stderr, message);
+  }
+  assertEquals(await Deno.readTextFile(`${bench.folder}/text`), "notes");
+  assertEquals((await bench.store.admin.stats()).enqueued, 1);
+});

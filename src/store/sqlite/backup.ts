@@ -88,6 +88,58 @@ export async function replaceFile(path: string, copy: string): Promise<string | 
   return kept;
 }
 
+/**
+ * Writes a backup next to `file` and then renames it over `file`. If it fails, the earlier backup stays as it was.
+ *
+ * @param path the store that is backed up
+ * @param write writes the backup to the given file
+ * @throws {StoreError} if `file` is the store, has a log, or isn't a database
+ */
+export async function replaceBackup<T>(path: string, file: string, write: (target: string) => Promise<T>): Promise<T> {
+  // A link stays: the file that it names is replaced.
+  const target = await Deno.realPath(file).catch(() => file);
+  const before = await Deno.stat(target).catch(() => undefined);
+  if (before !== undefined) await checkReplaceable(path, file, target);
+  // A unique name: a backup that runs at the same time writes to another file.
+  const copy = `${target}.${crypto.randomUUID()}.new`;
+  try {
+    const result = await write(copy);
+    if (before !== undefined && Deno.uid() === 0) await Deno.chown(copy, before.uid, before.gid);
+    // Opening the copy to count its jobs may have migrated it.
+    await flush(copy);
+    await Deno.rename(copy, target);
+    return result;
+  } catch (error) {
+    await removeDatabase(copy);
+    throw error;
+  }
+}
+
+async function checkReplaceable(path: string, file: string, target: string): Promise<void> {
+  if (target === await Deno.realPath(path).catch(() => undefined)) {
+    throw new StoreError("denied", `File "${file}" is the store itself: expected another file for its backup`);
+  }
+  for (const suffix of ["-wal", "-shm"]) {
+    if (!await exists(target + suffix)) continue;
+    throw new StoreError("denied", `File "${file}${suffix}" exists: "${file}" is a store in use, not a backup`);
+  }
+  if (await isDatabase(target)) return;
+  throw new StoreError("denied", `File "${file}" isn't a backup: --replace only replaces a SQLite file`);
+}
+
+/** The first bytes of each SQLite file. */
+const MAGIC = "SQLite format 3\0";
+
+async function isDatabase(path: string): Promise<boolean> {
+  try {
+    using file = await Deno.open(path);
+    const head = new Uint8Array(MAGIC.length);
+    return await file.read(head) === head.length && new TextDecoder().decode(head) === MAGIC;
+  } catch {
+    return false;
+  }
+}
+
 /** Removes a database with its log, if it exists. */
 export async function removeDatabase(path: string): Promise<void> {
   for (const suffix of SUFFIXES) await Deno.remove(path + suffix).catch(() => {});
