@@ -91,7 +91,7 @@ Deno.test("the worker's lines about a job are dropped below its log_level, excep
   assertEquals(said(expired), [["info Expired"], [], []]);
   assertEquals(said(deaf), [[`warn ${DEAF}`, "warn Failed"], [], []]);
   assertEquals(said(cancelled), [["info Cancelled"], [], []]);
-  assertEquals(said(givenBack), [["info Finished after it was released: result ignored, the job runs again"], [], []]);
+  assertEquals(said(givenBack), [["warn Returned an unfinished job"], [], []]);
   const burial = "error Failed for good, moved to dead";
   assertEquals(said(buried), [[burial], [burial], [burial]]);
 });

@@ -164,6 +164,7 @@ export class Manager {
       ranMs: Math.round(this.#clock.monotonic() - since),
       ...(isRunning && { handler: "still running" }),
     };
+    if (!job.logs("warn")) return;
     if (isStored) this.#log.warn("Returned an unfinished job", fields);
     else this.#log.warn("Unfinished job not returned: it runs again when this worker is offline", fields);
   }

@@ -275,6 +275,8 @@ export class Processor implements Component {
     this.#ended = undefined;
     if (attempt.leaseState === "settled") return elapsed;
     const fields = () => jobFields(this.name, job, elapsed);
+    // The manager returns it, and logs that.
+    if (attempt.leaseState === "released" && isShutDown(job)) return elapsed;
     if (attempt.leaseState !== "held" || outcome === undefined) {
       const isLost = attempt.leaseState === "lost";
       const message = isLost
