@@ -18,6 +18,12 @@ onBothStores("retries, kills, deletes and moves one job and selected jobs", asyn
     { in: "queue:low", do: "kill", ref: await refsOf(store, "d3") },
     "/queues/low",
   );
+  assertEquals(await placeOf(store, "d3"), "queue:low", "it asks first");
+  await someone.submit(
+    "/jobs/act",
+    { in: "queue:low", do: "kill", ref: await refsOf(store, "d3"), confirmed: "yes" },
+    "/queues/low",
+  );
   assertEquals(await placeOf(store, "d3"), "dead");
 
   const asked = await someone.submit("/jobs/act", { in: "dead", do: "delete", ref: [d4] }, "/dead");
