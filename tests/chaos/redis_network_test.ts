@@ -147,7 +147,8 @@ Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the l
 });
 
 Deno.test("redis chaos: a command whose reply cuts the connection each time fails after waitMs, and others succeed", async () => {
-  await using t = await openBench({ waitMs: 1_000 });
+  // Longer than the pause before a connection.
+  await using t = await openBench({ waitMs: 4_000 });
   await t.direct.jobs.enqueue(jobs(1, 100));
   // Connecting takes about 150 bytes, a push four, and this page 15,000.
   t.proxy.bytesToLive = () => 2_000;

@@ -32,6 +32,7 @@ browserTest("workers quiet, resume, dump, cancel a job and stop when their butto
     );
     await go(path === "/running" ? path : path + jid);
     await press(path === "/running" ? `Cancel Wait ${jid}` : "Cancel");
+    await press("Cancel the job");
     await says(`Cancelling ${jid}…`);
     await until(async () => await placeOf(store, jid) === undefined);
     if (path === "/running") await page.locator("#running", { hasText: "No jobs running" }).waitFor();
