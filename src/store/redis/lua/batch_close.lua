@@ -8,5 +8,4 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-redis.call('ZCARD', 'jobs:batches:due')
 return { closeBatch(now, ARGV[2], ARGV[3]) }

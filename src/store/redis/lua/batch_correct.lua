@@ -11,9 +11,10 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local key = 'jobs:batch:' .. ARGV[2]
 local version, pending, dead = unpack(call('HMGET', key, 'version', 'pending', 'dead'))
 if version ~= ARGV[3] or not isBatch(key) then return 0 end
+call('ZCARD', 'jobs:batches:due')
 call('HINCRBY', key, 'total', ARGV[4] - pending + ARGV[5] - dead)
 call('HSET', key, 'pending', ARGV[4], 'dead', ARGV[5])
 call('HINCRBY', key, 'version', 1)
-advanceBatch(now, ARGV[2])
-countMembers(now)
+apart(advanceBatch, now, ARGV[2])
+apart(countMembers, now)
 return 1

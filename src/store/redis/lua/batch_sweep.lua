@@ -10,12 +10,14 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local limit = tonumber(ARGV[2])
 local due = call('ZRANGE', 'jobs:batches:due', '-inf', now, 'BYSCORE', 'LIMIT', 0, limit + 1)
+-- Fail on a key of the wrong type before anything is written.
+call('ZCARD', 'jobs:batches')
+call('ZCARD', 'jobs:flows')
 local abandoned, removed = 0, 0
 for i = 1, math.min(limit, #due) do
   local key = 'jobs:batch:' .. due[i]
   if isBatch(key) and call('HEXISTS', key, 'closed_as') == 0 then
-    closeBatch(now, due[i], 'abandoned')
-    abandoned = abandoned + 1
+    abandoned = abandoned + (apart(closeBatch, now, due[i], 'abandoned') or 0)
   else
     call('UNLINK', key)
     local flow = 'jobs:flow:' .. due[i]

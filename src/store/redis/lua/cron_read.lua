@@ -12,9 +12,13 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local first = 3 + ARGV[2]
 
+-- Fail on a key of the wrong type before anything is written.
+call('SCARD', 'jobs:cron:names')
+call('STRLEN', 'jobs:cron:changes')
 for i = 3, first - 1 do
   local entry = 'jobs:cron:entry:' .. ARGV[i]
-  if call('EXISTS', entry) == 1 then call('HSET', entry, 'seen', now) end
+  -- A key of another type must not hide the other entries.
+  if call('EXISTS', entry) == 1 then redis.pcall('HSET', entry, 'seen', now) end
 end
 
 local names
@@ -24,9 +28,9 @@ if ARGV[first] == 'all' then
 else
   names = { unpack(ARGV, first + 1) }
 end
-local result = { now, tonumber(call('GET', 'jobs:cron:changes') or 0) }
+local result = { now, tonumber(call('GET', 'jobs:cron:changes') or 0) or 0 }
 for _, name in ipairs(names) do
-  local entry = call('HMGET', 'jobs:cron:entry:' .. name, 'version', 'definition', 'state', 'live', 'seen')
+  local entry = redis.pcall('HMGET', 'jobs:cron:entry:' .. name, 'version', 'definition', 'state', 'live', 'seen')
   if entry[1] then result[#result + 1] = { name, unpack(entry, 1, 5) } end
 end
 return result

@@ -11,6 +11,10 @@ local call = redis.call
 local entry = 'jobs:cron:entry:' .. ARGV[1]
 if call('EXISTS', KEYS[1]) == 1 then return 1 end
 if call('HGET', entry, 'version') ~= ARGV[2] then return 0 end
+-- Fail on a key of the wrong type before anything is written.
+call('HLEN', 'jobs:cron:live')
+call('SCARD', 'jobs:cron:names')
+checkCount('jobs:cron:changes')
 local live = call('HGET', entry, 'live')
 if live then call('HDEL', 'jobs:cron:live', live) end
 call('DEL', entry, 'jobs:cron:history:' .. ARGV[1])

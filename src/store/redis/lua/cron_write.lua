@@ -28,12 +28,14 @@ end
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'jobs:cron:names')
 call('HLEN', 'jobs:cron:live')
+checkCount('jobs:cron:changes')
+checkCount('jobs:cron:version')
 do
   local i = 5
   while i <= #ARGV do
     call('HLEN', 'jobs:cron:entry:' .. ARGV[i])
     call('LLEN', 'jobs:cron:history:' .. ARGV[i])
-    for k = i + 7, i + 4 + 3 * ARGV[i + 6], 3 do call('LLEN', 'queue:' .. ARGV[k]) end
+    for k = i + 7, i + 4 + 3 * ARGV[i + 6], 3 do checkQueue(ARGV[k]) end
     i = endOf(i)
   end
 end

@@ -8,8 +8,11 @@
 
 local call = redis.call
 local worker = ARGV[1]
+-- Fail on a key of the wrong type before anything is written.
 local tokens = call('HKEYS', KEYS[1])
-for _, token in ipairs(tokens) do call('LLEN', 'queue:' .. placeIn(token)) end
+for _, token in ipairs(tokens) do checkQueue(placeIn(token)) end
+call('ZCARD', 'jobs:workers')
+call('SCARD', 'processes')
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do

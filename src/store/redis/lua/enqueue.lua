@@ -60,19 +60,19 @@ do
       i = i + 2 + 2 * ARGV[i + 1]
     elseif ARGV[i] == 'replacing' then
       call('ZCARD', 'schedule')
-      for k = i + 2, i + 1 + 6 * ARGV[i + 1], 6 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
+      for k = i + 2, i + 1 + 6 * ARGV[i + 1], 6 do checkQueue(ARGV[k + 2]) end
       place = place + ARGV[i + 1]
       i = i + 2 + 6 * ARGV[i + 1]
     elseif ARGV[i] ~= 'later' then
       local kind, queue, count = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
-      call('LLEN', 'queue:' .. queue)
+      checkQueue(queue)
       plain[i] = { queue = queue, count = count, place = place, at = i + 2, stored = 0, cut = kind == 'now' and wrongEnding }
       if kind == 'now' then plainIn[queue] = plain[i] end
       place = place + count
       i = i + 3 + count
     else
       call('ZCARD', 'schedule')
-      for k = i + 2, i + 1 + 4 * ARGV[i + 1], 4 do call('LLEN', 'queue:' .. ARGV[k + 2]) end
+      for k = i + 2, i + 1 + 4 * ARGV[i + 1], 4 do checkQueue(ARGV[k + 2]) end
       i = i + 2 + 4 * ARGV[i + 1]
     end
   end
@@ -96,6 +96,10 @@ if wrongEnding then replyWith(0, string.format('%d', now)) end
 
 -- requests: place → kind → row. places: those with requests, in the order of the pushes. lines: the values of locks and once keys by Redis key.
 local requests, places, lines = {}, {}, {}
+-- Keys that are read after the first write: fail on those of the wrong type before.
+local CHECKS = {
+  throttle = { 'LLEN', 'jobs:throttle:' }, debounce = { 'STRLEN', 'jobs:debounce:' }, member = { 'HLEN', 'jobs:batch:' },
+}
 local PREFIX = { lock = 'jobs:unique:', once = 'jobs:once:' }
 do
   local keys = {}
@@ -111,6 +115,7 @@ do
       places[#places + 1] = place
     end
     requests[place][kind] = row
+    if CHECKS[kind] then call(CHECKS[kind][1], CHECKS[kind][2] .. key) end
     if PREFIX[kind] then keys[#keys + 1] = PREFIX[kind] .. key end
     if #keys == 1000 then read() end
   end

@@ -27,5 +27,5 @@ for i = 3, #ARGV, 5 do
     noteWaiting(id, 1)
   end
 end
-countMembers(now)
+apart(countMembers, now)
 return ''

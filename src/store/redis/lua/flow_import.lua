@@ -7,6 +7,9 @@
 -- O(N) for N nodes
 
 local call = redis.call
+-- Fail on a key of the wrong type before anything is written.
+call('LLEN', KEYS[1] .. ':nodes')
+call('LLEN', KEYS[1] .. ':roots')
 for i = 1, #ARGV, 8 do
   local name, needs, spec, followers, state, effect, payload, result = unpack(ARGV, i, i + 7)
   if call('HSETNX', KEYS[1], 's:' .. name, state) == 1 then

@@ -19,6 +19,11 @@ local lapsed = not deadline or tonumber(deadline) <= now
 -- A server that lost its data has rescued nothing.
 if lapsed then lapsed = call('EXISTS', 'jobs:rescued:' .. worker) == 1 end
 
+-- Fail on a key of the wrong type before anything is written.
+call('SCARD', 'processes')
+call('HLEN', worker)
+call('LLEN', worker .. '-signals')
+
 -- `since`: from when on the heartbeats of this worker have been continuous. offline.lua uses it to find offline workers.
 local ttl = tonumber(ARGV[3])
 local known = call('HMGET', 'jobs:worker:' .. worker, 'ttl', 'since')

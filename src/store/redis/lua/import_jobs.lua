@@ -15,7 +15,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
 -- Fail on a key of the wrong type before anything is written.
 for i = 3, #ARGV, 9 do
-  if string.sub(ARGV[i], 1, 6) == 'queue:' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
+  if string.sub(ARGV[i], 1, 6) == 'queue:' then checkQueue(string.sub(ARGV[i], 7)) else call('ZCARD', ARGV[i]) end
+  if ARGV[i + 3] ~= '' then call('STRLEN', 'jobs:unique:' .. ARGV[i + 3]) end
+  if ARGV[i + 6] ~= '' then call('STRLEN', 'jobs:debounce:' .. ARGV[i + 6]) end
 end
 
 if not call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[2]) then return 0 end

@@ -9,6 +9,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- Fail on a key of the wrong type before anything is written.
 redis.call('ZCARD', 'jobs:ended')
+checkCount('jobs:ended:number')
 keepRecord(now, ARGV[3], ARGV[4], ARGV[5])
 listRecords(ARGV[2])
 return 1

@@ -14,6 +14,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
 local verb, queue, group, running, starts, per, weight, ttl = ARGV[1], unpack(ARGV, 3)
 local key = 'jobs:groups:limits:' .. queue
 
+-- Fail on a key of the wrong type before anything is written.
+call('HLEN', 'jobs:limits')
 if running == '0' and starts == '0' and weight == '0' then
   if verb == 'set' then call('HDEL', key, group) end
 elseif verb == 'begin' then

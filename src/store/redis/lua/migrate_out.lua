@@ -15,7 +15,7 @@ if not refs then return tonumber(gone) end
 
 -- Fail on a key of the wrong type before anything is written.
 for i = 2, #ARGV, 4 do
-  if ARGV[i + 1] ~= '' then call('LLEN', ARGV[i]) else call('ZCARD', ARGV[i]) end
+  if ARGV[i + 1] ~= '' then checkQueue(string.sub(ARGV[i], 7)) else call('ZCARD', ARGV[i]) end
 end
 
 local count = 0

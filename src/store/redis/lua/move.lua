@@ -24,10 +24,10 @@ local function move()
   local queues = {}
   for i = 7, #ARGV, 9 do
     for _, key in ipairs({ ARGV[i], ARGV[i + 3] }) do
-      if isQueue(key) then queues[key] = true end
+      if isQueue(key) then queues[key] = true elseif key ~= '' then call('ZCARD', key) end
     end
   end
-  for key in pairs(queues) do call('LLEN', key) end
+  for key in pairs(queues) do checkQueue(string.sub(key, 7)) end
   call('ZCARD', 'dead')
   call('ZCARD', 'jobs:ended')
 

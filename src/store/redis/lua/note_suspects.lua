@@ -7,6 +7,8 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+-- Fail on a key of the wrong type before anything is written.
+redis.call('HLEN', 'jobs:worker:' .. ARGV[2])
 -- The rescuer must find a worker that has no heartbeat yet, and its suspects.
 redis.call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
 redis.call('HSET', 'jobs:worker:' .. ARGV[2], 'suspects', ARGV[3], 'alone', ARGV[4])

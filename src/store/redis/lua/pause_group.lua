@@ -10,6 +10,7 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local _, queue, group, ms = unpack(ARGV)
 local key = 'jobs:groups:paused:' .. queue
+checkGroups(queue)
 local pauses = call('HGETALL', key)
 for i = 1, #pauses, 2 do
   local till = tonumber(pauses[i + 1])

@@ -7,6 +7,8 @@
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+-- Fail on a key of the wrong type before anything is written.
+call('SCARD', 'paused')
 call('ZREMRANGEBYSCORE', 'jobs:paused-until', '-inf', now)
 call('ZREM', 'jobs:paused-until', ARGV[2])
 if ARGV[3] == '' then

@@ -18,7 +18,7 @@ for i = 3, first - 1 do unanswered[ARGV[i]] = true end
 local tokens = {}
 for _, token in ipairs(call('HKEYS', KEYS[1])) do
   if string.sub(token, 12, 19) == ARGV[1] and not known[token] and not unanswered[string.sub(token, 12, 27)] then
-    call('LLEN', 'queue:' .. placeIn(token))
+    checkQueue(placeIn(token))
     tokens[#tokens + 1] = token
   end
 end

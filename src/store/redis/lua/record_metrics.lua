@@ -10,6 +10,8 @@
 
 local call = redis.call
 local coarse, fine = ARGV[1], ARGV[2]
+-- Fail on a key of the wrong type before anything is written.
+for i = 1, #KEYS do call('HLEN', KEYS[i]) end
 for at = 3, #ARGV, 7 do
   local name = ARGV[at]
   for i = 2, #KEYS do

@@ -11,6 +11,8 @@
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+-- Fail on a key of the wrong type before anything is written.
+call('SCARD', 'processes')
 local isOffline = offlineFor(ARGV[2], now)
 local rescued = 0
 local offline = {}

@@ -44,7 +44,7 @@ do
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     if kind == 'release' then
-      for k = i + 2, last do call('LLEN', 'queue:' .. placeIn(ARGV[k])) end
+      for k = i + 2, last do checkQueue(placeIn(ARGV[k])) end
     elseif width[kind] > 1 then
       call('ZCARD', kind)
     end
@@ -244,7 +244,8 @@ end
 
 -- The ended leases make room: their groups become ready, and workers that wait for a queue at its limit poll again. Leases are
 -- counted only where a limit applies: jobs:groups:limits:QUEUE has those of groups, the text in jobs:limits that of the queue.
-if call('EXISTS', 'jobs:limits') == 1 then
+local limited = redis.pcall('HLEN', 'jobs:limits')
+if type(limited) == 'number' and limited > 0 then
   -- Queue → tokens of all its jobs, and of each group; false for a queue where no lease is counted.
   local counted = {}
   local isLimited = false

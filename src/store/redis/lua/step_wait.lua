@@ -36,7 +36,7 @@ if key ~= '' then
 end
 local queue, payload = ARGV[10], ARGV[11]
 if queue then
-  call('LLEN', 'queue:' .. queue)
+  checkQueue(queue)
   call('ZCARD', 'schedule')
 end
 local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, math.max(now, after + 1)) ..

@@ -23,6 +23,8 @@ local first = 8 + ARGV[7]
 local again = {}
 local result = { prefix, again }
 
+-- Fail on a key of the wrong type before a job is popped.
+call('HLEN', KEYS[1])
 -- The rescuer must find the leases of a worker that has no heartbeat yet.
 call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
 
@@ -78,8 +80,9 @@ local function moveToGroups(queue, jobs)
     if group and not others then others = { unpack(jobs, 1, k - 1) } end
     if group then
       local name = queue .. '|' .. group
-      call('LPUSH', 'queue:' .. name, payload)
-      notePush(name, 1)
+      local pushed = redis.pcall('LPUSH', 'queue:' .. name, payload)
+      -- The others are in no queue now: nothing may end the script.
+      if type(pushed) == 'number' then apart(notePush, name, 1) else others[#others + 1] = payload end
     elseif others then
       others[#others + 1] = payload
     end
@@ -133,7 +136,7 @@ local function takeTurns(queue, max, noteQueue)
   local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
   -- The virtual time of the queue, and the tag of its jobs without a group, which `own` counts.
   local known = call('HMGET', state, 'v', 'u')
-  local vtime, ownTag = tonumber(known[1] or 0), tonumber(known[2] or 0)
+  local vtime, ownTag = tonumber(known[1] or 0) or 0, tonumber(known[2] or 0) or 0
   for _, group in ipairs(call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
     local tag = call('ZSCORE', held, group)
     call('ZREM', due, group)
@@ -370,7 +373,7 @@ local function takeTurns(queue, max, noteQueue)
   local fine, problem = pcall(takeAll)
   write()
   if not fine then error(problem) end
-  if fromGroups > 0 then call('HINCRBY', state, 'size', -fromGroups) end
+  if fromGroups > 0 then apart(call, 'HINCRBY', state, 'size', -fromGroups) end
   if not endTurns(queue) then
     call('HSET', state, 'v', string.format('%.17g', vtime), 'u', string.format('%.17g', ownTag))
     call('ZREMRANGEBYSCORE', idle, '-inf', string.format('%.17g', vtime))
@@ -408,9 +411,9 @@ for i = 2, #names do
       end
     end
     if hasGroups and max > 0 then
-      local total, problem = takeTurns(name, max, noteLimited)
-      left = left - total
-      failure = failure or problem
+      local fine, total, problem = pcall(takeTurns, name, max, noteLimited)
+      failure = failure or not fine and total or problem
+      left = tonumber(ARGV[4]) - count
     end
     if left == 0 or bytes <= 0 then break end
   end

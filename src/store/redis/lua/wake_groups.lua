@@ -8,6 +8,7 @@
 
 local call = redis.call
 local queue, group = ARGV[1], ARGV[2]
+checkGroups(queue)
 local held = 'jobs:groups:held:' .. queue
 local groups = group ~= '' and { group } or call('ZRANGE', held, 0, ARGV[3] - 1)
 for _, one in ipairs(groups) do wakeGroup(queue .. '|' .. one) end

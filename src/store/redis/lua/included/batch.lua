@@ -44,8 +44,8 @@ end
 
 local function isRunningIn(id, worker, token)
   if worker == '' then return false end
-  local payload = redis.call('HGET', 'jobs:leases:' .. worker, token)
-  return payload and memberOf(payload) == id
+  local payload = redis.pcall('HGET', 'jobs:leases:' .. worker, token)
+  return type(payload) == 'string' and memberOf(payload) == id
 end
 
 -- Returns why a batch accepts no member; nil if it does. worker, token: the lease of the member that adds it, or "".
@@ -131,7 +131,7 @@ local function advanceBatch(now, id, grown)
     call('ZADD', 'jobs:batches:due', due, id)
   end
 
-  if not parent then return end
+  if not parent or not counted then return end
   local state = 'pending'
   if isEnded then
     if dead > 0 then state = 'dead'

@@ -12,6 +12,28 @@
 -- Returns queue and group of a name; nil for the name of a queue.
 local function groupIn(name) return string.match(name, '^([^|]*)|(.+)$') end
 
+local checked = {}
+
+-- Fails on a key of a queue's groups that has the wrong type. Call it before the first write.
+local function checkGroups(queue)
+  if checked[queue] then return end
+  checked[queue] = true
+  local call = redis.call
+  call('HLEN', 'jobs:limits')
+  for _, kind in ipairs({ 'ready:', 'held:', 'due:', 'idle:' }) do call('ZCARD', 'jobs:groups:' .. kind .. queue) end
+  local size = call('HGET', 'jobs:groups:state:' .. queue, 'size')
+  if size and not string.find(size, '^%-?%d+$') then error('size of jobs:groups:state:' .. queue .. ' is not a number') end
+end
+
+-- The same for all keys that a push to a queue or a group changes.
+local function checkQueue(name)
+  if not checked[''] then redis.call('SCARD', 'queues') end
+  checked[''] = true
+  redis.call('LLEN', 'queue:' .. name)
+  local queue = string.find(name, '|', 1, true) and groupIn(name)
+  if queue then checkGroups(queue) end
+end
+
 -- Adds the "g" to the text of a queue.
 local function markGrouped(queue)
   local text = redis.call('HGET', 'jobs:limits', queue) or '0 0 0'
@@ -42,7 +64,7 @@ local function makeReady(queue, group, tag)
   redis.call('ZADD', ready, tag, group)
 end
 
-local function virtualTime(queue) return tonumber(redis.call('HGET', 'jobs:groups:state:' .. queue, 'v') or 0) end
+local function virtualTime(queue) return tonumber(redis.call('HGET', 'jobs:groups:state:' .. queue, 'v') or 0) or 0 end
 
 -- Returns the scores of members of a sorted set, false for those that it doesn't have.
 local function scoresOf(key, members)

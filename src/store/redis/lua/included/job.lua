@@ -1,5 +1,11 @@
 -- Included: reads payloads. Other programs write them, too: with other spacing, with fields of any type, or not as JSON.
 
+-- Fails on a key that can't count. Call it before the first write.
+local function checkCount(key)
+  local count = redis.call('GET', key)
+  if count and not string.find(count, '^%-?%d+$') then error(key .. ' is not a number') end
+end
+
 -- Returns a payload as a table if it is a JSON object that may have a field; nil for any other. Nested fields may have the
 -- same name, so that the caller checks the value. ending: the end of the field's name with its quotation mark; without the first
 -- one, because payloads have many, and the search would stop at each.

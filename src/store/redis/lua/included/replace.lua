@@ -21,9 +21,11 @@ local walked = 0
 -- Returns where a job waits: { key of its place, its text, its index in a queue }; nil if it doesn't, or may not be replaced.
 -- Returns false if the script would have to search a long queue once more: the client then sends this job again.
 local function findReplaceable(jid)
-  local record = redis.call('GET', 'jobs:replaceable:' .. jid)
-  if not record then return end
-  local place, text = unpack(cmsgpack.unpack(record))
+  local record = redis.pcall('GET', 'jobs:replaceable:' .. jid)
+  local fine, found = pcall(cmsgpack.unpack, record)
+  if not fine or type(found) ~= 'table' then return end
+  local place, text = unpack(found)
+  if type(place) ~= 'string' or type(text) ~= 'string' then return end
   -- The key may have another type by now.
   if string.sub(place, 1, 6) ~= 'queue:' then
     local at = redis.pcall('ZSCORE', place, text)
