@@ -1,5 +1,5 @@
 /** The client on a real store: every push that reports success is stored, and nothing else is. */
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client, type JobRequest } from "../src/client/client.ts";
 import { InvalidPayload } from "../src/job/errors.ts";
 import { sqliteFolder } from "./support/stores.ts";
@@ -70,6 +70,29 @@ Deno.test("a push with an ID is stored once, whichever client repeats it, single
   assertEquals(JSON.parse(entry!.payload).id, "order-7-email");
   await assertRejects(() => plain.push("Mail", [], { within: "7d" }), InvalidPayload, 'within is "7d"; expected "id"');
   await assertRejects(() => plain.pushBulk({ class: "Mail", args: [[]], id: "x" }), InvalidPayload, "id is");
+});
+
+Deno.test("a push with the ID of another one is refused unless class, queue and arguments are the same before middleware", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const encrypting = new Client({
+    store,
+    middleware: [(context, next) => {
+      context.job = { ...context.job, args: [crypto.randomUUID()] };
+      return next();
+    }],
+  });
+  for (const client of [new Client({ store }), encrypting]) {
+    const id = `order-${client === encrypting}`;
+    const first = await client.push("Mail", [7], { id });
+    assertEquals(await client.push("Mail", [7], { id, retry: 3 }), first);
+    const refused = `id is "${id}"; expected a new one: job "${first}" was pushed with it`;
+    await assertRejects(() => client.push("Mail", [8], { id }), InvalidPayload, refused);
+    await assertRejects(() => client.tryPush({ class: "Post", args: [7], id }), InvalidPayload, refused);
+    const [result] = await Array.fromAsync(client.pushMany([{ class: "Mail", args: [7], queue: "mail", id }]));
+    assertStringIncludes(result!.refused!, refused);
+  }
+  assertEquals((await store.admin.stats()).enqueued, 2);
 });
 
 Deno.test("a job with a given jid is stored once; jids that the client generates never count as repeated", async () => {

@@ -19,7 +19,7 @@ import {
   type Prepared,
 } from "../job/payload.ts";
 import { isLockKey, type KeyField, keyText, type PushKeys } from "../job/push_keys.ts";
-import type { NewJob } from "../store/port/jobs.ts";
+import type { NewJob, OnceKey } from "../store/port/jobs.ts";
 import { uniqueKey } from "./unique.ts";
 
 /** Options of a {@linkcode JobBuilder}. */
@@ -56,9 +56,10 @@ export class JobBuilder {
    * Builds one job.
    *
    * @param delayMs added to the time at which the job is to run
+   * @param pushed the JSON text of the arguments before middleware, by which pushes with the same `id` are compared
    * @throws {InvalidPayload} if the arguments are invalid, or the payload is too large
    */
-  build(prepared: Prepared, args: unknown, delayMs = 0): NewJob {
+  build(prepared: Prepared, args: unknown, delayMs = 0, pushed: string | undefined = undefined): NewJob {
     const { maxPayloadBytes, clock, wire } = this.#options;
     const now = clock.now();
     const text = argsText(args);
@@ -76,7 +77,7 @@ export class JobBuilder {
       ...(group !== undefined && { group }),
       ...(priority !== undefined && { group: laneOf(priority) }),
       ...runAt(prepared, delayMs),
-      ...pushKey(prepared, now),
+      ...(prepared.once !== undefined && { once: onceKey(prepared, pushed ?? text, now) }),
       ...(prepared.batch && { batch: prepared.batch }),
     };
     const { keys } = prepared;
@@ -125,11 +126,16 @@ function runAt({ at, delayMs }: Prepared, extraMs: number): Pick<NewJob, "at" | 
 }
 
 /** Returns the key of the push. The store keeps the key until the job is due, and then for the requested time. */
-function pushKey({ once, at, delayMs }: Prepared, now: number): Pick<NewJob, "once"> {
-  if (once === undefined) return {};
+function onceKey({ once, className, queue, at, delayMs }: Prepared, text: string, now: number): OnceKey {
+  const { key, ttlMs, isId } = once!;
   const waitMs = delayMs ?? Math.max(0, (at ?? now) - now);
-  return { once: { key: once.key, ttlMs: once.ttlMs + waitMs } };
+  // A job keeps its jid when its arguments are changed.
+  const fingerprint = isId ? { fingerprint: uniqueKey(className, queue, text).slice(0, FINGERPRINT_CHARS) } : {};
+  return { key, ttlMs: ttlMs + waitMs, ...fingerprint };
 }
+
+/** 96 bits: enough for two pushes with one `id` never to have the same by chance. */
+const FINGERPRINT_CHARS = 16;
 
 /** The keys of a job, the texts that they are made of, and its time. */
 interface KeyRequest {

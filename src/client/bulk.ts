@@ -10,6 +10,7 @@ import { readSpan } from "../job/time.ts";
 import { MAX_BATCH_BYTES } from "../store/port/batch_bytes.ts";
 import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { refusalText } from "./batch_errors.ts";
+import { UsedId } from "./unique.ts";
 
 /** The result of one push. */
 export type PushResult = StoredPush | RefusedPush;
@@ -187,10 +188,13 @@ export function resultOf(result: EnqueueResult, job: NewJob): PushResult {
  */
 function unstored(
   result: Exclude<EnqueueResult, { readonly stored: true }>,
-  { batch, throttle }: NewJob,
+  { batch, once, throttle }: NewJob,
 ): PushResult {
   if (result.batch !== undefined) return { refused: refusalText(batch!.id, result.batch) };
-  if (result.first !== undefined) return { jid: result.first, existed: true };
+  if (result.first !== undefined) {
+    if (result.differs) return { refused: new UsedId(once!, result.first).message };
+    return { jid: result.first, existed: true };
+  }
   if (result.throttled !== undefined) {
     const { throttled: throttledBy, freeInMs: retryInMs } = result;
     const rate = `${throttle!.count} in ${formatDuration(throttle!.perMs)}`;

@@ -11,7 +11,7 @@
 import type { Clock } from "../clock.ts";
 import { describeError } from "../job/describe_error.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import type { JobRequest, Prepared } from "../job/payload.ts";
+import { argsText, type JobRequest, type Prepared } from "../job/payload.ts";
 import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { batchRefusal } from "./batch_errors.ts";
 import type { JobBuilder } from "./builder.ts";
@@ -20,6 +20,7 @@ import type { KnownClasses } from "./class_options.ts";
 import { Gather } from "./gather.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
 import type { ClientStore, Items } from "./options.ts";
+import { UsedId } from "./unique.ts";
 
 /** Options of a {@linkcode Pusher}. */
 export interface PusherOptions {
@@ -119,23 +120,26 @@ export class Pusher {
   ): Promise<PushResult> {
     const learning = this.#classes.learn(request?.class);
     if (learning !== undefined) await learning;
-    const store = async (prepared: Prepared, args: unknown): Promise<PushResult> => {
-      const job = this.#builder.build(prepared, args, delayMs);
+    const store = async (prepared: Prepared, args: unknown, pushed?: string): Promise<PushResult> => {
+      const job = this.#builder.build(prepared, args, delayMs, pushed);
       const result = await enqueue(job);
       if (!result.stored && result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
+      if (!result.stored && result.first !== undefined && result.differs) throw new UsedId(job.once!, result.first);
       return resultOf(result, job);
     };
     if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
     // The completed request has the class's options. An option that middleware removes must not come back.
     const context = { job: this.#builder.complete(request) };
     const newJid = request.jid === undefined ? context.job.jid : undefined;
+    // Middleware may encrypt the arguments, with another result each time.
+    const pushed = context.job["id"] === undefined ? undefined : argsText(context.job.args);
     let result: PushResult = { refused: "stopped by middleware" };
     const jid = await this.#middleware(context, async () => {
       const prepared = this.#builder.prepare(context.job, {});
       // A jid that the client has just made is new, so the store need not look for an earlier push with it.
       const { once: _, ...rest } = prepared;
       const isNew = prepared.jid === newJid && context.job["id"] === undefined;
-      result = await store(isNew ? rest : prepared, context.job.args);
+      result = await store(isNew ? rest : prepared, context.job.args, pushed);
       return result.jid;
     });
     return jid === undefined || jid === result.jid ? result : { jid };

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { InvalidPayload } from "../job/errors.ts";
 import { nodeCrypto } from "../std/node_crypto.ts";
+import type { OnceKey } from "../store/port/jobs.ts";
 
 /**
  * Returns the SHA-256 digest of class, queue and a text, in base64url. Two jobs are the same if these texts are the same. The
@@ -12,3 +14,19 @@ import { nodeCrypto } from "../std/node_crypto.ts";
 export function uniqueKey(className: string, queue: string, text: string): string {
   return nodeCrypto().createHash("sha256").update(`${JSON.stringify([className, queue])}${text}`).digest("base64url");
 }
+
+/** A push with the `id` of another one that had another class, queue or arguments. */
+export class UsedId extends InvalidPayload {
+  /**
+   * Creates the error.
+   *
+   * @param first the jid of the job that was stored with the key
+   */
+  constructor({ key }: OnceKey, first: string) {
+    const expected = `a new one: job "${first}" was pushed with it, and with another class, queue or arguments`;
+    super("id", key.replace(ID_PREFIX, ""), expected);
+  }
+}
+
+/** Precedes the `id` of a push in its key. */
+const ID_PREFIX = "id:";

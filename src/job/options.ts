@@ -250,7 +250,9 @@ export const JOB_OPTIONS = {
     kind: pushId,
     on: ["push"],
     default: "none",
-    about: "idempotent push: a later one with the same `id` returns the first jid, also after that job has ended",
+    about:
+      "idempotent push: a later one with the same `id` returns the first jid, also after that job has ended; with another " +
+      "class, queue or arguments, it is refused",
   }),
   within: option({
     kind: { ...span, write: (field, value) => void readSpan(field, value) },

@@ -63,7 +63,7 @@ export interface Prepared extends Moment {
   /** The keys by which the store compares the push with others. */
   readonly keys?: PushKeys;
   /** The key that makes the push idempotent, and the time for which the store keeps it. */
-  readonly once?: { readonly key: string; readonly ttlMs: number };
+  readonly once?: { readonly key: string; readonly ttlMs: number; readonly isId?: true };
   readonly jid?: string;
   /** The batch that counts the jobs, and the member that adds them. */
   readonly batch?: { readonly id: string; readonly by?: MemberLease };
@@ -169,7 +169,7 @@ function priorityOf({ priority = "normal", group = false }: JobOptions): Pick<Pr
 function onceOf({ id, within, jid, debounce }: JobOptions): Pick<Prepared, "once"> {
   if (id === undefined && within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
   if (id !== undefined) {
-    return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 } };
+    return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000, isId: true } };
   }
   // A debounced job has the jid of the one that it replaces.
   return jid === undefined || isOn(debounce) ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_TTL_S * 1_000 } };

@@ -7,18 +7,28 @@ import type { NewJob, Throttle } from "../store/port/jobs.ts";
 
 /** Why a job isn't stored. */
 export type MemoryRefusal =
-  | { readonly first: string }
+  | FirstPush
   | { readonly holder: string }
   | { readonly throttled: string; readonly freeInMs: number };
 
+/** The push that stored a job with a once key. */
+interface FirstPush {
+  readonly first: string;
+  readonly differs?: true;
+}
+
 /** The keys. */
 export class MemoryKeys {
-  readonly #locks = new Map<string, { readonly jid: string; readonly until: number }>();
+  readonly #locks = new Map<string, { readonly jid: string; readonly until: number; readonly fingerprint?: string }>();
   readonly #throttled = new Map<string, { readonly jid: string; readonly at: number }[]>();
 
-  /** Returns the job that an earlier push with the same once key stored. */
-  first({ once }: NewJob, now: number): string | undefined {
-    return once && this.#holder(`once ${once.key}`, now);
+  /** Returns the earlier push with the same once key that stored a job. */
+  first({ once }: NewJob, now: number): FirstPush | undefined {
+    const first = once && this.#holder(`once ${once.key}`, now);
+    if (first === undefined) return undefined;
+    const { fingerprint } = this.#locks.get(`once ${once!.key}`)!;
+    const differs = ![fingerprint, once!.fingerprint].includes(undefined) && fingerprint !== once!.fingerprint;
+    return { first, ...(differs && { differs }) };
   }
 
   /**
@@ -30,12 +40,15 @@ export class MemoryKeys {
     const { once, unique, throttle } = job;
     const jid = replaced ?? job.jid;
     const first = this.first(job, now);
-    if (first !== undefined) return { first };
+    if (first !== undefined) return first;
     const full = throttle && this.#refusal(throttle, now);
     if (full !== undefined) return full;
     const holder = unique && this.#holder(`unique ${unique.key}`, now);
     if (holder !== undefined && holder !== replaced) return { holder };
-    if (once) this.#locks.set(`once ${once.key}`, { jid, until: now + once.ttlMs });
+    if (once) {
+      const { key, ttlMs, fingerprint } = once;
+      this.#locks.set(`once ${key}`, { jid, until: now + ttlMs, ...(fingerprint !== undefined && { fingerprint }) });
+    }
     if (unique) this.#locks.set(`unique ${unique.key}`, { jid, until: now + unique.ttlMs });
     if (throttle) this.#throttled.set(throttle.key, [...this.#throttled.get(throttle.key) ?? [], { jid, at: now }]);
     return undefined;

@@ -70,6 +70,32 @@ export const once: Cases = {
     assertEquals(await t.store.jobs.enqueue([keyed(4, { unique })]), [{ stored: false, first: jid(3) }]);
   },
 
+  "a job with the key of another fingerprint is refused, and one with the same fingerprint or none gets the jid of the first":
+    async (
+      open,
+    ) => {
+      await using t = await open();
+      const marked = (n: number, fingerprint: string, more: Partial<NewJob> = {}) =>
+        keyed(n, { once: { key: KEY, ttlMs: HOUR_MS, fingerprint }, ...more });
+      const unique = { key: "lock", ttlMs: HOUR_MS };
+      const differs = { stored: false, first: jid(1), differs: true } as const;
+      assertEquals(await t.store.jobs.enqueue([marked(1, "one_-"), marked(2, "two")]), [{ stored: true }, differs]);
+      assertEquals(
+        await t.store.jobs.enqueue([marked(3, "two"), marked(4, "two", { unique }), marked(5, "one_-"), keyed(6)]),
+        [differs, differs, { stored: false, first: jid(1) }, { stored: false, first: jid(1) }],
+      );
+      // A refused job takes no lock.
+      assertEquals(await t.store.jobs.enqueue([{ ...job(7), unique }]), [{ stored: true }]);
+      t.advance(2 * HOUR_MS);
+      assertEquals(await t.store.jobs.enqueue([marked(8, "two"), marked(9, "one_-")]), [
+        { stored: true },
+        { ...differs, first: jid(8) },
+      ]);
+      await t.store.jobs.enqueue([keyed(10, { once: { key: "bare", ttlMs: HOUR_MS } })]);
+      const bare = { key: "bare", ttlMs: HOUR_MS, fingerprint: "one" };
+      assertEquals(await t.store.jobs.enqueue([keyed(11, { once: bare })]), [{ stored: false, first: jid(10) }]);
+    },
+
   "keys and locks of many jobs in one batch stay with their jobs": async (open) => {
     await using t = await open();
     const jobs = Array.from({ length: 3_000 }, (_, i): NewJob => ({

@@ -116,6 +116,36 @@ onEach("an Idempotency-Key makes a push idempotent, single and as a list", async
   assertEquals((await site.store.admin.stats()).enqueued, 3);
 });
 
+onEach(
+  "an Idempotency-Key or id with another class, queue or arguments is refused, and nothing is lost",
+  async (site) => {
+    const push = (body: unknown) => call(site, "POST", "/jobs", { body, key: "order-7" });
+    const { jid } = (await push({ class: "Mail", args: [7] })).value;
+    for (
+      const other of [{ class: "Mail", args: [8] }, { class: "Post", args: [7] }, {
+        class: "Mail",
+        args: [7],
+        queue: "mail",
+      }]
+    ) {
+      const { status, value } = await push(other);
+      assertEquals(status, 409);
+      assertStringIncludes(
+        JSON.stringify(value),
+        `expected a new one: job \\"${jid}\\" was pushed with it, and with another class, queue or arguments`,
+      );
+    }
+    const list = await call(site, "POST", "/jobs", {
+      body: [{ class: "Mail", args: [1], id: "a" }, { class: "Mail", args: [2], id: "a" }],
+    });
+    const [one, two] = list.value["results"] as Fields[];
+    assertEquals([typeof one!["jid"], two!["jid"]], ["string", undefined]);
+    assertStringIncludes(String(two!["refused"]), 'id is "a"; expected a new one');
+    assertEquals((await push({ class: "Mail", args: [7] })).value, { jid, existed: true });
+    assertEquals((await site.store.admin.stats()).enqueued, 2);
+  },
+);
+
 onEach("a result can be waited for, and one that doesn't come is null", async (site) => {
   const body = { jid: "a1", state: "succeeded", result: 42, class: "A", queue: "default", endedAt: Date.now() };
   const none = await call(site, "GET", "/jobs/a1/result?wait=0.05");

@@ -302,6 +302,21 @@ onBothStores("pushes a new job of a known class, now and for later", async ({ st
   assertEquals((await store.admin.stats()).scheduled, 2);
 });
 
+onBothStores(
+  "a form for a new job that is sent twice pushes one job, and another one when it is changed",
+  async (site) => {
+    const { store, visitor } = site;
+    const form = await (await visitor().open("/")).follow("New job");
+    const fill = { Class: "Order", Arguments: "[7]" };
+    const pages = await Promise.all([form.press("Push", { fill }), form.press("Push", { fill })]);
+    assertEquals(pages.map(({ message }) => message.split(" as ")[0]).sort(), ["Already pushed", "Pushed"]);
+    assertEquals((await store.admin.stats()).enqueued, 1);
+    await form.press("Push", { fill: { ...fill, Arguments: "[8]" } });
+    await (await visitor().open("/push")).press("Push", { fill });
+    assertEquals((await store.admin.stats()).enqueued, 3);
+  },
+);
+
 onBothStores("filters, reverses, pages through and searches a list", async ({ store, visitor }) => {
   const payload = (i: number) =>
     JSON.stringify({ class: i % 50 ? "Many" : "Few", args: [`<${i}>`], jid: `j${i}`, queue: "default" });

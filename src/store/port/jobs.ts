@@ -60,6 +60,8 @@ export interface OnceKey {
   readonly key: string;
   /** How long the key is remembered, in milliseconds. */
   readonly ttlMs: number;
+  /** A digest of what is pushed: up to 43 letters, digits, `_` and `-`. Absent: the key alone decides. */
+  readonly fingerprint?: string;
 }
 
 /** At most `count` jobs with the same key are stored in any `perMs` milliseconds. */
@@ -104,6 +106,8 @@ export type EnqueueResult =
   | {
     readonly stored: false;
     readonly first: string;
+    /** The first push had another fingerprint. */
+    readonly differs?: true;
     readonly holder?: undefined;
     readonly batch?: undefined;
     readonly throttled?: undefined;

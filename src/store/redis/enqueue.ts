@@ -133,6 +133,8 @@ function resultIn(text: string, isFirst: boolean): EnqueueResult {
   switch (text[0]) {
     case " ":
       return { stored: false, batch: rest as BatchRefusal };
+    case "#":
+      return { stored: false, first: rest, differs: true };
     case "=":
       return { stored: true, replaced: rest };
     case "!":
@@ -218,7 +220,7 @@ type Row = readonly (string | number)[];
 
 function addRequests(rows: Row[], place: number, { jid, unique, once, batch, throttle, debounce }: NewJob): void {
   if (unique) rows.push([place, "lock", unique.key, jid, Math.ceil(unique.ttlMs)]);
-  if (once) rows.push([place, "once", once.key, jid, Math.ceil(once.ttlMs)]);
+  if (once) rows.push([place, "once", once.key, jid, Math.ceil(once.ttlMs), once.fingerprint ?? ""]);
   if (batch) rows.push([place, "member", batch.id, batch.by?.worker ?? "", batch.by?.token ?? ""]);
   if (throttle) rows.push([place, "throttle", throttle.key, jid, throttle.count, Math.ceil(throttle.perMs)]);
   if (debounce) {

@@ -24,7 +24,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     const results = jobs.map((job): EnqueueResult => {
       // A job that is refused must not use its once key.
       let first = (job.unique || job.batch || job.throttle) && job.once &&
-        onceKeys.firstWith(context, job.once.key, now);
+        onceKeys.firstWith(context, job.once, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
       if (batch) return { stored: false, batch };
       const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
@@ -38,7 +38,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
         keys++;
         first ??= onceKeys.remember(context, job.once, jid, now);
       }
-      if (first !== undefined) return { stored: false, first };
+      if (first !== undefined) return { stored: false, ...first };
       if (job.throttle) throttles.note(context, job.throttle, jid, now);
       if (holder) {
         locks.renew(context, job.unique!, now);

@@ -6,19 +6,29 @@
 import type { OnceKey } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
-/** Returns the jid of the job that was stored with the key; undefined if none was, or the key has expired. */
-export function firstWith(context: Context, key: string, now: number): string | undefined {
-  return context.sql("SELECT jid FROM once_key WHERE key = ? AND expires > ?").get(key, now)?.jid?.toString();
+/** The push that stored a job with a key. */
+export interface FirstPush {
+  readonly first: string;
+  readonly differs?: true;
 }
 
-/** Notes that a job is stored with the key. Returns the jid of the first job if one was stored with it before. */
-export function remember(context: Context, { key, ttlMs }: OnceKey, jid: string, now: number): string | undefined {
+/** Returns the push that stored a job with the key; undefined if none did, or the key has expired. */
+export function firstWith(context: Context, { key, fingerprint }: OnceKey, now: number): FirstPush | undefined {
+  const row = context.sql("SELECT jid, fingerprint FROM once_key WHERE key = ? AND expires > ?").get(key, now);
+  if (row === undefined) return undefined;
+  const differs = fingerprint !== undefined && row.fingerprint !== "" && row.fingerprint !== fingerprint;
+  return { first: String(row.jid), ...(differs && { differs }) };
+}
+
+/** Notes that a job is stored with the key. Returns the first push if a job was stored with it before. */
+export function remember(context: Context, once: OnceKey, jid: string, now: number): FirstPush | undefined {
   const { sql } = context;
+  const { key, ttlMs, fingerprint = "" } = once;
   const { changes } = sql(
-    "INSERT INTO once_key (key, jid, expires) VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE " +
-      "SET jid = ?2, expires = ?3 WHERE expires <= ?4",
-  ).run(key, jid, Math.round(now + ttlMs), now);
-  return Number(changes) === 0 ? firstWith(context, key, now) : undefined;
+    "INSERT INTO once_key (key, jid, expires, fingerprint) VALUES (?1, ?2, ?3, ?5) ON CONFLICT (key) DO UPDATE " +
+      "SET jid = ?2, expires = ?3, fingerprint = ?5 WHERE expires <= ?4",
+  ).run(key, jid, Math.round(now + ttlMs), now, fingerprint);
+  return Number(changes) === 0 ? firstWith(context, once, now) : undefined;
 }
 
 /** Keys are swept once per this many new ones. */

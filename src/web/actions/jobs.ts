@@ -6,6 +6,7 @@
  */
 import { BatchError } from "../../client/batch_errors.ts";
 import type { PushResult } from "../../client/client.ts";
+import { UsedId } from "../../client/unique.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
@@ -173,6 +174,7 @@ async function storeJob(services: Services, request: JobRequest): Promise<Accept
   try {
     result = await services.client.tryPush(request);
   } catch (error) {
+    if (error instanceof UsedId) throw new HttpError(409, `Job not stored: ${error.message}`, error.field);
     if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
     if (error instanceof BatchError) throw new HttpError(409, error.message, "batch");
     throw error;
@@ -240,7 +242,7 @@ export async function pushAgain(
   services: Services,
   visitor: Visitor,
   original: Entry,
-  changed: { readonly class: string; readonly args?: unknown; readonly queue?: string },
+  changed: { readonly class: string; readonly args?: unknown; readonly queue?: string; readonly id?: string },
 ): Promise<string> {
   const before = parsePayload(original.payload)?.payload;
   const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));

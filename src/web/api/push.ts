@@ -46,7 +46,9 @@ export const pushRoutes: readonly ApiRoute[] = [
         jid: { type: "string" },
         existed: {
           type: "boolean",
-          description: "an earlier push with the same Idempotency-Key, id or jid stored the job",
+          description:
+            "an earlier push with the same Idempotency-Key, id or jid stored the job; a key or id that was used " +
+            "with another class, queue or arguments is refused with 409",
         },
         replaced: {
           type: "boolean",

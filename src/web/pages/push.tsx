@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { Context, Hono } from "hono";
 import { parseDuration } from "../../job/duration.ts";
 import { requireZone } from "../../job/time.ts";
@@ -28,6 +29,8 @@ interface PushTexts {
   readonly queue: string;
   readonly when: string;
   readonly retry: string;
+  /** Identifies the form that was opened: sent twice, it pushes one job. */
+  readonly once?: string;
 }
 
 /** The form's field for each field of a job. */
@@ -83,14 +86,18 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
     const queue = field("queue");
     // Without a queue, that of the class applies; a changed job stays in its queue.
     const request = { class: field("class"), args: parseArgs(field("args")), ...(queue !== "" && { queue }) };
-    const job = { ...request, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
+    const id = pushIdOf(form);
+    const job = { ...request, ...id, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
     const visitor = c.get("visitor");
-    const jid = original
-      ? await pushAgain(services, visitor, original, request)
-      : (await pushJob(services, visitor, job)).jid;
+    const { jid, existed } = original
+      ? { jid: await pushAgain(services, visitor, original, { ...request, ...id }), existed: false }
+      : await pushJob(services, visitor, job);
     const path = original ? placePath(original.place) : `/jobs/${jid}`;
     const { warnings = [] } = warningsOf(services, [job.class]);
-    const text = [`Pushed as ${jid}.`, ...warnings.map((warning) => `Warning: ${warning}.`)].join(" ");
+    const text = [
+      `${existed ? "Already pushed" : "Pushed"} as ${jid}.`,
+      ...warnings.map((warning) => `Warning: ${warning}.`),
+    ].join(" ");
     return await back(services, c, { kind: "ok", text }, path);
   } catch (error) {
     const texts = {
@@ -99,6 +106,7 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
       queue: field("queue"),
       when: field("when"),
       retry: field("retry"),
+      once: field("once"),
     };
     return await show(services, c, texts, {
       original: original && { jid: c.req.param("jid") ?? "-", ref: original.ref },
@@ -106,6 +114,19 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
     });
   }
 }
+
+/**
+ * Returns the `id` of the job that a form pushes: of the form that was opened, and of its fields, so that a form changed after its
+ * push pushes another job.
+ */
+function pushIdOf(form: URLSearchParams): { readonly id?: string } {
+  const once = form.get("once") ?? "";
+  if (!ONCE_KEY.test(once)) return {};
+  const fields = [...form].filter(([name]) => name !== "token");
+  return { id: `form-${createHash("sha256").update(JSON.stringify(fields)).digest("base64url")}` };
+}
+
+const ONCE_KEY = /^[\w-]{1,64}$/;
 
 /** Reads `in 5m`, `5m` or `at 2027-…`; an empty text stands for now. */
 function whenOf(text: string): { in?: string; at?: string } {
@@ -149,7 +170,7 @@ function PushPage({ view, texts, classes, original, errors }: {
       )}
       <FormProblem errors={errors} />
       <form method="post" action={link(view, path)} class="sheet">
-        <Hidden view={view} fields={{ ref: original?.ref }} />
+        <Hidden view={view} fields={{ ref: original?.ref, once: texts.once || crypto.randomUUID() }} />
         <ClassFields texts={texts} errors={errors} classes={classes} />
         <QueueField view={view} texts={texts} errors={errors} placeholder="of the class" />
         {!original && (

@@ -8,7 +8,7 @@
 --          the pushes, so that the first one of two gets a lock:
 --            [place of its job in the batch (from 1), then what the push of the job requests:
 --             "lock", key, jid, TTL in ms]                a unique lock
---             "once", key, jid, TTL in ms]                a once key
+--             "once", key, jid, TTL in ms, fingerprint ("" for none)]     a once key
 --             "member", batch, worker and token of the running member that adds it ("" for none)]
 --             "throttle", key, jid, count, ms]            at most count pushes with the key in this time
 --             "debounce", key, jid, ms, max ms (0 for none)]
@@ -20,7 +20,7 @@
 --            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
 --            "later", count, per job: "at" or "in", ms, queue, payload
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
---          with its once key; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
+--          with its once key; or: place, "#" and that jid if the fingerprints differ; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
 --          next push, a space, jid of the job whose place that is;
 --          per job that replaced one: place, "=" and the jid that both have; place, "?" for a job to send again, because a further search
 --          in a long queue would make this script too long;
@@ -82,12 +82,15 @@ end
 local number, reply = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(reply) end
 
--- A unique lock and a once key hold "MS JID": when they expire, and the job. That time counts; Redis deletes the key later.
+-- A unique lock holds "MS JID", and a once key "MS JID" or "MS/FINGERPRINT JID": when they expire, and the job. That time counts;
+-- Redis deletes the key later.
 local function holderIn(line)
-  local till, holder = string.match(line or '', '^(%d+) (.*)$')
-  return till and tonumber(till) > now and holder
+  local till, fingerprint, holder = string.match(line or '', '^(%d+)/?([%w_-]*) (.*)$')
+  return till and tonumber(till) > now and holder, fingerprint
 end
-local function lineOf(jid, ttl) return string.format('%d', now + ttl) .. ' ' .. jid end
+local function lineOf(jid, ttl, fingerprint)
+  return string.format('%d', now + ttl) .. ((fingerprint or '') ~= '' and '/' .. fingerprint or '') .. ' ' .. jid
+end
 local function replyWith(place, text)
   result[#result + 1] = place
   result[#result + 1] = text
@@ -124,9 +127,9 @@ end
 
 local function lineAt(row) return row and lines[PREFIX[row[2]] .. row[3]] end
 local function store(row)
-  local _, kind, name, jid, ttl = unpack(row)
+  local _, kind, name, jid, ttl, fingerprint = unpack(row)
   local key = PREFIX[kind] .. name
-  lines[key] = lineOf(jid, ttl)
+  lines[key] = lineOf(jid, ttl, fingerprint)
   call('SET', key, lines[key], 'PX', ttl + 60000)
   if kind == 'lock' then call('SET', 'jobs:unique-of:' .. jid, name, 'PX', ttl + 60000) end
 end
@@ -209,7 +212,8 @@ end
 -- stored it, the result has only that.
 for _, place in ipairs(places) do
   local request = requests[place]
-  local earlierJid = holderIn(lineAt(request.once))
+  local earlierJid, fingerprint = holderIn(lineAt(request.once))
+  local differs = earlierJid and fingerprint ~= '' and request.once[6] ~= '' and fingerprint ~= request.once[6]
   local refusal = not earlierJid and request.member and refusalBy(unpack(request.member, 3))
   local throttled = not earlierJid and not refusal and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
@@ -217,7 +221,9 @@ for _, place in ipairs(places) do
   local waiting
   if not earlierJid and not refusal and not throttled and holder and replacing[place] then waiting = findReplaceable(holder) end
   refused[place] = true
-  if earlierJid then
+  if differs then
+    replyWith(place, '#' .. earlierJid)
+  elseif earlierJid then
     replyWith(-place, earlierJid)
   elseif refusal then
     replyWith(place, ' ' .. refusal)
