@@ -1,8 +1,8 @@
 /** On Redis: payloads that other programs have written, and counters that they have made. No script stops in the middle. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/admin/store.ts";
-import { HOUR_MS, job, register, takeUpTo } from "./store_contract/jobs.ts";
+import { HOUR_MS, jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
 import { type RedisServer, startRedis } from "./support/redis.ts";
 
 const JID = "a".repeat(24);
@@ -204,4 +204,25 @@ Deno.test("redis: leases whose queue can't be written stay, and the others are r
     JSON.stringify(findings),
   );
   assertEquals(findings.some(({ message }) => message.includes(third!.token)), true);
+});
+
+Deno.test("redis: health finds the unique lock of a job that another program deleted, and its cure frees it", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const push = (n: number, key: string, queue = "default") =>
+    store.jobs.enqueue([job(n, { queue, unique: { key, ttlMs: HOUR_MS } })]);
+  await push(1, "gone");
+  await push(2, "kept", "other");
+  await push(3, "taken", "taken");
+  await takeUpTo(store, await register(store), 1, ["taken"]);
+  const locks = async () =>
+    (await store.admin.health()).findings.filter(({ message }) => message.includes("unique lock"));
+  assertEquals(await locks(), []);
+  await redis.cli("DEL", "queue:default");
+  const [found] = await locks();
+  assertStringIncludes(found!.message, `1 unique lock belongs to a job that no longer exists (${jid(1)})`);
+  await redis.cli(...found!.cure.split(" ").slice(1).map((word) => word.startsWith('"') ? JSON.parse(word) : word));
+  assertEquals(await locks(), []);
+  await push(4, "gone");
+  assertEquals((await store.admin.find([jid(4)])).length, 1);
 });

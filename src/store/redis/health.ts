@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import { foreignQueues } from "./counts.ts";
 import { ask, readInfo, readSetting } from "./client/info.ts";
 import { queueKey } from "./keys.ts";
+import { type LostLock, lostLocks } from "./lost_locks.ts";
 
 /** The share of `maxmemory` above which a finding is reported. */
 const MAX_MEMORY_SHARE = 0.8;
@@ -22,6 +23,8 @@ export async function health(context: Context): Promise<Health> {
     foreignQueues(context),
     ask(client, ["HMGET", "jobs:failures", "count", "at", "last"]),
   ]);
+  const now = Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000) + Number(offset());
+  const locks = await lostLocks(context, now);
   const aof = info.get("aof_enabled");
   return {
     version: versionOf(info),
@@ -32,8 +35,13 @@ export async function health(context: Context): Promise<Health> {
       : fsync === undefined
       ? undefined
       : DURABILITY[fsync],
-    now: Number(time[0]) * 1_000 + Math.floor(Number(time[1]) / 1_000) + Number(offset()),
-    findings: [...findings(info, context.hasSentinel), ...foreign.map(foreignFinding), ...failureFindings(failures)],
+    now,
+    findings: [
+      ...findings(info, context.hasSentinel),
+      ...foreign.map(foreignFinding),
+      ...failureFindings(failures),
+      ...lockFindings(locks),
+    ],
   };
 }
 
@@ -96,6 +104,27 @@ function failureFindings(reply: unknown): HealthFinding[] {
       } skipped, because a key has the wrong type; ` +
       `the last one at ${when}: ${last}`,
     cure: "rename or delete the key of the wrong type; then redis-cli DEL jobs:failures ends this warning",
+  }];
+}
+
+/** Number of locks that the command names. */
+const MAX_NAMED_LOCKS = 10;
+
+function lockFindings(locks: readonly LostLock[]): HealthFinding[] {
+  if (locks.length === 0) return [];
+  const some = locks.slice(0, MAX_NAMED_LOCKS);
+  const names = some.flatMap(({ key, jid }) => [key, `jobs:unique-of:${jid}`]).map((key) => JSON.stringify(key));
+  const jids = some.map(({ jid }) => jid).join(", ");
+  const one = locks.length === 1;
+  return [{
+    message:
+      `${locks.length} unique ${
+        one ? "lock belongs to a job that no longer exists" : "locks belong to jobs that no longer exist"
+      } ` +
+      `(${jids}${locks.length > some.length ? ", …" : ""}): another program deleted ${
+        one ? "it" : "them"
+      }, and pushes with ${one ? "this lock" : "these locks"} are refused`,
+    cure: `redis-cli DEL ${names.join(" ")}`,
   }];
 }
 
