@@ -226,3 +226,54 @@ Deno.test("redis: health finds the unique lock of a job that another program del
   await push(4, "gone");
   assertEquals((await store.admin.find([jid(4)])).length, 1);
 });
+
+Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is buried with a reason, or rescued as it is", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  const worker = await register(store);
+  // The script writes them: \255 is a byte that no UTF-8 has.
+  const has = async (key: string, command: string) =>
+    await redis.cli(
+      "EVAL",
+      `for _, v in ipairs(redis.call(${command}, '${key}', 0, -1)) do
+      if string.find(v, '{"class":"A","args":["\\255"]', 1, true) == 1 then return 1 end end return 0`,
+      "0",
+    );
+  const taken = async () => {
+    await redis.cli("FLUSHALL");
+    await register(store);
+    await redis.cli(
+      "EVAL",
+      `return redis.call('LPUSH', 'queue:default', '{"class":"A","args":["\\255"],"jid":"${JID}"}')`,
+      "0",
+    );
+    return (await takeUpTo(store, worker, 1))[0]!;
+  };
+  for (const kind of ["retry", "snooze", "bury"] as const) {
+    const { token, payload } = await taken();
+    await store.jobs.settle(worker, [{ kind, token, payload, delayMs: HOUR_MS }]);
+    assertEquals([await places(store), await has("dead", "'ZRANGE'")], ["dead", "1"], kind);
+    const [entry] = await store.admin.find([JID]);
+    assertStringIncludes(entry!.payload, "aren't UTF-8");
+  }
+  await redis.cli("FLUSHALL");
+  await register(store);
+  await redis.cli("EVAL", `return redis.call('LPUSH', 'queue:default', 'no JSON \\255}')`, "0");
+  const [raw] = await takeUpTo(store, worker, 1);
+  await store.jobs.settle(worker, [{ kind: "bury", token: raw!.token, payload: raw!.payload }]);
+  assertEquals(await redis.cli("EVAL", `return redis.call('ZSCORE', 'dead', 'no JSON \\255}') and 1`, "0"), "1");
+  await taken();
+  await redis.cli("ZADD", "jobs:workers", "1", worker);
+  const rescuer = await register(store, "host:2:bbbbbbbbbbbb");
+  await redis.cli("HSET", `jobs:worker:${rescuer}`, "since", "1");
+  assertEquals((await store.jobs.rescue({ worker: rescuer, limit: 10, maxRescues: 3 })).rescued, 1);
+  assertEquals(await has("queue:default", "'LRANGE'"), "1");
+  // An error message may have the same character.
+  await redis.cli("FLUSHALL");
+  await register(store);
+  await store.jobs.enqueue([job(1)]);
+  const { token, payload } = (await takeUpTo(store, worker, 1))[0]!;
+  const failed = payload.slice(0, -1) + `,"error_message":"\ufffd"}`;
+  await store.jobs.settle(worker, [{ kind: "retry", token, payload: failed, delayMs: HOUR_MS }]);
+  assertEquals((await store.admin.find([jid(1)])).map(({ place }) => place.in), ["retry"]);
+});

@@ -30,7 +30,7 @@ while i <= #ARGV do
         isRescued = true
         if payload ~= '' then
           -- A lease whose queue can't be written stays, and the others return.
-          local stored = apart(returnLease, key, token, payload)
+          local stored = apart(returnLease, key, token, exactOf(key, token, payload) or payload)
           if stored then
             -- A suspect's payload has changed.
             apart(noteReplaceable, 'queue:' .. placeIn(token), stored)

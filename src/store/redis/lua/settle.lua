@@ -47,6 +47,7 @@ do
       for k = i + 2, last do checkQueue(placeIn(ARGV[k])) end
     elseif width[kind] > 1 then
       call('ZCARD', kind)
+      call('ZCARD', 'dead')
     end
     i = last + 1
   end
@@ -118,16 +119,23 @@ while i <= #ARGV do
     for k = i + 2, last, 2 do
       local token, payload = ARGV[k], ARGV[k + 1]
       if payload == '' then payload = call('HGET', leases, token) end
+      local exact = payload and exactOf(leases, token, payload)
+      payload = exact and withReason(exact) or payload
       if endLease(token) then addMember('dead', now, payload) end
     end
     dropped = dropped + (apart(trimDead, now, ARGV[2], ARGV[3]) or 0)
   else
     for k = i + 2, last, 3 do
+      local exact = exactOf(leases, ARGV[k], ARGV[k + 2])
       if endLease(ARGV[k]) then
-        local at = now + ARGV[k + 1]
-        if sleepers[ARGV[k]] then at = apart(noteSleep, now, sleepers[ARGV[k]], at) or at end
-        earliest[kind] = math.min(earliest[kind] or at, at)
-        noteReplaceable(kind, addMember(kind, at, ARGV[k + 2]))
+        if exact then
+          addMember('dead', now, withReason(exact))
+        else
+          local at = now + ARGV[k + 1]
+          if sleepers[ARGV[k]] then at = apart(noteSleep, now, sleepers[ARGV[k]], at) or at end
+          earliest[kind] = math.min(earliest[kind] or at, at)
+          noteReplaceable(kind, addMember(kind, at, ARGV[k + 2]))
+        end
       end
     end
   end

@@ -15,6 +15,27 @@ local function jobWith(payload, ending)
   return fine and type(job) == 'table' and job or nil
 end
 
+-- Returns the stored payload of a lease if the client's text of it has other bytes: its decoder replaces bytes that aren't UTF-8 by
+-- U+FFFD. Nil for any other, and then costs one search of the text.
+local function exactOf(leases, token, text)
+  if not string.find(text, '\239\191\189', 1, true) then return nil end
+  local stored = redis.call('HGET', leases, token)
+  local rest = stored or ''
+  for _, valid in ipairs({ '[\240-\244][\128-\191][\128-\191][\128-\191]', '[\224-\239][\128-\191][\128-\191]', '[\194-\223][\128-\191]' }) do
+    rest = string.gsub(rest, valid, ' ')
+  end
+  return string.find(rest, '[\128-\255]') and stored or nil
+end
+
+-- Returns a payload with the reason why it isn't performed again. One that isn't a JSON object with fields stays unchanged.
+local function withReason(payload)
+  local fine, job = pcall(cjson.decode, payload)
+  local members = string.match(payload, '^(.*)}%s*$')
+  if not fine or type(job) ~= 'table' or not next(job) or not members then return payload end
+  return members .. ',"error_class":"InvalidPayload","error_message":"The job failed or slept, and its payload has ' ..
+    'bytes that aren\'t UTF-8: it is stored unchanged, and not performed again"}'
+end
+
 -- Returns the group that a payload names, or nil. A huge payload isn't parsed: it stays a job without a group.
 local function groupNamedIn(payload)
   local job = #payload <= 1048576 and jobWith(payload, 'group"')
