@@ -43,11 +43,15 @@ export interface CrontabEntry {
   readonly last: CronRecord | undefined;
 }
 
+/** The store keeps this many runs of an entry. */
+const MAX_HISTORY = 100;
 /** A write is attempted this many times if other writers change the entry first. */
 const MAX_ATTEMPTS = 20;
 
-/** Returns the write that changes an entry. */
-type Edit = (stored: StoredCron | undefined, now: number) => Omit<CronWrite, "name" | "version">;
+/** Returns the write that changes an entry; undefined if it needs none. */
+type Edit = (stored: StoredCron | undefined, now: number) => Change | undefined | Promise<Change | undefined>;
+
+type Change = Omit<CronWrite, "name" | "version">;
 
 /**
  * Shows and changes the crontab.
@@ -171,20 +175,25 @@ export class Crontab {
   /**
    * Enqueues a job of the entry now, even while other jobs of the entry haven't ended.
    *
+   * @param options.jid the jid of the job. If the entry has a run with it, no other job is enqueued
    * @returns its jid
    * @throws {CrontabError} if the entry doesn't exist, or its job is invalid
    */
-  async run(name: string): Promise<string> {
+  async run(name: string, { jid: chosen }: { readonly jid?: string | undefined } = {}): Promise<string> {
     const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
     const definition = definitionOf(name, stored);
     if (definition.everyProcess) {
       throw new CrontabError(`Cron entry "${name}" is performed by every worker itself; push its class instead`);
     }
-    const { job, record } = decideManualRun({ name, now, newJid: () => this.#jids.next(this.#clock.now()) });
+    const { job, record } = decideManualRun({ name, now, newJid: () => chosen ?? this.#jids.next(this.#clock.now()) });
     const { jobs, records } = await buildOccurrences(this.#client, definition, { jobs: [job], records: [record] });
     const jid = jobs[0]?.jid;
     if (jid === undefined) throw new CrontabError(`Cannot enqueue cron entry "${name}": ${records[0]?.reason}`);
-    await this.#edit(name, (stored, now) => {
+    await this.#edit(name, async (stored, now) => {
+      // The write fails if another one has added the run meanwhile.
+      if (chosen !== undefined && (await this.history(name, MAX_HISTORY)).some((one) => one.jid === jid)) {
+        return undefined;
+      }
       const state = stateOf(name, stored, definition, now);
       return { ...unchanged(countRecords(state, records)), jobs, records: records.map((one) => JSON.stringify(one)) };
     });
@@ -220,7 +229,9 @@ export class Crontab {
   async #edit(name: string, edit: Edit): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
-      const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...edit(stored, now) }]);
+      const change = await edit(stored, now);
+      if (change === undefined) return;
+      const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...change }]);
       if (version !== undefined) return;
     }
     throw busy(name);
@@ -262,7 +273,7 @@ function isLoaded({ source }: CronDefinition, { seenAt }: StoredCron, now: numbe
   return source === "runtime" || now - seenAt <= LOADED_TTL_MS;
 }
 
-function unchanged(state: CronState): Omit<CronWrite, "name" | "version"> {
+function unchanged(state: CronState): Change {
   return { state: stateText(state), jobs: [], awaited: state.waiting !== undefined, records: [] };
 }
 

@@ -1,6 +1,7 @@
 /** The JSON API for programs: refusals, idempotent pushes, results, and tokens with limits. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { bury, openSite, push, type Site, type SiteOptions, workerRecord } from "./site.ts";
@@ -145,6 +146,20 @@ onEach(
     assertEquals((await site.store.admin.stats()).enqueued, 2);
   },
 );
+
+onEach("an Idempotency-Key makes a run of a cron entry idempotent", async (site) => {
+  const entry = { name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" };
+  await new Crontab({ store: site.store, client: new Client({ store: site.store }) }).add(entry);
+  const run = async (key?: string) =>
+    (await call(site, "POST", "/cron/nightly/run", { body: {}, ...(key !== undefined && { key }) })).value["jid"];
+  const first = await run("monday");
+  assertEquals([await run("monday") === first, await run("tuesday") === first, await run() === first], [
+    true,
+    false,
+    false,
+  ]);
+  assertEquals((await site.store.admin.stats()).enqueued, 3);
+});
 
 onEach("a result can be waited for, and one that doesn't come is null", async (site) => {
   const body = { jid: "a1", state: "succeeded", result: 42, class: "A", queue: "default", endedAt: Date.now() };

@@ -260,6 +260,22 @@ onBothStores("runs, pauses and resumes a cron entry from its list and its page, 
   assertEquals([page.message, await crontab.list()], ["Cron entry nightly report is removed.", []]);
 });
 
+onBothStores(
+  "a run of a cron entry that is requested twice by one button is enqueued once",
+  async ({ store, visitor }) => {
+    const crontab = new Crontab({ store, client: new Client({ store }) });
+    await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
+    for (const path of ["/cron", "/cron/nightly"]) {
+      const page = await visitor().open(path);
+      const pages = await Promise.all([page.press("Run now: nightly"), page.press("Run now: nightly")]);
+      assertEquals(new Set(pages.map(({ message }) => message)).size, 1);
+      assertStringIncludes(pages[0]!.message, "Cron entry nightly is enqueued as ");
+    }
+    assertEquals((await store.admin.stats()).enqueued, 2);
+    assertEquals((await crontab.history("nightly", 10)).length, 2);
+  },
+);
+
 onBothStores("edits a job and pushes it again from every place where it waits", async ({ store, visitor }) => {
   for (const [place, put] of Object.entries(PUT)) {
     const jid = `old-${place.split(":")[0]}`;

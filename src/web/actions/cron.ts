@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { CrontabError } from "../../cron/crontab.ts";
 import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
@@ -36,6 +37,7 @@ export type CronVerb = "run" | "pause" | "resume" | "remove";
 /**
  * Runs, pauses, resumes or removes an entry.
  *
+ * @param once identifies a run: repeated, the action enqueues one job
  * @returns the jid of the new job for `run`; otherwise undefined
  * @throws {HttpError} if the entry doesn't exist, or doesn't allow the action
  */
@@ -44,10 +46,13 @@ export async function changeCron(
   visitor: Visitor,
   name: string,
   verb: CronVerb,
+  once?: string | null,
 ): Promise<string | undefined> {
   const action = `cron ${verb}`;
   try {
-    const jid = await services.crontab[verb](name) ?? undefined;
+    const jid = verb === "run"
+      ? await services.crontab.run(name, { jid: once ? runJid(name, once) : undefined })
+      : await services.crontab[verb](name) ?? undefined;
     await recordAudit(services, visitor, { action, name, jid }, {
       target: name,
       ...(jid && { details: `job ${jid}` }),
@@ -58,6 +63,11 @@ export async function changeCron(
     await recordAudit(services, visitor, { action, name }, { target: name, outcome: `refused: ${error.message}` });
     throw new HttpError(await services.crontab.get(name) === undefined ? 404 : 422, error.message);
   }
+}
+
+/** Returns the jid of a run that a form or a program identifies. */
+function runJid(name: string, once: string): string {
+  return createHash("sha256").update(JSON.stringify([name, once])).digest("hex").slice(0, 24);
 }
 
 /** The schedule of an entry before it is added. */

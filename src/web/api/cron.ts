@@ -102,14 +102,22 @@ export const cronRoutes: readonly ApiRoute[] = [
     path: `/cron/{name}/${verb}`,
     access: "act",
     about: {
-      run: "Enqueues a job of an entry now",
+      run: "Enqueues a job of an entry now; once, if it is repeated with its Idempotency-Key",
       pause: "Pauses an entry: its runs are skipped",
       resume: "Resumes a paused entry",
       remove: "Removes an entry that was added at run time",
     }[verb],
     answer: { type: "object", properties: { jid: { type: "string" } } },
     run: async (c, services) => ({
-      value: { jid: await changeCron(services, c.get("visitor"), c.req.param("name") ?? "", verb) },
+      value: {
+        jid: await changeCron(
+          services,
+          c.get("visitor"),
+          c.req.param("name") ?? "",
+          verb,
+          c.req.header("idempotency-key"),
+        ),
+      },
     }),
   })),
 ];

@@ -13,9 +13,10 @@ import { number } from "../../text/format.ts";
 import { inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
 import { changeCron, type CronVerb } from "../actions/cron.ts";
 import { HttpError } from "../http/body.ts";
+import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
-import { enqueuedJid, type JobEnds, readEnds } from "../read/cron_ends.ts";
+import { enqueuedJid, type JobEnds, readEnds, runFields } from "../read/cron_ends.ts";
 import { EndBadge } from "./finished.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { askFirst, type Question } from "./confirm.tsx";
@@ -69,7 +70,8 @@ async function cronForm(services: Services, c: Context<WebEnv>, name: string, ve
   const asked = QUESTIONS[verb]?.(name);
   const question = asked && await askFirst(services, c, asked);
   if (question !== undefined) return question;
-  const jid = await changeCron(services, c.get("visitor"), name, verb);
+  const once = (await formOf(c, services)).get("once");
+  const jid = await changeCron(services, c.get("visitor"), name, verb, once);
   const text = `Cron entry ${name} ${DONE[verb]}${jid === undefined ? "" : ` as ${jid}`}.`;
   return await back(services, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
 }
@@ -182,7 +184,13 @@ function CronActions({ view, entry }: { readonly view: View; readonly entry: Cro
   const pausing = entry.state?.paused ? "resume" : "pause";
   return (
     <>
-      <ActionButton view={view} path={`${path}/run`} label="Run now" title={`Run now: ${entry.name}`} />
+      <ActionButton
+        view={view}
+        path={`${path}/run`}
+        fields={runFields(entry.last)}
+        label="Run now"
+        title={`Run now: ${entry.name}`}
+      />
       <ActionButton
         view={view}
         path={`${path}/${pausing}`}

@@ -116,12 +116,12 @@ function Alerts({ view, alerts }: { readonly view: View; readonly alerts: readon
   );
 }
 
-function ActionOf({ view, action: { label, path, query, acts } }: {
+function ActionOf({ view, action: { label, path, query, acts, fields = {} } }: {
   readonly view: View;
   readonly action: AlertAction;
 }) {
   return acts
-    ? <ActionButton view={view} path={path} label={label} />
+    ? <ActionButton {...{ view, path, label, fields }} />
     : <a class="button" href={link(view, path, query)}>{label}</a>;
 }
 

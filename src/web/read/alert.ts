@@ -17,6 +17,8 @@ export interface AlertAction {
   readonly query?: Readonly<Record<string, string>>;
   /** Whether it is a button that acts, for operators. Default: a link. */
   readonly acts?: boolean;
+  /** The fields of the button's form. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 /** One problem. */

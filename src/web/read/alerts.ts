@@ -10,7 +10,7 @@ import { stallsOf } from "../../store/ops/stalls.ts";
 import { number } from "../../text/format.ts";
 import { stallCure, stallText } from "../../text/stalls.ts";
 import type { Alert, AlertAction, Situation } from "./alert.ts";
-import { enqueuedJid } from "./cron_ends.ts";
+import { enqueuedJid, runFields } from "./cron_ends.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 
 /** A cron entry whose run is overdue by more than this is late. */
@@ -195,7 +195,12 @@ function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[] {
   for (const { name, definition, state, last, isLoaded } of cron) {
     if (definition === undefined || state === undefined || state.paused) continue;
     const page: AlertAction = { label: "Show entry", path: `/cron/${encodeURIComponent(name)}` };
-    const run: AlertAction = { label: "Run now", path: `/cron/${encodeURIComponent(name)}/run`, acts: true };
+    const run: AlertAction = {
+      label: "Run now",
+      path: `/cron/${encodeURIComponent(name)}/run`,
+      acts: true,
+      fields: runFields(last),
+    };
     const due = openSchedule(definition.schedule).next(state.considered);
     if (due !== undefined && due < now - LATE_MS) {
       alerts.push({

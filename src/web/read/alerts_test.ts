@@ -175,7 +175,7 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
   };
   const [late] = alerts({ cron: [entry] });
   assert(late!.title.startsWith('Cron entry "sync" did not run: due '), late!.title);
-  assertEquals(late!.actions[0], { label: "Run now", path: "/cron/sync/run", acts: true });
+  assertEquals(late!.actions[0], { label: "Run now", path: "/cron/sync/run", acts: true, fields: { once: "first" } });
   const detail = (more: Partial<Situation>) => alerts({ cron: [entry], ...more })[0]!.detail;
   assertEquals(detail({ workers: [] }), "No worker is running.");
   assertEquals(detail({ cron: [{ ...entry, isLoaded: false }] }), "No running worker has it in its configuration.");

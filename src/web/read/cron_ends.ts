@@ -24,3 +24,11 @@ export async function readEnds(services: Services, records: readonly (CronRecord
 export function enqueuedJid({ outcome, jid }: CronRecord): string | undefined {
   return outcome === "enqueued" || outcome === "manual" ? jid : undefined;
 }
+
+/**
+ * Returns the fields of a button that runs an entry now. They identify the run after the latest one: a button that is pressed twice
+ * enqueues one job. Random ones would make live updates replace the button.
+ */
+export function runFields(last: CronRecord | undefined): { readonly once: string } {
+  return { once: last === undefined ? "first" : `${last.decidedAt} ${last.jid ?? last.outcome}` };
+}
