@@ -143,3 +143,17 @@ Deno.test("a pidfile with other content, or one that cannot be written, is an er
   assertEquals(absent.code, 1);
   assertMatch(absent.stderr, /^jobs: Pidfile ".*" cannot be written: .*\n$/);
 });
+
+Deno.test("--burst names the jobs that it leaves in paused queues, and exits with 3", async () => {
+  await using bench = await Bench.open();
+  await bench.push("Noop", []);
+  await bench.push("Noop", [], { queue: "mail" });
+  await bench.push("Noop", [], { queue: "other" });
+  for (const queue of ["mail", "other"]) await bench.store.admin.pause(queue);
+  await using server = await bench.server(["--burst", "-q", "default", "-q", "mail"], {}, false);
+  assertEquals((await server.status()).code, 3);
+  await server.logged("Jobs are left in paused queues; jobs resume ends a pause", { queues: "mail (1)" });
+  await bench.store.admin.pause("mail", 0);
+  await using again = await bench.server(["--burst", "-q", "default", "-q", "mail"], {}, false);
+  assertEquals((await again.status()).code, 0);
+});

@@ -143,12 +143,21 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
   const online = workers.filter((worker) => worker.alive);
   const stuck = await stuckLeases(store, online);
   return [
-    online.length > 0 ? { check: "workers", state: "ok", message: `${online.length} online` } : {
-      check: "workers",
-      state: "warning",
-      message: "none online: no job runs",
-      cure: "start one: jobs run handlers.js",
-    },
+    online.length > 0 && online.every(({ quiet }) => quiet)
+      ? {
+        check: "workers",
+        state: "warning",
+        message: `${online.length} online, all quiet: no job is fetched`,
+        cure: "jobs resume --all-workers",
+      }
+      : online.length > 0
+      ? { check: "workers", state: "ok", message: `${online.length} online` }
+      : {
+        check: "workers",
+        state: "warning",
+        message: "none online: no job runs",
+        cure: "start one: jobs run handlers.js",
+      },
     ...workers.filter((worker) => !worker.alive).map(({ id, heartbeatAt }): Finding => ({
       check: "workers",
       state: "warning",
@@ -222,7 +231,7 @@ async function checkQueues(store: Store): Promise<Finding[]> {
         check: "queues",
         state: "warning",
         message: `queue "${name}" has ${jobsIn(size)} and ${why}`,
-        cure: `jobs run handlers.js -q ${name}`,
+        cure: obstacles.includes("quiet") ? "jobs resume --all-workers" : `jobs run handlers.js -q ${name}`,
       }];
     }),
     ...queues.flatMap((queue) => atItsLimit(queue)),

@@ -25,6 +25,7 @@ import { UsageError } from "../terminal/errors.ts";
 import { banner } from "../terminal/banner.ts";
 import { hasColor, printError } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
+import { EXIT_LEFT_PAUSED, reportLeftPaused } from "../shared/left_paused.ts";
 import { asMember, runMany } from "./run_many.ts";
 import { handlerCheckOf, loadSettings, storeUrl } from "../shared/store.ts";
 
@@ -205,6 +206,8 @@ async function serve(
   const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });
   let peers: MemberLink | undefined;
   let dashboardUrl: string | undefined;
+  let isPausedLeft = false;
+  let reportLeft = async () => {};
   const prepare = async ({ launcher, store, startup, stack }: Launching) => {
     if (Deno.stderr.isTerminal() && member === undefined) printError(banner(!hasColor()));
     say.info("Starting", {
@@ -231,6 +234,12 @@ async function serve(
     const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
     const dashboard = await startup.step("dashboard", opened);
     if (dashboard) dashboardUrl = stack.use(dashboard).url;
+    reportLeft = async () => {
+      // A signal ends a worker before its queues are empty: that isn't worth a line.
+      if (!settings.burst || (await inbox.stopAsked).by !== "burst") return;
+      const served = new Set(launcher.queues.map(({ name }) => name));
+      isPausedLeft = await reportLeftPaused(store, (queue) => served.has(queue));
+    };
     const paused = pausedQueues((await startup.step("queues", store.admin.stats())).queues);
     if (paused !== undefined) say.warn("Queues are paused; jobs resume ends it", { queues: paused });
   };
@@ -255,6 +264,10 @@ async function serve(
         await startupOf(hooks);
         await peers?.ready(settings.shutdownTimeoutMs);
       },
+      shutdown: async () => {
+        await hooks.shutdown?.();
+        await reportLeft();
+      },
     },
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
@@ -267,5 +280,7 @@ async function serve(
     systemd?.ready(`Taking jobs as ${launcher.workerId}`);
   }
   await closed;
-  return isReady && launcher.failure !== undefined ? 1 : 0;
+  if (isReady && launcher.failure !== undefined) return 1;
+  // The supervisor of several processes would replace one that fails. The line in the log must do.
+  return isPausedLeft && member === undefined ? EXIT_LEFT_PAUSED : 0;
 }

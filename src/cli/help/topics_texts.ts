@@ -192,8 +192,9 @@ Of a command:
   130   interrupted by Ctrl-C; the last line states how far it got
 
 jobs run exits with 1 also if it couldn't store every outcome before it stopped
-(those jobs run again), and with 14 if it hung for 10 seconds after it had
-stopped. jobs push --wait exits with 0 only if the job succeeded.
+(those jobs run again), and with 14 if it hung for 2 seconds after it had
+stopped. With --burst it exits with 3 if jobs are left in paused queues.
+jobs push --wait exits with 0 only if the job succeeded.
 
 With --json, a failure is also {"error":{"code":…,"message":…}} on stdout.
 

@@ -13,6 +13,8 @@ import type { Alert, AlertAction, Situation } from "./alert.ts";
 const SLOW_MS = 60_000;
 /** Alerts about single queues. The page of queues shows the rest. */
 const MAX_QUEUE_ALERTS = 8;
+/** A command names at most this many workers. */
+const MAX_WORKERS = 3;
 /** More queues than this that are behind share an alert. */
 const MAX_BEHIND = 3;
 
@@ -31,7 +33,7 @@ export function queueAlerts({ stats, workers }: Situation): Alert[] {
   const filled = stats.queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES);
   for (const queue of filled) {
     const alert = pausedAlert(queue) ??
-      (online.length > 0 && !fetched.has(queue.name) ? unfetchedAlert(queue) : undefined);
+      (online.length > 0 && !fetched.has(queue.name) ? unfetchedAlert(queue, online) : undefined);
     if (alert !== undefined && alerts.length < MAX_QUEUE_ALERTS) alerts.push(alert);
   }
   // Without a worker all queues fall behind: that alert says enough.
@@ -62,8 +64,19 @@ function pausedAlert(queue: QueueInfo): Alert | undefined {
   };
 }
 
-function unfetchedAlert(queue: QueueInfo): Alert {
+/** `online`: none of these workers fetches from the queue. */
+function unfetchedAlert(queue: QueueInfo, online: Situation["workers"]): Alert {
   const { name } = queue;
+  const quiet = online.filter(({ queues }) => queues.includes(name));
+  if (quiet.length > 0) {
+    return {
+      kind: "bad",
+      title: `All workers of queue "${name}" are quiet (${waitingText(queue)})`,
+      detail: "Resume them:",
+      command: `jobs resume ${quiet.slice(0, MAX_WORKERS).map(({ id }) => `--worker ${id}`).join(" ")}`,
+      actions: [{ label: "Show workers", path: "/workers" }, showAction(name)],
+    };
+  }
   return {
     kind: "bad",
     title: `Queue "${name}" has no worker (${waitingText(queue)})`,
