@@ -44,6 +44,8 @@ Deno.test("refuses another operation with 503 while 20 are running", async () =>
   const refused = await assertRejects(run, HttpError, "Too many operations are running");
   assertEquals(refused.status, 503);
   gate.resolve();
+  await clock.turn();
+  assertEquals(await operations.run({ label: "kill all", total: 0, waitMs: 10 }, () => Promise.resolve()), 0);
   await operations.close();
 });
 

@@ -1,0 +1,165 @@
+/**
+ * How the loops of a worker rest, and how they continue after a failure of the store.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { FakeClock } from "../../tests/support/clock.ts";
+import { KeptLog } from "../../tests/support/log.ts";
+import { Registry } from "../handlers/registry.ts";
+import { StoreError } from "../store/port/errors.ts";
+import type { ServerStore } from "../store/port/store.ts";
+import { Loop, type LoopBody } from "./component.ts";
+import { Tasks } from "./control/tasks.ts";
+import { Rescuer } from "./liveness/rescuer.ts";
+import { BatchSweeper } from "./schedule/batch_sweeper.ts";
+import { FlowSpreader } from "./schedule/flow_spreader.ts";
+import { Poller } from "./schedule/poller.ts";
+import { ClassSync } from "./stats/class_sync.ts";
+import { Counters } from "./stats/counters.ts";
+import { MetricsRecorder } from "./stats/metrics_recorder.ts";
+
+/** Runs a loop over a store that answers each call with the next of the answers. */
+function run<Result>(answers: unknown[], make: (parts: Parts) => LoopBody<Result>) {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const calls: number[] = [];
+  const answer = <Value>() => {
+    calls.push(clock.monotonic());
+    const next = answers.length > 1 ? answers.shift() : answers[0];
+    return next instanceof Error ? Promise.reject(next) : Promise.resolve(next as Value);
+  };
+  const body = make({ clock, log, answer });
+  const loop = new Loop(body, { clock, log, tasks: new Tasks(clock) });
+  loop.start();
+  return { clock, log, calls, loop };
+}
+
+interface Parts {
+  readonly clock: FakeClock;
+  readonly log: KeptLog;
+  readonly answer: <Value>() => Promise<Value>;
+}
+
+const FAILURE = new StoreError("unavailable", "no store");
+
+/** Asserts that a loop works until nothing is left, rests for exactly this long, and retries soon after a failure. */
+async function restsAndRetries<Result>(
+  make: (parts: Parts) => LoopBody<Result>,
+  { more, none, restMs }: { readonly more: Result[]; readonly none: Result; readonly restMs: number },
+) {
+  const { clock, log, calls, loop } = run([...more, none, FAILURE, none], make);
+  await clock.untilSleeping();
+  const first = more.map(() => 0).concat(0);
+  assertEquals(calls, first);
+  await clock.advance(restMs - 1);
+  assertEquals(calls, first);
+  await clock.advance(1);
+  assertEquals(calls, [...first, restMs]);
+  assertEquals(log.said.at(-1), "warn Store failed, retrying");
+  await clock.untilSleeping();
+  await clock.advance(376);
+  assertEquals(calls.length, first.length + 2);
+  assertEquals(log.said.at(-1), "warn Working again");
+  await clock.untilSleeping();
+  await loop.stop();
+  assertEquals(clock.sleeping, []);
+}
+
+/** Waits for a due job until it is told to stop. */
+const never = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+const poller = ({ clock, log, answer }: Parts) =>
+  new Poller({
+    store: { jobs: { promote: answer, waitForDue: never } } as unknown as ServerStore,
+    clock,
+    log,
+  });
+
+Deno.test("the poller moves all due jobs, and sleeps until the next one is due, or for 15 s", async () => {
+  const moved = { moved: 1_000, buried: 0 };
+  await restsAndRetries(poller, {
+    more: [{ ...moved, nextInMs: 0 }],
+    none: { ...moved, moved: 1, nextInMs: 2_000 },
+    restMs: 2_000,
+  });
+  await restsAndRetries(poller, { more: [], none: { moved: 0, buried: 0, nextInMs: 3_600_000 }, restMs: 15_000 });
+});
+
+Deno.test("the rescuer continues while there is more to rescue, and rests for one interval", async () => {
+  const none = { rescued: 0, doomed: [], offline: [], more: false, waits: false };
+  const rescuer = ({ clock, log, answer }: Parts) =>
+    new Rescuer({
+      store: { jobs: { rescue: answer } },
+      burial: { bury: () => Promise.resolve(true) },
+      worker: "me",
+      clock,
+      log,
+      counters: new Counters(),
+      intervalMs: 5_000,
+      maxRescues: 3,
+    });
+  await restsAndRetries(rescuer, { more: [{ ...none, more: true }, { ...none, more: true }], none, restMs: 5_000 });
+});
+
+Deno.test("the batch sweeper continues while more batches are due, and rests for 15 s", async () => {
+  const sweeper = ({ clock, log, answer }: Parts) =>
+    new BatchSweeper({ store: { batches: { sweep: answer } }, clock, log });
+  await restsAndRetries(sweeper, {
+    more: [{ abandoned: 0, removed: 0, more: true }],
+    none: { abandoned: 0, removed: 0, more: false },
+    restMs: 15_000,
+  });
+});
+
+Deno.test("the flow spreader continues while nodes are left, and rests for 15 s or until it is woken", async () => {
+  let spreader: FlowSpreader | undefined;
+  const make = ({ clock, answer }: Parts) =>
+    spreader = new FlowSpreader({ store: { flows: { spread: answer } }, clock });
+  await restsAndRetries(make, { more: [true, true], none: false, restMs: 15_000 });
+  const { clock, calls, loop } = run([false], make);
+  await clock.untilSleeping();
+  spreader!.wake();
+  await clock.turn();
+  assertEquals(calls, [0, 0]);
+  await loop.stop();
+});
+
+Deno.test("class sync declares classes once a day, and its first attempt counts even if it fails", async () => {
+  let sync: ClassSync | undefined;
+  const make = ({ clock, answer }: Parts) =>
+    sync = new ClassSync({
+      store: { classes: { declare: answer } } as unknown as ServerStore,
+      registry: new Registry(),
+      clock,
+    });
+  await restsAndRetries(make, { more: [], none: undefined, restMs: 86_400_000 });
+  const { loop } = run([FAILURE], make);
+  await sync!.attempted;
+  await loop.stop();
+});
+
+Deno.test("the metrics recorder stores counts late in each minute, and reports an outage once", async () => {
+  const recorder = ({ clock, log, answer }: Parts) =>
+    new MetricsRecorder({
+      store: { metrics: { record: answer } } as unknown as ServerStore,
+      classCounters: { drain: () => [{}] as never },
+      clock,
+      log,
+    });
+  const { clock, log, calls, loop } = run([undefined, FAILURE, FAILURE, undefined], recorder);
+  for (let minute = 0; minute < 3; minute++) {
+    await clock.untilSleeping();
+    await clock.advance(60_000);
+  }
+  const [start, ...later] = calls;
+  assertEquals([start, later.length], [0, 3]);
+  for (const [minute, at] of later.entries()) {
+    const second = at - minute * 60_000;
+    assert(second >= 50_000 && second <= 59_001, `${at}`);
+  }
+  assertEquals(log.said, ["warn Metrics of classes lost: not stored", "warn Metrics of classes are stored again"]);
+  await loop.stop();
+  assertEquals(calls.length, 5);
+});
