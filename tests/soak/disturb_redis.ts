@@ -73,9 +73,12 @@ export function redisDisturbances({ group, clock, incidents, heartbeatTimeoutMs 
     kind("planned failover", 1, [FAILOVER_MS, FAILOVER_MS], () =>
       incidents.outage("failover", async () => {
         const old = await group.master();
+        // As the documentation advises: a client that misses the Sentinel's announcement would write to the old master until its end.
+        await old.cli("CLIENT", "PAUSE", "10000", "WRITE");
         await group.failover();
         // The Sentinel does the same, after 10 s or, on a busy machine, after minutes.
         await old.cli("REPLICAOF", "127.0.0.1", `${(await group.master()).port}`);
+        await old.cli("CLIENT", "UNPAUSE");
         await group.followed();
       })),
     kind("forget the scripts of Redis", 2, [0, 0], () => cli("SCRIPT", "FLUSH")),
