@@ -17,7 +17,7 @@ local function fullThrottle(now, key, _, count, per)
     oldest = redis.call('LINDEX', list, count - 1)
   end
   local at, jid = string.match(oldest, '^(%d+) (.*)$')
-  -- Another text is no push.
+  -- Another text isn't a push.
   if not at then return end
   local wait = at + per - now
   if wait > 0 then return string.format('%d', wait) .. ' ' .. jid end
