@@ -7,6 +7,7 @@
 import { Shutdown } from "../../job/errors.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import { CLEAN_UP_MS } from "../component.ts";
+import { jobFields, logJob } from "../work/job_log.ts";
 import { Processor } from "../work/processor.ts";
 import type { ProcessorServices } from "../work/processor_services.ts";
 
@@ -44,8 +45,15 @@ export class InProcessRuns {
   /** Waits for running jobs until the deadline, or until `cold` aborts; then aborts them, and waits a moment longer. */
   async stop(timeoutMs: number, cold: AbortSignal): Promise<void> {
     await this.#ended(timeoutMs, cold);
+    const late = [...this.#running].flatMap(({ processor }) => {
+      const job = processor.attempt?.job;
+      return job ? [{ task: processor.name, job }] : [];
+    });
     for (const { processor } of this.#running) processor.abort(new Shutdown());
     await this.#ended(CLEAN_UP_MS);
+    for (const { task, job } of late) {
+      logJob(job, this.#services.log, "info", "Cut off at the shutdown timeout", () => jobFields(task, job));
+    }
     // A job that is cut off has not failed.
     for (const { processor } of this.#running) void processor.release();
   }
