@@ -2,7 +2,7 @@
 # Prints the folder with `redis-8` and `valkey-8`: the servers of Debian 13, for tests on Debian 12.
 #
 # apt downloads their packages and libraries from the mirrors that this machine is set up for, and they run by the loader of
-# their own C library. Nothing is installed on the machine.
+# the C library of that release. Nothing is installed on the machine.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)

@@ -1,7 +1,7 @@
 import { assertThrows } from "@std/assert";
 import { Zone } from "./zone.ts";
 
-Deno.test("an unknown zone, and a runtime without zones, are told apart", () => {
+Deno.test("distinguishes an unknown zone from a runtime without zones", () => {
   assertThrows(() => new Zone("Europe/Nowhere"), RangeError, 'Unknown time zone "Europe/Nowhere"');
   const kept = globalThis.Temporal;
   try {

@@ -66,7 +66,7 @@ async function restsAndRetries<Result>(
   assertEquals(clock.sleeping, []);
 }
 
-/** Waits for a due job until it is told to stop. */
+/** Waits for a due job until its signal aborts. */
 const never = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
