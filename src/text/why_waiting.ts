@@ -146,6 +146,8 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
       return `No worker fetches from queue "${queue}": start one with jobs run -q ${queue}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet. jobs resume --all resumes them.`;
+    case "stopping":
+      return `All workers of queue "${queue}" are stopping. Start one: jobs run -q ${queue}.`;
     case "busy": {
       const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_MS;
       if (!isLong) return "All processors of its queue are busy.";

@@ -18,10 +18,15 @@ export function dumpsElsewhere(workerId: string): string {
   return `${workerId} is a worker of Sidekiq: it writes the dump of its threads to Sidekiq's log`;
 }
 
-/** Returns `running`, `quiet`, `blocked` while a handler blocks its event loop, or `offline` if its heartbeat has lapsed. */
-export function workerState({ alive, quiet, blocked }: Pick<WorkerInfo, "alive" | "quiet" | "blocked">): string {
+/**
+ * Returns `running`, `quiet`, `stopping`, `blocked` while a handler blocks its event loop, or `offline` if its heartbeat has
+ * lapsed.
+ */
+export function workerState(
+  { alive, quiet, stopping, blocked }: Pick<WorkerInfo, "alive" | "quiet" | "stopping" | "blocked">,
+): "offline" | "blocked" | "stopping" | "quiet" | "running" {
   if (!alive) return "offline";
-  return blocked !== undefined ? "blocked" : quiet ? "quiet" : "running";
+  return blocked !== undefined ? "blocked" : stopping ? "stopping" : quiet ? "quiet" : "running";
 }
 
 /** Returns a worker as JSON; `jobJson` represents its running jobs. */

@@ -40,6 +40,15 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   );
   assertEquals(await doctor(), ['queue "default" has 3 jobs and all its workers are quiet']);
 
+  await beat({ quiet: true, stopping: true });
+  assertEquals(
+    await push("Now"),
+    'jobs: enqueued, but all workers of queue "default" are stopping; start one: jobs run handlers.js -q default',
+  );
+  assertEquals(await doctor(), ['queue "default" has 4 jobs and all its workers are stopping']);
+  const { stdout: listed } = await jobs(["workers"], { env, cwd: bench.folder });
+  assertMatch(listed, / stopping /);
+
   await store.admin.pause("default");
   assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default resumes it');
   assertEquals((await doctor())[0], "default: paused");

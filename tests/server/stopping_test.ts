@@ -120,7 +120,7 @@ Deno.test("a worker waits for the dashboard's address while the worker before is
   await bench.noted(`start ${jid}`);
   const { worker } = await old.logged("Ready");
   old.kill("SIGTERM");
-  await bench.until(async () => (await bench.store.workers.list()).every(({ quiet }) => quiet));
+  await bench.until(async () => (await bench.store.workers.list()).every(({ quiet, stopping }) => quiet && stopping));
   await using next = await bench.server(args, {}, false);
   await next.logged("Dashboard's address is in use, waiting for a worker that stops", { worker });
   await bench.go();

@@ -224,6 +224,8 @@ async function checkQueues(store: Store): Promise<Finding[]> {
       }
       const why = obstacles.includes("quiet")
         ? "all its workers are quiet"
+        : obstacles.includes("stopping")
+        ? "all its workers are stopping"
         : obstacles.includes("no-worker-of-queue") || obstacles.includes("no-worker-online")
         ? "no worker"
         : undefined;
@@ -287,4 +289,4 @@ async function checkClasses(store: Store, classes: readonly string[]): Promise<F
 }
 
 /** The queue has no worker. */
-const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet"];
+const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet", "stopping"];

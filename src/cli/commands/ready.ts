@@ -23,7 +23,9 @@ export async function whyNotReady(
       : undefined;
   }
   return here.some((worker) => worker.alive)
-    ? `${names(here, true)} on "${hostname}" is quiet: it doesn't fetch jobs`
+    ? `${names(here, true)} on "${hostname}" is ${
+      here.every(({ alive, stopping }) => stopping || !alive) ? "stopping" : "quiet"
+    }: it doesn't fetch jobs`
     : here.length > 0
     ? `${names(here, false)} on "${hostname}" is offline`
     : `no worker on "${hostname}" uses this store`;

@@ -281,6 +281,5 @@ async function serve(
   }
   await closed;
   if (isReady && launcher.failure !== undefined) return 1;
-  // The supervisor of several processes would replace one that fails. The line in the log must do.
-  return isPausedLeft && member === undefined ? EXIT_LEFT_PAUSED : 0;
+  return isPausedLeft ? EXIT_LEFT_PAUSED : 0;
 }

@@ -14,6 +14,7 @@ import { Systemd } from "../../server/host/systemd.ts";
 import { VERSION } from "../../version.ts";
 import { banner } from "../terminal/banner.ts";
 import { hasColor, printError } from "../terminal/output.ts";
+import { EXIT_LEFT_PAUSED } from "../shared/left_paused.ts";
 
 /**
  * Keeps the workers running.
@@ -35,6 +36,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   const supervisor = new Supervisor({
     count,
     args: ["run", ...argv],
+    endCodes: settings.burst ? [EXIT_LEFT_PAUSED] : [],
     maxMemoryBytes,
     inbox,
     clock: systemClock,

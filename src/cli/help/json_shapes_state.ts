@@ -31,7 +31,7 @@ export const STATE_SHAPES: readonly Shape[] = [
       "pid": ["number", "its process ID there"],
       "tag": ["text", "its label; may be empty"],
       "labels": ["list of texts", "more labels"],
-      "state": ["text", "`running`, `quiet`, `blocked` (a handler blocks its event loop) or `offline`"],
+      "state": ["text", "`running`, `quiet`, `stopping`, `blocked` (a handler blocks its event loop) or `offline`"],
       "queues": ["list of texts", "the queues that it processes"],
       "weights": ["any", "queue → weight; all 0 if strict"],
       "concurrency": ["number", "maximum of jobs that it runs at once"],

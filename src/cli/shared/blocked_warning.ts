@@ -53,6 +53,8 @@ function warningOf({ is }: Blocker, job?: PushedJob): string {
       return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
     case "quiet":
       return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;
+    case "stopping":
+      return `all workers of ${queue} are stopping; start one: jobs run handlers.js -q ${job?.queue}`;
     case "busy":
     case "blocked":
       return `all processors of ${queue} are busy`;

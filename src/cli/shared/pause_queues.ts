@@ -52,7 +52,7 @@ export async function changePauses(
 
 /** Names what a resume of queues leaves as it is. */
 function remarkQuiet(workers: readonly WorkerInfo[]): void {
-  const quiet = workers.filter((worker) => worker.alive && worker.quiet).length;
+  const quiet = workers.filter((worker) => worker.alive && worker.quiet && !worker.stopping).length;
   if (quiet === 0) return;
   const subject = quiet === 1 ? "1 worker is quiet and fetches" : `${quiet} workers are quiet and fetch`;
   printError(`jobs: ${subject} nothing; jobs resume --all resumes all workers`);

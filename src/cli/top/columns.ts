@@ -91,15 +91,16 @@ const WORKERS: readonly Column<Of<"worker">>[] = [
   },
   {
     heading: "state",
-    width: 7,
+    width: 8,
     dropOrder: 0,
-    cell: ({ worker }) => STATES[workerState(worker)]!,
+    cell: ({ worker }) => STATES[workerState(worker)],
   },
 ];
 
-const STATES: Readonly<Record<string, Span>> = {
+const STATES: Readonly<Record<ReturnType<typeof workerState>, Span>> = {
   running: ["running", "good"],
   quiet: ["quiet", "warn"],
+  stopping: ["stopping", "warn"],
   blocked: ["blocked", "bad"],
   offline: ["offline", "bad"],
 };

@@ -24,7 +24,7 @@ export interface DumpCounts {
   readonly loopDelayMs: number;
   /** Errors that no handler awaited. */
   readonly unhandledErrors: number;
-  readonly quiet: boolean;
+  readonly quiet: "quiet" | "stopping" | undefined;
 }
 
 /** One task of the dump. */
@@ -85,7 +85,7 @@ export function formatDump(tasks: readonly DumpTask[], counts: DumpCounts): stri
     `busy ${counts.busy}/${counts.concurrency}, leases ${counts.leases}, ` +
     `waiting ${counts.waiting}, unsettled ${counts.unsettled}, ${formatMemory()}, ` +
     `event-loop delay ${counts.loopDelayMs} ms, unhandled errors ${counts.unhandledErrors}${
-      counts.quiet ? ", quiet" : ""
+      counts.quiet === undefined ? "" : `, ${counts.quiet}`
     }, worker ${counts.worker}`,
   ];
 }

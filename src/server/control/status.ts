@@ -54,6 +54,7 @@ export class Status {
       version: VERSION,
       startedAt: this.#startedAt,
       quiet: work.isQuiet,
+      ...(work.isStopping && { stopping: true }),
       busy: manager.busy,
       rss: Deno.memoryUsage().rss,
       work: manager.running(),
@@ -86,7 +87,7 @@ export class Status {
       unsettled: settler.unsettled,
       loopDelayMs: heartbeat.loopDelayMs,
       unhandledErrors: unhandledErrors.count,
-      quiet: work.isQuiet,
+      quiet: work.isStopping ? "stopping" : work.isQuiet ? "quiet" : undefined,
     });
   }
 }

@@ -30,6 +30,8 @@ export interface SupervisorOptions {
   readonly count: number;
   /** The arguments after `jobs` for each process. */
   readonly args: readonly string[];
+  /** Exit codes, besides 0, of a process that ends by itself: it isn't restarted, and the supervisor ends with the code. */
+  readonly endCodes?: readonly number[];
   /** A process that uses more is replaced; 0: no limit. */
   readonly maxMemoryBytes: number;
   /** Receives the requests of signals. */
@@ -184,7 +186,8 @@ export class Supervisor {
       const ended = member;
       const { replaced, child: { pid } } = ended;
       member = undefined;
-      if (this.#stop.signal.aborted || (status.success && !replaced)) {
+      const endsItself = status.success || status.signal === null && this.#options.endCodes?.includes(status.code);
+      if (this.#stop.signal.aborted || (endsItself && !replaced)) {
         // A start that a stop interrupts isn't a failure, nor is the end by an operator's signal.
         if (ended.isReady && status.signal === null) this.#code ||= status.code;
       } else {

@@ -53,6 +53,11 @@ export class Work implements Component {
     return this.#isQuiet;
   }
 
+  /** Whether {@link stop} was called: it doesn't take jobs again. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
   start(): void {
     this.#options.manager.start();
     this.#startTaking();

@@ -16,7 +16,7 @@ import { blockedStall, longestRunning, type Stall } from "./stalls.ts";
  * - `all-paused`, `paused`: all queues are paused, or this one is.
  * - `limited`: the queue is at its limit.
  * - `no-worker-online`: no worker is alive. `no-worker-of-queue`: no live worker serves this queue.
- * - `quiet`: all workers of the queue are quiet. `busy`: all their processors have work. `blocked`: handlers block their event loops.
+ * - `quiet`: all workers of the queue are quiet. `stopping`: all of them stop. `busy`: all their processors have work. `blocked`: handlers block their event loops.
  * - `no-handler`: the job waits: no worker of the queue has a handler for its class. A worker that doesn't report its
  *   classes (Sidekiq's, or one with thousands) may have one.
  */
@@ -25,7 +25,7 @@ export type Blocker =
   | { readonly is: "limited"; readonly limit: LimitInfo }
   /** `stall` is the job that blocks, or the one that has run longest, if that is known. */
   | { readonly is: "busy" | "blocked"; readonly stall: Stall | undefined }
-  | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "no-handler" };
+  | { readonly is: "no-worker-online" | "no-worker-of-queue" | "quiet" | "stopping" | "no-handler" };
 
 /** A pause of all queues, or of the job's. */
 export interface Pause {
@@ -38,7 +38,7 @@ export interface Pause {
 export interface Around {
   readonly workers: readonly (
     & Pick<WorkerInfo, "id" | "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">
-    & Partial<Pick<WorkerInfo, "work" | "blocked">>
+    & Partial<Pick<WorkerInfo, "work" | "blocked" | "stopping">>
   )[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }
@@ -64,7 +64,7 @@ export function blockersOf(
   const awake = serving.filter((worker) => !worker.quiet);
   if (live.length === 0) blockers.push({ is: "no-worker-online" });
   else if (serving.length === 0) blockers.push({ is: "no-worker-of-queue" });
-  else if (awake.length === 0) blockers.push({ is: "quiet" });
+  else if (awake.length === 0) blockers.push({ is: serving.every(({ stopping }) => stopping) ? "stopping" : "quiet" });
   else if (awake.every(({ blocked }) => blocked !== undefined)) {
     blockers.push({ is: "blocked", stall: blockedStall(awake[0]!) });
   } else if (awake.every(({ blocked, busy, concurrency }) => blocked !== undefined || busy >= concurrency)) {

@@ -21,6 +21,10 @@ Deno.test("names missing workers, an unserved queue, quiet workers and busy work
   assertEquals(blockers({ workers: [{ ...AWAKE, alive: false }] }), "no-worker-online");
   assertEquals(blockers({}, { queue: "high", class: "Mail" }), "no-worker-of-queue");
   assertEquals(blockers({ workers: [{ ...AWAKE, quiet: true }, { ...AWAKE, alive: false }] }), "quiet");
+  const stopping = { ...AWAKE, quiet: true, stopping: true };
+  assertEquals(blockers({ workers: [stopping] }), "stopping");
+  assertEquals(blockers({ workers: [stopping, { ...AWAKE, quiet: true }] }), "quiet");
+  assertEquals(blockers({ workers: [stopping, AWAKE] }), "");
   const busy = { ...AWAKE, busy: 2 };
   assertEquals(blockers({ workers: [busy, { ...AWAKE, quiet: true }] }), "busy");
   assertEquals(blockers({ workers: [busy, AWAKE] }), "");

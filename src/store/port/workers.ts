@@ -61,6 +61,8 @@ export interface WorkerRecord {
   readonly startedAt: number;
   /** Whether it takes no more jobs. */
   readonly quiet: boolean;
+  /** Set once it stops: it is quiet, and doesn't resume. Absent for a Sidekiq process. */
+  readonly stopping?: boolean;
   /** Set while its event loop is blocked. */
   readonly blocked?: BlockedLoop;
   /** Jobs running now. */

@@ -30,6 +30,7 @@ export function infoOf(worker: WorkerRecord): string {
     classes: worker.classes,
     totals: worker.totals,
     blocked: worker.blocked,
+    stopping: worker.stopping,
   });
   // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
   return `{"started_at":${wireTime(worker.startedAt)},${info.slice(1)}`;
@@ -70,6 +71,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     version: readString(info["version"]) ?? "",
     startedAt: readWireTime(info["started_at"]) ?? 0,
     quiet: fields.quiet === "true",
+    ...(info["stopping"] === true && { stopping: true }),
     busy: readNumber(fields.busy) ?? 0,
     rss: (readNumber(fields.rss) ?? 0) * 1024,
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),

@@ -168,6 +168,7 @@ function WorkerState({ worker }: { readonly worker: WorkerInfo }) {
     const { class: name = "a handler", jid = "" } = worker.blocked;
     return <span class="badge bad" title={`${name} ${jid} blocks its event loop`}>blocked</span>;
   }
+  if (worker.stopping) return <span class="badge warn">stopping</span>;
   if (worker.quiet) return <span class="badge warn">quiet</span>;
   return (
     <span class="badge ok" title="online">
@@ -190,7 +191,8 @@ function WorkerActions({ view, worker }: { readonly view: View; readonly worker:
   const [verb, label] = worker.quiet ? ["resume", "Resume"] : ["quiet", "Quiet"];
   return (
     <>
-      <ActionButton view={view} path={`${path}/${verb}`} label={label!} title={`${label} ${name}`} />
+      {!worker.stopping &&
+        <ActionButton view={view} path={`${path}/${verb}`} label={label!} title={`${label} ${name}`} />}
       <ActionButton view={view} path={`${path}/dump`} label="Dump" title={`Dump ${name}`} />
       <ActionButton view={view} path={`${path}/stop`} label="Stop" title={`Stop ${name}`} kind="danger" />
     </>

@@ -59,6 +59,8 @@ function workerAlerts({ stats, workers, now }: Situation): Alert[] {
       command: "jobs run handlers.js",
       actions: [show],
     });
+  } else if (online.length > 0 && online.every((worker) => worker.stopping)) {
+    alerts.push({ kind: "warn", title: "All workers are stopping: no job is fetched", actions: [show] });
   } else if (online.length > 0 && online.every((worker) => worker.quiet)) {
     alerts.push({
       kind: "bad",

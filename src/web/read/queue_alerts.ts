@@ -67,7 +67,7 @@ function pausedAlert(queue: QueueInfo): Alert | undefined {
 /** `online`: none of these workers fetches from the queue. */
 function unfetchedAlert(queue: QueueInfo, online: Situation["workers"]): Alert {
   const { name } = queue;
-  const quiet = online.filter(({ queues }) => queues.includes(name));
+  const quiet = online.filter(({ queues, stopping }) => queues.includes(name) && !stopping);
   if (quiet.length > 0) {
     return {
       kind: "bad",
