@@ -78,6 +78,21 @@ Deno.test("redis: 1,000 due jobs of 40 kB are promoted to their queue", async ()
   assertEquals(t.lines, []);
 });
 
+Deno.test("redis: a script of a promotion reads at most 4 MiB, and one moves at most 1 MiB of old and new payloads", async () => {
+  await using t = await openBench();
+  const scriptsFor = async (count: number, bytes: number) => {
+    await fill(count, bytes, systemClock.now() - 1_000);
+    await redis.cli("CONFIG", "RESETSTAT");
+    assertEquals((await t.store.jobs.promote(1_000)).moved, count);
+    return /cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1];
+  };
+  // Also loads the scripts.
+  await scriptsFor(1, 10);
+  assertEquals(await scriptsFor(9, 1_000_000), "12", "reads of 4, 4 and 1 jobs; each job moves alone");
+  assertEquals(await scriptsFor(16, 250_000), "9", "one read, moves of 2 jobs");
+  assertEquals(await scriptsFor(1_000, 10), "5", "one read, moves of 250 jobs");
+});
+
 Deno.test("redis: 45 queued jobs of 900 kB reach the worker that takes them", async () => {
   await using t = await openBench();
   await fill(45, 900_000);

@@ -41,12 +41,25 @@ Deno.test("redis replace: a push sent again because its reply was lost doesn't r
 });
 
 Deno.test("redis replace: a script searches a million entries of queues, and the rest follows in the next one", async () => {
-  await redis.cli("FLUSHALL");
   await using store = await openStore(redis.url);
-  const many = (from: number) => Array.from({ length: 1_500 }, (_, i) => replacing(from + i, `key-${i}`));
-  await store.jobs.enqueue(many(1));
-  await redis.cli("CONFIG", "RESETSTAT");
-  await store.jobs.enqueue(many(1_501));
-  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"));
-  assertEquals(calls?.[1], "3");
+  const some = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => replacing(from + i, `key-${i}`));
+  /** Replaces the first jobs of a queue. Returns the number of scripts. */
+  const replaceOf = async (size: number, count: number) => {
+    await redis.cli("FLUSHALL");
+    await store.jobs.enqueue(some(1, size));
+    await redis.cli("CONFIG", "RESETSTAT");
+    const results = await store.jobs.enqueue(some(size + 1, count));
+    assertEquals(results, Array.from({ length: count }, (_, i) => ({ stored: true, replaced: jid(i + 1) })));
+    const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1];
+    const queued = await entries(store, { in: "queue", queue: "default" }, { limit: 1_000 });
+    const expected = Array.from({ length: size }, (_, i) => [jid(i + 1), [i < count ? size + 1 + i : i + 1]]);
+    assertEquals(queued.map(({ payload }) => [getField(payload, "jid"), getField(payload, "args")]), expected);
+    return Number(calls);
+  };
+  // 666 searches of 1,500 entries are less than a million, and 667 are more.
+  assertEquals(await replaceOf(1_500, 2 * 666), 2);
+  assertEquals(await replaceOf(1_500, 2 * 666 + 1), 3);
+  // A thousand searches of a thousand entries are exactly a million.
+  assertEquals(await replaceOf(1_000, 1_000), 1);
 });

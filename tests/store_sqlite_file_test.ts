@@ -29,6 +29,16 @@ Deno.test("sqlite: only the user can read the folder, the file, its log and its 
   }
 });
 
+Deno.test("sqlite: health reports a file that its group or all users may read, with the cure", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  for (const [mode, isReported] of [[0o600, false], [0o640, true], [0o604, true], [0o622, false]] as const) {
+    await Deno.chmod(folder.file, mode);
+    const cures = (await store.admin.health()).findings.map(({ cure }) => cure);
+    assertEquals(cures, isReported ? [`chmod 600 "${folder.file}"`] : [], mode.toString(8));
+  }
+});
+
 Deno.test("sqlite: refuses a file that isn't a database, and doesn't change it", async () => {
   for (
     const text of ["x", "This is a letter, and no database.\n".repeat(200), `SQLite format 3\0${"x".repeat(5_000)}`]

@@ -358,8 +358,10 @@ Deno.test("run pushes a child once, and returns its result or throws its failure
   assertMatch(errorOf(failing), /^ChildFailed: Job .* of step "child" failed: TypeError: no number$/);
 });
 
-Deno.test("steps side by side end before the job sleeps", async () => {
+Deno.test("steps side by side end before the job sleeps, until the first of its pauses ends", async () => {
+  let attempts = 0;
   const test = testJob(async (ctx: JobContext) => {
+    attempts++;
     const [, fetched] = await Promise.all([
       ctx.sleep("nap", "1h"),
       ctx.step("fetch", async () => {
@@ -372,8 +374,12 @@ Deno.test("steps side by side end before the job sleeps", async () => {
   }, []);
   assertEquals(await test.run(), "asleep");
   assertEquals(test.ran, ["fetch", "parse"]);
-  assertEquals(await test.advance("1h"), "succeeded");
-  assertEquals(test.result, "parsed");
+  const after = async (duration: string) => [await test.advance(duration), attempts];
+  assertEquals(await after("599s"), ["asleep", 1]);
+  assertEquals(await after("1s"), ["asleep", 2]);
+  assertEquals(await after("2999s"), ["asleep", 2]);
+  assertEquals(await after("1s"), ["succeeded", 3]);
+  assertEquals([test.ran, test.result], [["fetch", "parse"], "parsed"]);
 });
 
 Deno.test("a step that fails next to a sleep fails the attempt", async () => {

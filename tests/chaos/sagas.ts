@@ -73,9 +73,10 @@ export class Sagas {
    * Waits until the store is empty, and checks the account.
    *
    * @param inFlight the most steps that may have run twice
+   * @param frozen the processes that were frozen: they may continue with jobs that others have run meanwhile
    * @returns how many have
    */
-  async account(inFlight: number): Promise<number> {
+  async account(inFlight: number, frozen: ReadonlySet<number>): Promise<number> {
     const { store } = this.#bench;
     await this.#bench.until(async () => {
       const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
@@ -83,9 +84,10 @@ export class Sagas {
     }, "the store is empty");
     const notes = await this.#bench.readNotes();
     const all = this.#jids.length * STEPS;
-    const runs = notes.filter((line) => line.startsWith("step "));
+    const runs = notes.filter((line) => line.startsWith("step ")).map((line) => line.replace(/ \d+$/, ""));
     assertEquals(new Set(runs).size, all, "each step has run");
     const repeated = runs.length - all;
+    assertEquals(knownAndRepeated(notes, frozen), [], "a step whose value is known doesn't run again");
     assert(repeated <= inFlight, `${repeated} steps ran again; at most ${inFlight} were in flight at a disturbance`);
     const values = new Set(notes.filter((line) => line.startsWith("value ")));
     assertEquals(values.size, all, "each step has the same value in every attempt");
@@ -97,6 +99,24 @@ export class Sagas {
     }
     return repeated;
   }
+}
+
+/**
+ * Returns the steps that ran although an earlier attempt had noted their value, in a process that was not frozen and got the
+ * job after that.
+ */
+function knownAndRepeated(notes: readonly string[], frozen: ReadonlySet<number>): string[] {
+  const knownAt = new Map<string, number>();
+  const begunAt = new Map<string, number>();
+  return notes.filter((line, at) => {
+    const [what, jid, step, process] = line.split(" ");
+    const key = `${jid} ${step}`;
+    if (what === "value" && !knownAt.has(key)) knownAt.set(key, at);
+    if (what !== "step") return false;
+    const attempt = `${process} ${jid}`;
+    if (!begunAt.has(attempt)) begunAt.set(attempt, at);
+    return !frozen.has(Number(process)) && begunAt.get(attempt)! > (knownAt.get(key) ?? Infinity);
+  });
 }
 
 /** Freezes a worker until the others have rescued its jobs. */

@@ -5,7 +5,7 @@
  */
 import { assert } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { MORTAL } from "../support/process.ts";
+import { type JobsProcess, MORTAL } from "../support/process.ts";
 import { freezePastTimeout, SAGA_HANDLERS, Sagas } from "./sagas.ts";
 
 const JOBS = 24;
@@ -20,28 +20,41 @@ export async function stepsChaos(url?: string): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const env = { ...MORTAL, JOBS_MAX_RESCUES: "1000" };
   const start = async () => stack.use(await bench.server([SAGA_HANDLERS, "-c", `${CONCURRENCY}`], env));
-  const workers = await Promise.all(Array.from({ length: WORKERS }, start));
+  /** Undefined: it is frozen, or its successor is starting. */
+  const workers: (JobsProcess | undefined)[] = await Promise.all(Array.from({ length: WORKERS }, start));
   const sagas = await Sagas.push(bench, JOBS);
 
+  const frozen = new Set<number>();
   let disturbances = 0;
   let disturbedAt = 0;
-  /** Resolves when the last worker is no longer frozen; undefined while it isn't. */
-  let thawing: Promise<void> | undefined;
+  const pending: Promise<void>[] = [];
+  /** Kills a worker, or freezes the last one. The others work on meanwhile, and are disturbed next. */
+  const disturb = (at: number) => {
+    const worker = workers[at]!;
+    workers[at] = undefined;
+    const again = async () => {
+      if (at !== WORKERS - 1) {
+        worker.kill("SIGKILL");
+        workers[at] = await start();
+        return;
+      }
+      frozen.add(worker.pid);
+      await freezePastTimeout(bench, worker);
+      workers[at] = worker;
+    };
+    pending.push(again());
+  };
   let lines = 0;
   let isOver = false;
   /** Disturbs and signals. Returns whether a handler noted something since the last call. */
   const getsOn = async () => {
     const progress = await sagas.progress();
-    if (progress.steps - disturbedAt >= EVERY) {
+    const inTurn = Array.from(workers, (_, i) => (disturbances + i) % WORKERS);
+    const at = inTurn.find((i) => workers[i] !== undefined);
+    if (at !== undefined && progress.steps - disturbedAt >= EVERY) {
       disturbedAt = progress.steps;
-      const at = disturbances++ % WORKERS;
-      if (at === WORKERS - 1) {
-        // Not while it is frozen: it would continue when it should freeze.
-        thawing ??= freezePastTimeout(bench, workers[at]!).finally(() => thawing = undefined);
-      } else {
-        workers[at]!.kill("SIGKILL");
-        workers[at] = await start();
-      }
+      disturbances++;
+      disturb(at);
     }
     isOver = await sagas.haveEnded();
     const before = lines;
@@ -49,7 +62,7 @@ export async function stepsChaos(url?: string): Promise<void> {
     return isOver || lines > before;
   };
   while (!isOver) await bench.until(getsOn, "the jobs get on");
-  await thawing;
+  await Promise.all(pending);
   assert(disturbances > 2, `only ${disturbances} disturbances: nothing was tested`);
-  await sagas.account(disturbances * CONCURRENCY);
+  await sagas.account(disturbances * CONCURRENCY, frozen);
 }

@@ -51,11 +51,13 @@ async function start(): Promise<One> {
 const workers = await Promise.all(Array.from({ length: WORKERS }, start));
 const sagas = await Sagas.push(bench, JOBS);
 const counts = { killed: 0, frozen: 0, restarted: 0, redis: 0 };
+const frozen = new Set<number>();
 const pending: Promise<void>[] = [];
 let turn = 0;
 
 async function freeze(one: One): Promise<void> {
   one.state = "frozen";
+  frozen.add(one.process.pid);
   await bench.freeze(one.process);
   await systemClock.sleep(FREEZE_MS);
   one.process.kill("SIGCONT");
@@ -120,5 +122,5 @@ const getsOn = async () => {
 };
 while (!isOver) await bench.until(getsOn, "the jobs get on");
 const inFlight = (counts.killed + counts.frozen) * CONCURRENCY;
-const repeated = await sagas.account(inFlight);
+const repeated = await sagas.account(inFlight, frozen);
 console.log(`${JOBS} jobs ended; ${repeated} of ${JOBS * 20} steps ran twice, ${inFlight} were in flight at most`);

@@ -8,6 +8,7 @@
  * @module
  */
 import type { StoreOptions } from "../../src/store/open.ts";
+import type { Health } from "../../src/store/admin/health.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 /** How far a store's clock may advance while a case runs. */
@@ -19,6 +20,8 @@ export type TestOptions = Pick<StoreOptions, "deadMaxJobs" | "deadMaxAgeMs" | "s
 /** A store for one case, empty at first. */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store;
+  /** Its durability, as `health` must report it. */
+  readonly durability: Health["durability"];
   /** Opens a second connection to the same store, as another process does. It is closed with the first. */
   another(): Promise<Store>;
   /** Returns the store's time, to within {@linkcode SLACK_MS}. */

@@ -42,6 +42,8 @@ async function openEmpty(redis: RedisServer, url: string, options: TestOptions =
   const stores: Store[] = [await openStore(url, all)];
   return {
     store: stores[0]!,
+    // Without an append-only file.
+    durability: "none",
     async another() {
       const store = await openStore(url, all);
       stores.push(store);

@@ -142,14 +142,14 @@ export async function Items(ctx, file) {
   note(file, `end ${ctx.attempt}`);
 }
 
-/** Twenty steps with a sleep, a signal and a child between them. */
+/** Twenty steps with a sleep, a signal and a child between them. A step notes its process. */
 export async function Saga(ctx, file) {
   for (let i = 0; i < 20; i++) {
     if (i === 5) await ctx.sleep("nap", 0.2);
     if (i === 10) await ctx.waitFor("signal", { key: `saga:${ctx.jid}`, timeout: "1h" });
     if (i === 15) note(file, `result ${ctx.jid} ${await ctx.run("child", "SagaChild", [file, ctx.jid])}`);
     const value = await ctx.step(`step ${i}`, async () => {
-      note(file, `step ${ctx.jid} ${i}`);
+      note(file, `step ${ctx.jid} ${i} ${Deno.pid}`);
       await new Promise((resolve) => setTimeout(resolve, 30));
       return crypto.randomUUID();
     });

@@ -73,6 +73,7 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
   const open = () => folder.open({ ...options, clock });
   return {
     store: await open(),
+    durability: "full",
     another: open,
     now: () => clock.now(),
     advance: (ms) => clock.advance(ms),

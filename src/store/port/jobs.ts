@@ -231,7 +231,8 @@ export interface JobStore {
 
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
-   * (`default` without one); at most `limit`, and fewer if their payloads exceed 4 MiB.
+   * (`default` without one); at most `limit`. A step that holds the store moves at most 4 MiB of payloads, or one job. A call is
+   * one step on SQLite, and as many as are needed on Redis.
    */
   promote(limit: number): Promise<PromoteResult>;
 
