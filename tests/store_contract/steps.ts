@@ -465,6 +465,31 @@ export const steps: Cases = {
     assertEquals([state, childJid, value], ["succeeded", jid(2), [7]]);
   },
 
+  "child: each outcome that ends it ends the wait, and no other does": async (open) => {
+    for (const kind of ["discard", "bury", "retry", "snooze"] as const) {
+      await using t = await open();
+      const lease = await running(t);
+      const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS, child: job(2) };
+      await t.store.steps.wait(lease, wait);
+      await goToSleep(t.store, lease);
+      const [child] = await takeUpTo(t.store, lease.worker, 1);
+      const isEnd = kind === "discard" || kind === "bury";
+      const error = `"error":{"class":"Refused","message":"no"},"final":true`;
+      const parent = { jid: lease.jid, step: "child", child: jid(2), state: "failed", outcome: error } as const;
+      const outcome = {
+        kind,
+        token: child!.token,
+        payload: job(2).payload,
+        delayMs: HOUR_MS,
+        ...(isEnd && { parent }),
+      };
+      assertEquals((await t.store.jobs.settle(lease.worker, [outcome])).lost, []);
+      const step = readStep("child", (await t.store.steps.read(lease.jid))[0]!.record);
+      assertEquals([step.state, step.error?.class], isEnd ? ["failed", "Refused"] : ["waiting", undefined], kind);
+      assertEquals((await t.store.jobs.promote(1)).moved, isEnd ? 1 : 0, kind);
+    }
+  },
+
   "child: a job for later is in scheduled": async (open) => {
     await using t = await open();
     const lease = await running(t);
