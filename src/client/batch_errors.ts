@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BatchRefusal } from "../store/port/batches.ts";
+import type { Batch, BatchRefusal } from "../store/port/batches.ts";
 
 /**
  * A batch rejects a job, or doesn't exist.
@@ -35,6 +35,12 @@ const REASONS: Readonly<Record<BatchRefusal, string>> = {
 /** Returns the error for a batch that rejects `verb`. */
 export function batchRefusal(id: string, reason: BatchRefusal, verb = "add to"): BatchError {
   return new BatchError(`Cannot ${verb} batch "${id}": ${REASONS[reason]}`);
+}
+
+/** Returns the message for a batch or a flow whose dead members can't be retried; undefined if they can. */
+export function retryRefusal(kind: "batch" | "flow", { id, state }: Pick<Batch, "id" | "state">): string | undefined {
+  if (state !== "cancelled") return undefined;
+  return `Cannot retry ${kind} "${id}": it was cancelled, and its jobs no longer run; push them in a new one`;
 }
 
 /** Returns why a batch rejects a job, as the result of a push has it. */

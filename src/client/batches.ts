@@ -11,7 +11,7 @@ import { readSpan } from "../job/time.ts";
 import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
 import type { BatchOpsStore } from "../store/ops/batches.ts";
 import { Batch, type BatchServices } from "./batch.ts";
-import { BatchError, batchRefusal } from "./batch_errors.ts";
+import { BatchError, batchRefusal, retryRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
 import { checkListRequest, type ListRequest } from "./list_request.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
@@ -95,7 +95,7 @@ export class Batches {
    * Enqueues the dead members of a batch again. Looks through all dead jobs.
    *
    * @returns how many
-   * @throws {BatchError} if the batch doesn't exist
+   * @throws {BatchError} if the batch doesn't exist, or was cancelled
    */
   async retry(id: string): Promise<number> {
     return await this.#retry(checkId(id), "batch");
@@ -140,15 +140,17 @@ export class Batches {
 
   async #retry(id: string, kind: "batch" | "flow"): Promise<number> {
     const store = this.#operated(kind);
-    await this.#require(id, kind, "retry");
+    const refusal = retryRefusal(kind, await this.#require(id, kind, "retry"));
+    if (refusal !== undefined) throw new BatchError(refusal);
     const { retryBatch } = await import("../store/ops/batches.ts");
     return await retryBatch(store, id);
   }
 
-  /** @throws {BatchError} unless a batch of this kind exists */
-  async #require(id: string, kind: "batch" | "flow", verb: string): Promise<void> {
+  /** Returns the batch. @throws {BatchError} unless one of this kind exists */
+  async #require(id: string, kind: "batch" | "flow", verb: string): Promise<StoredBatch> {
     const batch = await this.#store().get(id);
     if (batch === undefined || (kind === "flow" && !batch.flow)) throw notFound(kind, id, verb);
+    return batch;
   }
 
   #operated(kind: "batch" | "flow"): BatchOpsStore {

@@ -63,6 +63,12 @@ export function membershipOf(payload: { readonly [field: string]: unknown }): Me
   };
 }
 
+/** Returns the ID of the batch that a payload names, whether or not that counts its job; undefined if it names none. Parses only payloads that may name one. */
+export function batchIn(payload: string): string | undefined {
+  if (!payload.includes(`"${BATCH_FIELD}"`)) return undefined;
+  return membershipOf({ [BATCH_FIELD]: getField(payload, BATCH_FIELD) })?.id;
+}
+
 /** Returns the batch that counts a job now; undefined if none does. Parses only payloads that have the mark. */
 export function countedIn(payload: string): Membership & { readonly counted: Counted } | undefined {
   if (!payload.includes(`"${COUNTED_FIELD}"`)) return undefined;

@@ -150,3 +150,18 @@ Deno.test("continues a cancel that was interrupted, and says how many jobs it ha
     `Batch ${id} is already cancelled; 1 job that still ran or waited: cancelled, too\n`,
   ]);
 });
+
+Deno.test("refuses to retry a batch or a flow that was cancelled, in one line", async () => {
+  await using bench = await Bench.open();
+  const batch = (await on(bench, ["batch", "open"])).stdout.trim();
+  const nodes = `{"name": "n", "nodes": {"a": {"class": "A", "args": []}}}`;
+  const flow = (await on(bench, ["flow", "push", "-"], nodes)).stdout.trim();
+  const why = "it was cancelled, and its jobs no longer run; push them in a new one";
+  for (
+    const [verb, kind, id] of [["batch", "batch", batch], ["batch", "flow", flow], ["flow", "flow", flow]] as const
+  ) {
+    await on(bench, [verb, "cancel", id]);
+    const { code, stdout, stderr } = await on(bench, [verb, "retry", id]);
+    assertEquals([code, stdout, stderr], [2, "", `jobs: Cannot retry ${kind} "${id}": ${why}\n`]);
+  }
+});

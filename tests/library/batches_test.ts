@@ -309,3 +309,17 @@ Deno.test("cancelling a batch cancels the queued callbacks of nested batches, an
     const { entries } = await store.admin.page({ in: "queue", queue: "default" });
     assertEquals(entries.map(({ payload }) => JSON.parse(payload).class), ["ImportRow"]);
   }));
+
+Deno.test("a cancelled batch is not retried", () =>
+  withClient(async (client, store) => {
+    const batch = await client.batch({}, (add) => add("Import", [1]));
+    const { entries: [job] } = await store.admin.page({ in: "queue", queue: "default" });
+    await store.admin.edit([job!.ref], "kill");
+    await client.batches.cancel(batch.id);
+    await assertRejects(
+      () => client.batches.retry(batch.id),
+      BatchError,
+      "it was cancelled, and its jobs no longer run",
+    );
+    assertEquals((await client.batches.get(batch.id))!.dead, 1);
+  }));

@@ -566,6 +566,68 @@ export const batches: Cases = {
     assertEquals(await counts(t.store, one), { total: 3, cancelled: 3 });
   },
 
+  "a take marks each member of a cancelled batch, wherever it was during the cancel, and no other job": async (
+    open,
+  ) => {
+    await using t = await open();
+    const { worker, one, leases } = await running(t.store, 3);
+    const other = batch(2);
+    await t.store.batches.create(other);
+    await t.store.admin.limitGroup("default", "held", { running: 1 });
+    const held = { queue: "default", group: "held" };
+    const grouped = (n: number) => {
+      const { payload, ...rest } = member(n, one, held);
+      return { ...rest, payload: setFields(payload, { group: `"held"` }) };
+    };
+    await t.store.jobs.enqueue([grouped(4), grouped(5)]);
+    const [first] = await takeUpTo(t.store, worker, 1);
+    await t.store.jobs.enqueue([member(6, one, { delayMs: HOUR_MS }), member(7, one), member(8, other), job(9)]);
+    await t.store.batches.close(one.id, "cancelled");
+    const [a, b, c] = leases as [Lease, Lease, Lease];
+    await t.store.jobs.settle(worker, [
+      { kind: "release", token: a.token },
+      { kind: "retry", token: b.token, delayMs: HOUR_MS, payload: b.payload },
+      { kind: "snooze", token: c.token, delayMs: HOUR_MS, payload: c.payload },
+      { kind: "release", token: first!.token },
+    ]);
+    // A program that knows no cancelled batches pushes a member, and jobs that only mention the batch.
+    await t.pushRaw("default", setFields(job(10).payload, { batch: `  "${one.id}"` }));
+    await t.pushRaw("default", setFields(job(11).payload, { args: `[{"batch":"${one.id}"}]` }));
+    await t.pushRaw("default", setFields(job(12).payload, { args: `[{"batch":"${one.id}"}]`, batch: `"${other.id}"` }));
+    await t.pushRaw("default", setFields(job(13).payload, { args: `[{"batch":"${other.id}"}]`, batch: `"${one.id}"` }));
+    await t.pushRaw("default", setFields(job(14).payload, { batch: `{"id":"${one.id}"}` }));
+    await t.pushRaw("default", `["batch":"${one.id}"`);
+    t.advance(HOUR_MS + SLACK_MS);
+    await register(t.store, worker);
+    await t.store.jobs.promote(10);
+    const taken: Lease[] = [];
+    for (let more: Lease[]; (more = await takeUpTo(t.store, worker, 100)).length > 0; taken.push(...more)) {
+      await t.store.jobs.settle(worker, more.map(({ token }) => ({ kind: "ack", token })));
+    }
+    const marked = taken.filter(({ cancelled }) => cancelled).map(({ payload }) => getField(payload, "jid")).sort();
+    assertEquals([marked, taken.length], [[1, 2, 3, 4, 5, 6, 7, 10, 13].map(jid), 15]);
+  },
+
+  "the callbacks of a cancelled batch aren't members of it": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const outer = batch(1);
+    const inner = batch(2, { parent: { id: outer.id } });
+    for (const one of [outer, inner]) await t.store.batches.create(one);
+    await t.store.batches.close(inner.id, "cancelled");
+    const callbacks = async () =>
+      (await takeUpTo(t.store, worker, 10, ["callbacks"])).map(({ token, payload, cancelled = false }) => {
+        return { token, of: `${getField(payload, "jid")}`, cancelled };
+      });
+    const first = await callbacks();
+    assertEquals(first.map(({ of, cancelled }) => [of, cancelled]), [[`${inner.id}-complete`, false]]);
+    await t.store.batches.close(outer.id, "cancelled");
+    await t.store.jobs.settle(worker, first.map(({ token }) => ({ kind: "release", token })));
+    // Those of a nested batch are members of the outer one.
+    const again = await callbacks();
+    assertEquals(again.map(({ of, cancelled }) => [of, cancelled]), [[`${inner.id}-complete`, true]]);
+  },
+
   "pages: the latest first": async (open) => {
     await using t = await open();
     for (const n of [1, 2, 3]) await t.store.batches.create(batch(n, { name: `import ${n}`, tags: ["customer:7"] }));

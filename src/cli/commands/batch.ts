@@ -7,7 +7,7 @@ import { batchJson, batchLines, membersText } from "../../text/batches.ts";
 import { closestWord } from "../../text/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
-import { cancelAndPrint } from "../shared/cancel_batch.ts";
+import { cancelAndPrint, checkRetry } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
@@ -128,6 +128,7 @@ async function cancel(store: Store, id: string, json: boolean): Promise<void> {
 
 async function retry(store: Store, id: string, json: boolean): Promise<void> {
   const batch = found(await store.batches.get(id), id);
+  checkRetry(batch);
   const members = await retryBatch(store, id);
   await report(
     () => json ? printJson({ retried: members }) : print(`Enqueued ${membersText(members, batch)} again`),

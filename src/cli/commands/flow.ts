@@ -13,7 +13,7 @@ import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
-import { cancelAndPrint } from "../shared/cancel_batch.ts";
+import { cancelAndPrint, checkRetry } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
 import { report } from "../shared/report.ts";
@@ -193,6 +193,7 @@ async function cancel(store: Store, id: string, { json }: Flags): Promise<void> 
 
 async function retry(store: Store, id: string, { json }: Flags): Promise<void> {
   const flow = await find(store, id);
+  checkRetry(flow);
   const count = await retryBatch(store, id);
   await report(
     () => json ? printJson({ retried: count }) : print(`Enqueued ${membersText(count, flow)} again`),

@@ -1,8 +1,9 @@
 /**
- * Cancels a batch or a flow, for `jobs batch cancel` and `jobs flow cancel`.
+ * Cancels a batch or a flow, for `jobs batch cancel` and `jobs flow cancel`, and refuses to retry one that is cancelled.
  *
  * @module
  */
+import { retryRefusal } from "../../client/batch_errors.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { cancelBatch } from "../../store/ops/batches.ts";
@@ -42,4 +43,10 @@ export async function cancelAndPrint(
     const left = members === 0 ? "" : `; ${counted} that still ran or waited: cancelled, too`;
     print(`${batch.flow ? "Flow" : "Batch"} ${id} is already cancelled${left}`);
   }
+}
+
+/** @throws {UsageError} if the batch or the flow was cancelled */
+export function checkRetry(batch: Batch): void {
+  const refusal = retryRefusal(batch.flow ? "flow" : "batch", batch);
+  if (refusal !== undefined) throw new UsageError(refusal);
 }

@@ -14,15 +14,14 @@ import { RunningJob } from "../../handlers/running_job.ts";
 import { Cancelled, Shutdown } from "../../job/errors.ts";
 import { abridged } from "../../job/abridged.ts";
 import { parsePayload } from "../../job/job.ts";
-import { withSteps } from "../../steps/outcome.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import { CLEAN_UP_MS, OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
 import type { Attempt } from "./attempt.ts";
-import { withBatch } from "./batch_member.ts";
 import { Processor } from "./processor.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 import type { Settler } from "./settler.ts";
+import { endUnstarted } from "./unstarted_end.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** Owns the processors. */
@@ -115,15 +114,11 @@ export class Manager {
    * @returns false if this worker doesn't have the job
    */
   cancel(jid: string): boolean {
-    const { buffer, results, retrier, classCounters } = this.#services;
-    const lease = buffer.withdraw(jid);
+    const lease = this.#services.buffer.withdraw(jid);
     const job = lease && parsePayload(lease.payload);
     if (job) {
       const running = new RunningJob(job, lease.queue, this.#services);
-      const outcome = retrier.cancelled(lease.token, running);
-      const ended = { ...outcome, ...results.unstarted(job, lease.queue, "cancelled") };
-      this.#settler.add(withBatch(withSteps(ended, running, { error: new Cancelled() }), job, "cancelled"));
-      classCounters.addUnstarted(job.class, "cancelled");
+      endUnstarted(lease.token, running, "cancelled", this.#services);
     }
     const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());

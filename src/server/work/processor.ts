@@ -17,7 +17,7 @@ import { readReturned } from "../../job/returned.ts";
 import { isExpired } from "../../job/time.ts";
 import { parsePayload, releasesOf } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { Expired, isReleased } from "../../steps/errors.ts";
+import { isReleased } from "../../steps/errors.ts";
 import { withSteps } from "../../steps/outcome.ts";
 import { compose } from "../../client/middleware.ts";
 import type { Lease } from "../../store/port/jobs.ts";
@@ -26,6 +26,7 @@ import type { ProcessorServices } from "./processor_services.ts";
 import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
 import { countMember, withBatch } from "./batch_member.ts";
 import { jobFields, logJob } from "./job_log.ts";
+import { endUnstarted } from "./unstarted_end.ts";
 import { afterUnexpectedError } from "./unexpected_error.ts";
 import type { AttemptOutcome } from "./retrier.ts";
 import type { Component } from "../component.ts";
@@ -126,7 +127,7 @@ export class Processor implements Component {
       this.#services.settler.add({ kind: "bury", token: lease.token, payload: lease.payload });
       return 0;
     }
-    const counted = countMember(lease, job, this.#services);
+    const counted = lease.cancelled ? job : countMember(lease, job, this.#services);
     // An await would cost a turn of the event loop, which most jobs don't need.
     const running = new RunningJob(
       counted instanceof Promise ? await counted : counted,
@@ -134,8 +135,8 @@ export class Processor implements Component {
       this.#services,
       { worker: this.#services.worker, token: lease.token },
     );
-    if (isExpired(job.payload, this.#services.clock.now())) {
-      this.#expire(lease, running);
+    if (lease.cancelled || isExpired(job.payload, this.#services.clock.now())) {
+      endUnstarted(lease.token, running, lease.cancelled ? "cancelled" : "expired", this.#services);
       return 0;
     }
     const attempt = this.#begin(lease, running);
@@ -189,17 +190,6 @@ export class Processor implements Component {
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
     const outcome = await this.#services.retrier.outcome(lease.token, job, error, { since });
     return withBatch(this.#services.results.failed(outcome, job, error, since), job.job, "cancelled");
-  }
-
-  /** Ends a job that expired before it started. */
-  #expire(lease: Lease, running: RunningJob): void {
-    const { log, settler, classCounters, results } = this.#services;
-    const { class: name, jid, queue, job } = running;
-    logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
-    classCounters.addUnstarted(name, "expired");
-    const record = results.unstarted(job, queue, "expired");
-    const outcome = { kind: "ack", token: lease.token, ...releasesOf(job), ...record } as const;
-    settler.add(withBatch(withSteps(outcome, running, { error: new Expired() }), running.job, "expired"));
   }
 
   async #run(): Promise<void> {

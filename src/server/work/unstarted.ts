@@ -59,7 +59,10 @@ export class UnstartedJobs {
 
   /** Adds leases that were taken after all others. */
   add(leases: readonly Lease[]): void {
-    const jobs = leases.map(({ token, queue, payload }): Unstarted => ({ token, queue, payload, slot: NOT_SHARED }));
+    const jobs = leases.map(({ token, queue, payload, cancelled }): Unstarted => {
+      const job = { token, queue, payload, slot: NOT_SHARED };
+      return cancelled ? { ...job, cancelled } : job;
+    });
     this.#share(jobs);
     this.#waiting = this.size === 0 ? jobs : [...this.#waiting.slice(this.#head), ...jobs];
     this.#head = 0;

@@ -139,6 +139,8 @@ export interface Lease {
   readonly group?: string;
   /** The payload as stored. It may be any text, even invalid JSON. */
   readonly payload: string;
+  /** Its batch was cancelled before the take: the worker ends it as cancelled, without starting it. */
+  readonly cancelled?: true;
 }
 
 /** A request for jobs. */
@@ -213,7 +215,8 @@ export interface JobStore {
 
   /**
    * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `worker`. Returns fewer if their payloads exceed
-   * 4 MiB, but at least one.
+   * 4 MiB, but at least one. Marks members of cancelled batches: those that moved or slept during the cancel, or that another
+   * program pushed later.
    */
   take(request: TakeRequest): Promise<Lease[]>;
 

@@ -39,7 +39,7 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   const args = [...head, `${names.lost.length}`, ...names.lost, ...queues];
   try {
     const reply = await client.run(SCRIPTS.take, [leasesKey(worker)], args, { repeatable: false });
-    const leases = readLeases(reply as [string, string[], ...string[][]]);
+    const leases = readLeases(reply as TakeReply);
     book.endTake(worker, names, leases);
     return leases;
   } catch (error) {
@@ -67,7 +67,10 @@ export function takenAt(token: string): number {
   return parseInt(token.slice(0, 11), 16);
 }
 
-function readLeases([prefix, again, ...queues]: [string, string[], ...string[][]]): Lease[] {
+/** See `lua/take.lua`. */
+type TakeReply = [prefix: string, again: string[], cancelled: number[], ...queues: string[][]];
+
+function readLeases([prefix, again, cancelled, ...queues]: TakeReply): Lease[] {
   const leases: Lease[] = [];
   for (let i = 0; i < again.length; i += 2) {
     leases.push({ token: again[i]!, ...splitName(queueOf(again[i]!)), payload: again[i + 1]! });
@@ -78,5 +81,6 @@ function readLeases([prefix, again, ...queues]: [string, string[], ...string[][]
     const from = splitName(name);
     for (const payload of jobs) leases.push({ token: `${prefix}${place++}:${name}`, ...from, payload });
   }
+  for (const number of cancelled) leases[number - 1] = { ...leases[number - 1]!, cancelled: true };
   return leases;
 }

@@ -5,7 +5,14 @@
  *
  * @module
  */
-import { type BatchEvent, type Counted, countedIn, type MemberEnd, type MemberLease } from "../../job/batch.ts";
+import {
+  type BatchEvent,
+  batchIn,
+  type Counted,
+  countedIn,
+  type MemberEnd,
+  type MemberLease,
+} from "../../job/batch.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts";
 import { SPREAD_LIMIT } from "../port/flows.ts";
@@ -30,6 +37,12 @@ export function refusal(context: Context, { id, by }: BatchMember, isAdmission =
   if (batch.closed_as === null) return undefined;
   const accepts = batch.closed_as === "closed" && batch.pending > 0 && (isAdmission || isRunningIn(context, id, by));
   return accepts ? undefined : batch.closed_as;
+}
+
+/** Returns whether a job belongs to a cancelled batch. */
+export function isInCancelled({ sql }: Context, payload: string): boolean {
+  const id = batchIn(payload);
+  return id !== undefined && sql("SELECT 1 FROM batch WHERE id = ? AND closed_as = 'cancelled'").get(id) !== undefined;
 }
 
 function isRunningIn(context: Context, id: string, by: MemberLease | undefined): boolean {

@@ -6,6 +6,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease } from "../port/jobs.ts";
+import { isInCancelled } from "./batch_rows.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { numberOf } from "./lease_workers.ts";
@@ -62,7 +63,8 @@ export function addLeases(
   take: Take,
 ): void {
   for (const [job, payload] of rows) {
-    take.leases.push({ token: `${job}.${take.number}`, ...from, payload });
+    const lease: Lease = { token: `${job}.${take.number}`, ...from, payload };
+    take.leases.push(isInCancelled(context, payload) ? { ...lease, cancelled: true } : lease);
     locks.releaseStarted(context, payload);
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BatchError } from "../../client/batch_errors.ts";
+import { BatchError, retryRefusal } from "../../client/batch_errors.ts";
 import { type BatchOptions, parseBatchOptions } from "../../client/batch_options.ts";
 import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
@@ -66,10 +66,16 @@ export async function cancel(
   return closed.done ? result : { ...result, alreadyCancelled: true };
 }
 
-/** Requeues the dead jobs of a batch or a flow. With many jobs, it continues in the background. */
+/**
+ * Requeues the dead jobs of a batch or a flow. With many jobs, it continues in the background.
+ *
+ * @throws {HttpError} if it was cancelled
+ */
 export async function retry(services: Services, visitor: Visitor, kind: BatchKind, id: string): Promise<ActionResult> {
-  const { dead } = await findBatch(services, kind, id);
-  const task = { action: `${kind} retry`, target: `${kind}:${id}`, total: dead };
+  const batch = await findBatch(services, kind, id);
+  const refusal = retryRefusal(kind, batch);
+  if (refusal !== undefined) throw new HttpError(409, refusal);
+  const task = { action: `${kind} retry`, target: `${kind}:${id}`, total: batch.dead };
   return await changeMembers(services, visitor, { ...task, steps: retryMembers(services.store, id) });
 }
 

@@ -180,7 +180,9 @@ function OnePage({ view, kind, batch, nodes, states }: {
         <span class="note mono">{batch.id}</span>
         <span class="grow"></span>
         <a class="button" href={membersPath(view, batch, "pending")}>Find {kind === "flow" ? "nodes" : "members"}</a>
-        {batch.dead > 0 && <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />}
+        {batch.dead > 0 && batch.state !== "cancelled" && (
+          <ActionButton view={view} path={`${path}/retry`} label="Retry dead" />
+        )}
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
       <p id="progress" data-live>

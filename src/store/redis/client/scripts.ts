@@ -71,6 +71,7 @@ import take from "../lua/take.lua" with { type: "text" };
 import wakeGroups from "../lua/wake_groups.lua" with { type: "text" };
 import addMember from "../lua/included/add_member.lua" with { type: "text" };
 import batch from "../lua/included/batch.lua" with { type: "text" };
+import cancelled from "../lua/included/cancelled.lua" with { type: "text" };
 import closeBatch from "../lua/included/close_batch.lua" with { type: "text" };
 import countTotals from "../lua/included/count_totals.lua" with { type: "text" };
 import debounce from "../lua/included/debounce.lua" with { type: "text" };
@@ -198,6 +199,6 @@ export const SCRIPTS = {
   stepWait: script(stepWait, job + groups + steps + addMember),
   stepWake: script(stepWake, job + steps),
   stillLeased: script(stillLeased),
-  take: script(take, job + pauses + limits + groups + returnLease + groupLimits + turns + unlock),
+  take: script(take, job + cancelled + pauses + limits + groups + returnLease + groupLimits + turns + unlock),
   wakeGroups: script(wakeGroups, groups),
 };

@@ -9,6 +9,7 @@
 --          jobs of a turn of a group (1 to 16), number of takes whose reply was lost, their names, then the queues in order
 -- Result   the prefix of all tokens of this take,
 --          per lease of a take whose reply was lost: token, payload (flat),
+--          the numbers of the leases, from 1, whose batch was cancelled,
 --          then per queue: its payloads, its name
 -- O(N) for N jobs, and those that count against the limit of a queue
 
@@ -21,7 +22,8 @@ local bytes = tonumber(ARGV[5])
 local minTurn = tonumber(ARGV[6])
 local first = 8 + ARGV[7]
 local again = {}
-local result = { prefix, again }
+local cancelled = {}
+local result = { prefix, again, cancelled }
 
 -- Fail on a key of the wrong type before a job is popped.
 call('HLEN', KEYS[1])
@@ -56,13 +58,26 @@ if first > 8 then
   end
   left = left - #tokens
 end
-if left == 0 or bytes <= 0 or first > #ARGV then return result end
+-- Returns the result, with the numbers of the leases that must not start.
+local function finish()
+  local known, number = {}, 0
+  local function look(payload)
+    number = number + 1
+    if isInCancelled(payload, known) then cancelled[#cancelled + 1] = number end
+  end
+  for i = 2, #again, 2 do look(again[i]) end
+  for i = 4, #result do
+    for k = 1, #result[i] - 1 do look(result[i][k]) end
+  end
+  return result
+end
+if left == 0 or bytes <= 0 or first > #ARGV then return finish() end
 
 -- The first name stands for all queues.
 local names = { '*' }
 for i = first, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
-if paused[1] ~= 0 then return result end
+if paused[1] ~= 0 then return finish() end
 local limits, grouped = limitsOf(names)
 -- The number of the next token, and its token without the last digit: Lua formats a number slowly.
 local place, tens = 10000, ''
@@ -418,7 +433,7 @@ for i = 2, #names do
     if left == 0 or bytes <= 0 then break end
   end
 end
-if failure and #result == 2 and #again == 0 then
+if failure and #result == 3 and #again == 0 then
   return type(failure) == 'string' and redis.error_reply(failure) or failure
 end
-return result
+return finish()
