@@ -5,7 +5,8 @@ import { Client } from "../../src/client/client.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
-import type { TakeRequest } from "../../src/store/port/jobs.ts";
+import type { Lease, TakeRequest } from "../../src/store/port/jobs.ts";
+import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { FakeClock } from "../support/clock.ts";
 import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";
@@ -127,4 +128,42 @@ Deno.test("looks at 500 queues per take, and at the next ones only while it find
   assertEquals(requests, []);
   stop.abort();
   await Promise.all(processors);
+});
+
+Deno.test("quiet returns the jobs that have not started and those of a pending take; none starts or is taken before resume", async () => {
+  const clock = new FakeClock();
+  const takes: ((tokens: string) => void)[] = [];
+  const leaseOf = (token: string) => ({ token, queue: "default", payload: `{"class":"A","args":[],"jid":"${token}"}` });
+  const take = () => new Promise<Lease[]>((resolve) => takes.push((tokens) => resolve([...tokens].map(leaseOf))));
+  const store = { jobs: { take } } as unknown as ServerStore;
+  const released: unknown[] = [];
+  const settler = { add: ({ kind, token }: Outcome) => released.push(`${kind} ${token}`) } as unknown as Settler;
+  const fetcher = new Fetcher({ store, worker: "w", clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  // At the rate of 50 jobs in 10 ms, jobs are taken ahead.
+  for (let i = 0; i < 50; i++) fetcher.buffer.next();
+  await clock.advance(10);
+  const first = fetcher.step();
+  await clock.turn();
+  takes.shift()!("ab");
+  await first;
+  const second = fetcher.step();
+  await clock.turn();
+  await clock.turn();
+  assertEquals([fetcher.waiting, takes.length, released], [2, 1, []]);
+
+  fetcher.goQuiet();
+  assertEquals(released, ["release a", "release b"]);
+  const stop = new AbortController();
+  const processor = fetcher.buffer.wait(stop.signal);
+  takes.shift()!("c");
+  await second;
+  assertEquals(released, ["release a", "release b", "release c"]);
+  assertEquals([await fetcher.step(), takes.length, await fetcher.hasQueuedJobs()], [false, 0, false]);
+
+  fetcher.resume();
+  const third = fetcher.step();
+  await clock.turn();
+  takes.shift()!("d");
+  await third;
+  assertEquals((await processor)?.token, "d", "the first job that a processor gets");
 });
