@@ -6,6 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { MAX_BATCH_BYTES } from "../../src/store/port/batch_bytes.ts";
 import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
 
@@ -23,6 +24,17 @@ function largeJobs(from: number, to: number, bytes: number, change: Partial<NewJ
 
 function bytesOf(leases: readonly { readonly payload: string }[]): number {
   return leases.reduce((sum, { payload }) => sum + payload.length, 0);
+}
+
+/** Rescues all leases of offline workers. Returns how many each step has moved. */
+async function rescueSteps(store: Store): Promise<number[]> {
+  const steps: number[] = [];
+  for (let more = true; more;) {
+    const step = await rescueFor(store);
+    more = step.more;
+    steps.push(step.rescued);
+  }
+  return steps;
 }
 
 export const large: Cases = {
@@ -100,16 +112,21 @@ export const large: Cases = {
     for (let taken = 0; taken < all.length;) taken += (await takeUpTo(t.store, worker)).length;
     await t.store.jobs.enqueue([job(11)]);
     await lapse(t);
-    const steps: number[] = [];
-    for (let more = true; more;) {
-      const step = await rescueFor(t.store);
-      more = step.more;
-      steps.push(step.rescued);
-    }
     // The largest job goes alone. Four of the others fit into a step, five don't.
-    assertEquals(steps.toSorted(), [1, 1, 4, 4]);
+    assertEquals((await rescueSteps(t.store)).toSorted(), [1, 1, 4, 4]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assertEquals((await t.store.admin.stats()).running, 0);
+  },
+
+  "a step of a rescue moves at most 4 MiB of the jobs of all offline workers": async (open) => {
+    await using t = await open();
+    const workers = [await register(t.store), await register(t.store, "host:2:bbbbbbbbbbbb")];
+    await t.store.jobs.enqueue([...largeJobs(1, 9, MB), largeJob(10, MAX_BATCH_BYTES + MB)]);
+    for (let taken = 0, turn = 0; taken < 10; turn++) taken += (await takeUpTo(t.store, workers[turn % 2]!)).length;
+    await lapse(t);
+    assertEquals((await rescueSteps(t.store)).toSorted(), [1, 1, 4, 4]);
+    const queued = await numbersIn(t.store, { in: "queue", queue: "default" });
+    assertEquals(queued.map(Number).sort((a, b) => a - b), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   },
 
   "a page of large jobs ends early, and the next one continues": async (open) => {
