@@ -57,6 +57,7 @@ export type {
   BatchSweep,
   ClosedAs,
   CloseResult,
+  FirstBatch,
   MemberChange,
   NewBatch,
 } from "./store/port/batches.ts";

@@ -42,8 +42,12 @@ const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   batchCorrect: [call("", "0 b 0 0 0", [...BATCHES, "HSET jobs:batch:b closed_as closed"])],
   batchCreate: [
-    call("jobs:batch:c", `0 c p "" "" 1000 1000 8 "" {} success default ${open("d")}`, BATCHES),
-    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {}`, []),
+    call("jobs:batch:c", `0 c p "" "" 1000 1000 8 "" {} "" 0 "" success default ${open("d")}`, BATCHES),
+    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x`, []),
+    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x`, [
+      `SET jobs:once:flow:k ${LATER}/x·b`,
+      "HSET jobs:batch:b closed_as abandoned",
+    ]),
   ],
   batchSweep: [
     call("", "0 10", [...BATCHES, "ZADD jobs:batches:due 1 b"]),

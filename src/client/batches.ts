@@ -8,7 +8,15 @@ import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
-import type { Batch as StoredBatch, BatchCallback, BatchMember, BatchPage, NewBatch } from "../store/port/batches.ts";
+import type {
+  Batch as StoredBatch,
+  BatchCallback,
+  BatchMember,
+  BatchPage,
+  FirstBatch,
+  NewBatch,
+} from "../store/port/batches.ts";
+import type { OnceKey } from "../store/port/jobs.ts";
 import type { BatchOpsStore } from "../store/ops/batches.ts";
 import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal, retryRefusal } from "./batch_errors.ts";
@@ -42,8 +50,10 @@ export class Batches {
    * @throws {InvalidPayload} if an option or a callback is invalid; nothing is stored then
    * @throws {BatchError} if its parent rejects new members
    */
-  open(options?: BatchOptions, by?: MemberLease): Promise<Batch> {
-    return this.#open(options ?? {}, by, { id: this.newId() });
+  async open(options?: BatchOptions, by?: MemberLease): Promise<Batch> {
+    const id = this.newId();
+    await this.#open(options ?? {}, by, { id });
+    return new Batch(id, this.#services);
   }
 
   /** @internal Returns a new ID. It sorts by age. */
@@ -51,9 +61,13 @@ export class Batches {
     return this.#ids.next(this.#services.clock.now());
   }
 
-  /** @internal Opens a batch as a flow. */
-  openFlow(id: string, options: BatchOptions): Promise<Batch> {
-    return this.#open(options, undefined, { id, flow: true });
+  /**
+   * @internal Opens a batch as a flow.
+   *
+   * @returns the flow that was pushed with the same once key, if there is one; then none is opened
+   */
+  openFlow(id: string, options: BatchOptions, once: OnceKey | undefined): Promise<FirstBatch | undefined> {
+    return this.#open(options, undefined, { id, flow: true, ...(once && { once }) });
   }
 
   /** Returns a batch; undefined if it doesn't exist, or its retention has expired. */
@@ -162,10 +176,10 @@ export class Batches {
   async #open(
     options: BatchOptions,
     by: MemberLease | undefined,
-    identity: { readonly id: string; readonly flow?: true },
-  ): Promise<Batch> {
+    identity: Pick<NewBatch, "id" | "flow" | "once">,
+  ): Promise<FirstBatch | undefined> {
     checkBatchOptions(options);
-    const { id } = identity;
+    const { id, once } = identity;
     const { name, tags, parent, closeWithin = DEFAULT_CLOSE_WITHIN, keepFor = DEFAULT_KEEP } = options;
     const member: BatchMember | undefined = parent === undefined
       ? undefined
@@ -177,11 +191,12 @@ export class Batches {
       ...(member !== undefined && { parent: member }),
       callbacks: await this.#callbacks(id, options),
       closeWithinMs: readSpan("closeWithin", closeWithin) * 1_000,
-      keepMs: readSpan("keepFor", keepFor) * 1_000,
+      // While its key is remembered, the record tells whether the flow was abandoned.
+      keepMs: Math.max(readSpan("keepFor", keepFor) * 1_000, once?.ttlMs ?? 0),
     };
-    const refusal = await this.#store().create(batch);
-    if (refusal !== undefined) throw batchRefusal(parent!, refusal, "open a batch in");
-    return new Batch(id, this.#services);
+    const result = await this.#store().create(batch);
+    if (typeof result === "string") throw batchRefusal(parent!, result, "open a batch in");
+    return result;
   }
 
   #store(): NonNullable<BatchServices["store"]> {

@@ -6,6 +6,9 @@
 import { NODE_FIELD, nodeJid } from "../job/flow.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
+import { JOB_OPTIONS, type JobOption } from "../job/options.ts";
+import { argsText } from "../job/payload.ts";
+import { idKey } from "../job/push_keys.ts";
 import { setFields } from "../job/raw.ts";
 import { type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
@@ -18,9 +21,18 @@ import { type Batches, type BatchStatus, checkId } from "./batches.ts";
 import { nodeParts } from "./flow_parts.ts";
 import { checkGraph, type FlowNodes, type GraphNode } from "./flow_graph.ts";
 import type { ClientStore } from "./options.ts";
+import { uniqueKey, UsedId } from "./unique.ts";
 
 /** Options of a flow: its callbacks are those of a batch. */
-export type FlowOptions = Omit<BatchOptions, "name" | "closeWithin" | "abandoned">;
+export interface FlowOptions extends Omit<BatchOptions, "name" | "closeWithin" | "abandoned"> {
+  /**
+   * Idempotent push: a later one with the same `id` completes or returns the first flow, also after that flow has ended.
+   * With another name or other nodes, it is refused. 1 to 200 characters.
+   */
+  readonly id?: string;
+  /** How long `id` is remembered: seconds, or a duration. Default 1d. The record of the flow is kept at least as long. */
+  readonly within?: number | string;
+}
 
 /** A flow that was pushed. */
 export interface PushedFlow {
@@ -28,6 +40,8 @@ export interface PushedFlow {
   readonly id: string;
   /** The jids of its nodes, by name. */
   readonly jids: Readonly<Record<string, string>>;
+  /** An earlier push with the same `id` had stored the flow. */
+  readonly existed?: true;
 }
 
 type FlowStore = NonNullable<ClientStore["flows"]>;
@@ -59,19 +73,30 @@ export class Flows {
   async push(name: string, nodes: FlowNodes, options: FlowOptions = {}): Promise<PushedFlow> {
     const store = this.#flowStore();
     if (typeof name !== "string" || name === "") throw new InvalidPayload("name", name, "the name of the flow");
-    checkFlowOptions(options);
+    const { id: key, within, ...batchOptions } = checkFlowOptions(options);
     const graph = checkGraph(nodes);
-    const id = this.#batches.newId();
-    const built: NewNode[] = [];
-    for (const [position, node] of graph.entries()) built.push(await this.#build(id, node, position));
-    await this.#batches.openFlow(id, { ...options, name, closeWithin: STORE_WITHIN });
+    let id = this.#batches.newId();
+    let built = await this.#buildAll(id, graph);
+    const named = idKey("flow", key, within);
+    const once = named && { ...named, fingerprint: fingerprintOf(name, graph, built) };
+    const opened = await this.#batches.openFlow(id, { ...batchOptions, name, closeWithin: STORE_WITHIN }, once);
+    if (opened?.differs) throw new UsedId(once!, opened.first);
+    if (opened) {
+      id = opened.first;
+      const flow = await this.#batches.get(id);
+      if (flow === undefined || flow.closedAt !== undefined) return { id, jids: jidsOf(id, graph), existed: true };
+      // The program that opened it may have died before it stored all nodes.
+      built = await this.#buildAll(id, graph);
+    }
     for (const part of nodeParts(built)) {
-      const refusal = await store.add(id, part);
+      const refusal = await store.add(id, part) ?? undefined;
+      // Another program that pushes the same flow has stored the rest.
+      if (refusal === "closed" && once !== undefined) break;
       if (refusal !== undefined) throw batchRefusal(id, refusal, "store the nodes of");
     }
     await this.#batches.close(id);
     while (await store.spread(SPREAD_LIMIT));
-    return { id, jids: Object.fromEntries(built.map(({ name, jid }) => [name, jid])) };
+    return { id, jids: jidsOf(id, graph) };
   }
 
   /** Returns a flow with its counters; undefined if it doesn't exist, or its retention has expired. */
@@ -154,6 +179,12 @@ export class Flows {
     return this.#store;
   }
 
+  async #buildAll(flow: string, graph: readonly GraphNode[]): Promise<NewNode[]> {
+    const built: NewNode[] = [];
+    for (const [position, node] of graph.entries()) built.push(await this.#build(flow, node, position));
+    return built;
+  }
+
   async #build(flow: string, { name, job, after, followers, onDead }: GraphNode, position: number): Promise<NewNode> {
     const jid = nodeJid(flow, position + 1);
     // The class may have these: a node is pushed when its time has come, whatever else there is.
@@ -175,11 +206,27 @@ export class Flows {
   }
 }
 
-/** @throws {InvalidPayload} if an option is one of batches only */
-function checkFlowOptions(options: FlowOptions): void {
+/** @throws {InvalidPayload} if an option is one of batches only, or `id` or `within` is invalid */
+function checkFlowOptions(options: FlowOptions): FlowOptions {
   objectIn("options", options, "an object with the options of a flow");
   for (const name of ["name", "closeWithin", "abandoned"] as const) {
     const { [name]: value } = options as BatchOptions;
     if (value !== undefined) throw new InvalidPayload(name, value, "no such option on a flow");
   }
+  for (const name of ["id", "within"] as const) {
+    if (options[name] !== undefined) (JOB_OPTIONS[name] as JobOption).kind.write(name, options[name]);
+  }
+  return options;
+}
+
+function jidsOf(id: string, graph: readonly GraphNode[]): Record<string, string> {
+  return Object.fromEntries(graph.map(({ name }, i) => [name, nodeJid(id, i + 1)]));
+}
+
+/** Returns a digest of what a flow does. As for jobs, options such as `retry` and `at` don't count. */
+function fingerprintOf(name: string, graph: readonly GraphNode[], built: readonly NewNode[]): string {
+  const nodes = graph.map(({ name, job: { args = [] }, after, onDead }, i) =>
+    `${JSON.stringify([name, after, onDead, built[i]!.class, built[i]!.queue])}${argsText(args)}`
+  );
+  return uniqueKey(name, "", nodes.join("\n"));
 }

@@ -15,18 +15,18 @@ export function uniqueKey(className: string, queue: string, text: string): strin
   return nodeCrypto().createHash("sha256").update(`${JSON.stringify([className, queue])}${text}`).digest("base64url");
 }
 
-/** A push with the `id` of another one that had another class, queue or arguments. */
+/** A push with the `id` of another one that had another class, queue or arguments, or other nodes. */
 export class UsedId extends InvalidPayload {
   /**
    * Creates the error.
    *
-   * @param first the jid of the job that was stored with the key
+   * @param first the jid of the job, or the ID of the flow, that was stored with the key
    */
   constructor({ key }: OnceKey, first: string) {
-    const expected = `a new one: job "${first}" was pushed with it, and with another class, queue or arguments`;
-    super("id", key.replace(ID_PREFIX, ""), expected);
+    const [, kind, id] = /^(id|flow):(.*)$/s.exec(key) ?? [];
+    const expected = kind === "flow"
+      ? `a new one: flow "${first}" was pushed with it, and with another name or other nodes`
+      : `a new one: job "${first}" was pushed with it, and with another class, queue or arguments`;
+    super("id", id ?? key, expected);
   }
 }
-
-/** Precedes the `id` of a push in its key. */
-const ID_PREFIX = "id:";

@@ -15,10 +15,10 @@ import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
 import { jobOption, optionNames } from "./option_names.ts";
-import { isOn, type PushKeys, pushKeys } from "./push_keys.ts";
+import { idKey, isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
-import { type Moment, readMoment, readSpan } from "./time.ts";
+import { type Moment, readMoment } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
 import { checkArgs, checkValue } from "./values.ts";
 
@@ -71,8 +71,6 @@ export interface Prepared extends Moment {
   readonly createdAt?: number;
 }
 
-/** The store keeps an `id` for this long, unless `within` is set. */
-const DEFAULT_WITHIN_S = 86_400;
 /** The store keeps a jid that the caller chose for this long. */
 const JID_TTL_S = 30 * 86_400;
 
@@ -167,10 +165,8 @@ function priorityOf({ priority = "normal", group = false }: JobOptions): Pick<Pr
 
 /** Returns the key of an idempotent push. A chosen jid names one job, as an `id` names one push: neither is stored twice. */
 function onceOf({ id, within, jid, debounce }: JobOptions): Pick<Prepared, "once"> {
-  if (id === undefined && within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
-  if (id !== undefined) {
-    return { once: { key: `id:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000, isId: true } };
-  }
+  const named = idKey("id", id, within);
+  if (named !== undefined) return { once: { ...named, isId: true } };
   // A debounced job has the jid of the one that it replaces.
   return jid === undefined || isOn(debounce) ? {} : { once: { key: `jid:${jid}`, ttlMs: JID_TTL_S * 1_000 } };
 }

@@ -104,6 +104,27 @@ export function readThrottle(field: string, value: unknown): { readonly count: n
   throw new InvalidPayload(field, value, THROTTLE_EXPECTED);
 }
 
+/** The store keeps an `id` for this long, unless `within` is set. */
+const DEFAULT_WITHIN_S = 86_400;
+
+/**
+ * Returns the key of an idempotent push; undefined if it has no `id`.
+ *
+ * @param kind the first part of the key. A job and a flow may have the same `id`
+ * @throws {InvalidPayload} if there is a `within` without an `id`
+ */
+export function idKey(
+  kind: "id" | "flow",
+  id: string | undefined,
+  within: number | string | undefined,
+): { readonly key: string; readonly ttlMs: number } | undefined {
+  if (id !== undefined) {
+    return { key: `${kind}:${id}`, ttlMs: readSpan("within", within ?? DEFAULT_WITHIN_S) * 1_000 };
+  }
+  if (within !== undefined) throw new InvalidPayload("within", within, '"id" with it');
+  return undefined;
+}
+
 /** The names of the options for keys. */
 export type KeyField = "unique_key" | "debounce_key" | "throttle_key";
 

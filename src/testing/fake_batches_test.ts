@@ -131,3 +131,12 @@ Deno.test("a job with steps has the results and the batch that the test gives it
   const member = testJob((ctx) => ctx.batch!.add("Row", []), [], { batch: true });
   assertEquals([await member.run(), member.pushed.length], ["succeeded", 1]);
 });
+
+Deno.test("a flow that is pushed twice with one id exists once", async () => {
+  const client = fakeClient({ jobs });
+  const push = (n: number) => client.flow("rows", { a: { job: [Row, [n]] } }, { id: "rows" });
+  const first = await push(1);
+  assertEquals(await push(1), { ...first, existed: true });
+  await assertRejects(() => push(2), Error, `flow "${first.id}" was pushed with it`);
+  assertEquals(client.pushed(Row).length, 1);
+});

@@ -14,9 +14,11 @@ import type {
   BatchRefusal,
   ClosedAs,
   CloseResult,
+  FirstBatch,
   NewBatch,
 } from "../store/port/batches.ts";
 import type { FlowNode, NewNode, NodePage } from "../store/port/flows.ts";
+import { MemoryKeys } from "./memory_keys.ts";
 import type { TestClock } from "./test_clock.ts";
 import {
   countedAs,
@@ -58,6 +60,7 @@ export class MemoryBatches {
   /** The jids of the running jobs, which are the tokens of their leases. */
   readonly running = new Set<string>();
   readonly #batches = new Map<string, MemoryBatch>();
+  readonly #keys = new MemoryKeys();
   readonly #jobs: MemoryJobs;
   readonly #clock: TestClock;
 
@@ -66,10 +69,14 @@ export class MemoryBatches {
     this.#clock = clock;
   }
 
-  create(spec: NewBatch): Promise<BatchRefusal | undefined> {
-    const { parent } = spec;
+  create(spec: NewBatch): Promise<BatchRefusal | FirstBatch | undefined> {
+    const { id, parent, once } = spec;
+    const now = this.#clock.now();
+    const first = once && this.#keys.first({ jid: id, once }, now);
+    if (first !== undefined) return Promise.resolve(first);
     const refusal = parent && this.refusal(parent);
-    if (refusal !== undefined || this.#batches.has(spec.id)) return Promise.resolve(refusal);
+    if (refusal !== undefined || this.#batches.has(id)) return Promise.resolve(refusal);
+    if (once) this.#keys.take({ jid: id, once }, now);
     const batch = this.#open(spec);
     if (parent) this.#batches.get(parent.id)!.members.push(() => asMember(batch));
     return Promise.resolve(undefined);
@@ -222,7 +229,7 @@ function countsOf({ members }: MemoryBatch): Record<Counter | "total", number> {
 }
 
 function viewOf(batch: MemoryBatch): Batch {
-  const { spec: { id, parent, closeWithinMs, keepMs, flow, ...spec }, created, closed, fired, nodes } = batch;
+  const { spec: { id, parent, closeWithinMs, keepMs, flow, once: _, ...spec }, created, closed, fired, nodes } = batch;
   const waiting = [...nodes.values()].filter((node) => stateOfNode(node) === "waiting").length;
   return batchOf({
     ...{ id, created, spec: JSON.stringify(spec), parent: parent?.id ?? null, counted: null, version: 0, due: null },

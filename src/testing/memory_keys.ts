@@ -11,6 +11,8 @@ export type MemoryRefusal =
   | { readonly holder: string }
   | { readonly throttled: string; readonly freeInMs: number };
 
+type KeyedJob = Pick<NewJob, "jid" | "once" | "unique" | "throttle">;
+
 /** The push that stored a job with a once key. */
 interface FirstPush {
   readonly first: string;
@@ -23,7 +25,7 @@ export class MemoryKeys {
   readonly #throttled = new Map<string, { readonly jid: string; readonly at: number }[]>();
 
   /** Returns the earlier push with the same once key that stored a job. */
-  first({ once }: NewJob, now: number): FirstPush | undefined {
+  first({ once }: KeyedJob, now: number): FirstPush | undefined {
     const first = once && this.#holder(`once ${once.key}`, now);
     if (first === undefined) return undefined;
     const { fingerprint } = this.#locks.get(`once ${once!.key}`)!;
@@ -36,7 +38,7 @@ export class MemoryKeys {
    *
    * @param replaced the jid of the waiting job that it replaces, and then has itself
    */
-  take(job: NewJob, now: number, replaced?: string): MemoryRefusal | undefined {
+  take(job: KeyedJob, now: number, replaced?: string): MemoryRefusal | undefined {
     const { once, unique, throttle } = job;
     const jid = replaced ?? job.jid;
     const first = this.first(job, now);

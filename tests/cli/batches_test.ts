@@ -165,3 +165,34 @@ Deno.test("refuses to retry a batch or a flow that was cancelled, in one line", 
     assertEquals([code, stdout, stderr], [2, "", `jobs: Cannot retry ${kind} "${id}": ${why}\n`]);
   }
 });
+
+Deno.test("jobs flow push --id stores a flow once, and refuses another one", async () => {
+  await using bench = await Bench.open();
+  const push = async (args: string, ...flags: string[]) =>
+    await on(
+      bench,
+      ["flow", "push", "-", ...flags],
+      `{"name": "n", "nodes": {"a": {"class": "A", "args": [${args}]}}}`,
+    );
+  const first = await push("1", "--id", "nightly", "--within", "2d");
+  const second = await push("1", "--id", "nightly");
+  assertEquals([second.code, second.stdout], [0, first.stdout]);
+  const other = await push("2", "--id", "nightly");
+  assertEquals(other.code, 2);
+  assertStringIncludes(
+    other.stderr,
+    `id is "nightly"; expected a new one: flow "${first.stdout.trim()}" was pushed with it`,
+  );
+  const invalid: [flags: string[], text: string][] = [
+    [["--within", "2d"], 'within is "2d"; expected "id" with it'],
+    [["--id", "x".repeat(201)], "expected a text of 1 to 200 characters"],
+    [["--id", "x", "--within", "soon"], "within"],
+  ];
+  for (const [flags, text] of invalid) {
+    const { code, stderr } = await push("1", ...flags);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, text);
+  }
+  const misplaced = await on(bench, ["flow", "list", "--id", "x"]);
+  assertEquals([misplaced.code, misplaced.stderr.includes("only jobs flow push has it")], [2, true]);
+});

@@ -17,6 +17,7 @@ import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
+import { flowKeys } from "./flow_keys.ts";
 import { flows } from "./flows.ts";
 import { groups } from "./groups.ts";
 import { health } from "./health.ts";
@@ -77,6 +78,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   batches,
   "batches at random": batchesRandom,
   flows,
+  flowKeys,
   "large flows": largeFlows,
   health,
   "exactly once": exactlyOnce,

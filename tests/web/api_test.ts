@@ -147,6 +147,28 @@ onEach(
   },
 );
 
+onEach(
+  "an Idempotency-Key or id makes the push of a flow idempotent, and is refused with other nodes",
+  async (site) => {
+    const push = (args: unknown, by: Fields = {}) =>
+      call(site, "POST", "/flows", {
+        body: { name: "nightly", nodes: { a: { class: "Mail", args } }, ...by },
+        ...(by["id"] === undefined && { key: "nightly 7" }),
+      });
+    const first = await push([7]);
+    const second = await push([7], { id: "nightly 7", within: "2d" });
+    const { id, jids } = first.value;
+    assertEquals([first.status, second.status, second.value], [201, 200, { id, jids, existed: true }]);
+    for (const by of [{}, { id: "nightly 7" }]) {
+      const { status, value } = await push([8], by);
+      assertEquals([status, (value["error"] as Fields)["field"]], [409, "id"]);
+      assertStringIncludes(JSON.stringify(value), `expected a new one: flow \\"${id}\\" was pushed with it, and with`);
+    }
+    for (const id of ["", null, 7]) assertEquals((await push([7], { id })).status, 422);
+    assertEquals((await site.store.admin.stats()).enqueued, 1);
+  },
+);
+
 onEach("an Idempotency-Key makes a run of a cron entry idempotent", async (site) => {
   const entry = { name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" };
   await new Crontab({ store: site.store, client: new Client({ store: site.store }) }).add(entry);

@@ -42,6 +42,9 @@ results is for a program that performs a node: it prints the results of earlier
 nodes as a JSON object, by default of those directly before it. Exit 1 if its
 job isn't a node of a flow.
 
+      --id TEXT          with push, push a flow with this ID once: a later push
+                         completes or returns the first one
+      --within DURATION  how long the ID is remembered (1d)
       --strict           with push, reject a class that no worker has registered
   -n, --limit N          list this many flows, or show this many nodes (25, 100)
 
@@ -76,17 +79,23 @@ function operate(argv: readonly string[]): Promise<number> {
   return traced(async (tracing) => {
     const { flags, args } = parseCommand("flow", argv, {
       ...COMMON_FLAGS,
+      id: { takes: "text" },
+      within: { takes: "text" },
       strict: { takes: "switch" },
       limit: { takes: "text", short: "n" },
     }, "push|list|show|cancel|retry [FILE|ID]");
     const [verb = "", target] = args;
     checkVerb(verb, target);
+    const { id, within } = flags;
+    if (verb !== "push" && (id ?? within) !== undefined) {
+      throw new UsageError(`Unexpected --${id === undefined ? "within" : "id"}: only jobs flow push has it`);
+    }
     const limit = limitOf(flags.limit);
     const given = { json: flags.json, limit };
     // Read before the store is opened: a wrong file must not wait for Redis.
     const text = verb === "push" ? await readDefinition(target!) : "";
     await withStore(flags, async (store, settings) => {
-      if (verb === "push") await push(store, text, flags.json, { settings, tracing, strict: flags.strict });
+      if (verb === "push") await push(store, text, flags, { settings, tracing, strict: flags.strict });
       else if (verb === "list") await list(store, given);
       else if (verb === "show") await show(store, target!, given);
       else if (verb === "cancel") await cancel(store, target!, given);
@@ -119,11 +128,23 @@ function limitOf(text: unknown): number | undefined {
   throw new UsageError(`Invalid --limit "${text}": expected a whole number from 1 to 10000`);
 }
 
-async function push(store: Store, text: string, json: boolean, command: CommandClient): Promise<void> {
+interface PushFlags {
+  readonly json: boolean;
+  readonly id: string | undefined;
+  readonly within: string | undefined;
+}
+
+async function push(
+  store: Store,
+  text: string,
+  { json, id: key, within }: PushFlags,
+  command: CommandClient,
+): Promise<void> {
   const client = clientOf(store, command, "so its jobs wait until one does");
   const { id, jids } = await pushDefinition("flow", () => {
     const { name, nodes, options } = parseFlow(text);
-    return client.flow(name, nodes, options);
+    const keyed = { ...options, ...(key !== undefined && { id: key }), ...(within !== undefined && { within }) };
+    return client.flow(name, nodes, keyed);
   });
   const nodes = Object.entries(jids).map(([name, jid]) => ({ name, jid }));
   const warn = async () => {

@@ -9,6 +9,7 @@
  * @module
  */
 import type { BatchEvent, Counted, MemberEnd, MemberLease } from "../../job/batch.ts";
+import type { OnceKey } from "./jobs.ts";
 import type { StepLease } from "./steps.ts";
 
 /** A job to push for an event. */
@@ -43,6 +44,16 @@ export interface NewBatch {
   readonly keepMs: number;
   /** It is a flow: see `flows.ts`. */
   readonly flow?: true;
+  /** Batches with the same key are opened once, unless the first one was abandoned. */
+  readonly once?: OnceKey;
+}
+
+/** The batch that was opened with the same {@linkcode OnceKey}. */
+export interface FirstBatch {
+  /** Its ID. Its record may have been removed. */
+  readonly first: string;
+  /** It has another fingerprint. */
+  readonly differs?: true;
 }
 
 /** The batch of a new job. */
@@ -177,9 +188,9 @@ export interface BatchStore {
   /**
    * Opens a batch. Opening the same batch again changes nothing.
    *
-   * @returns why its parent doesn't accept it; then nothing is stored
+   * @returns why its parent doesn't accept it, or the batch that was opened with its once key; then nothing is stored
    */
-  create(batch: NewBatch): Promise<BatchRefusal | undefined>;
+  create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined>;
 
   /** Returns a batch; undefined if it doesn't exist. */
   get(id: string): Promise<Batch | undefined>;

@@ -4,7 +4,7 @@
  * @module
  */
 import { batchOf, type BatchRow, type BatchSpec, COLUMNS } from "../ops/batch_record.ts";
-import type { BatchRefusal, BatchStore, ClosedAs, NewBatch } from "../port/batches.ts";
+import type { BatchRefusal, BatchStore, ClosedAs, FirstBatch, NewBatch } from "../port/batches.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
@@ -15,13 +15,19 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
   const read = async (id: string): Promise<BatchRow | undefined> =>
     rowOf(await client.call(["HGETALL", batchKey(id)]) as Record<string, string>);
   return {
-    async create({ id, parent, closeWithinMs, keepMs, flow, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+    async create(
+      { id, parent, closeWithinMs, keepMs, flow, once, ...spec }: NewBatch,
+    ): Promise<BatchRefusal | FirstBatch | undefined> {
       const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
         ...[offset(), id, parent?.id ?? "", parent?.by?.worker ?? "", parent?.by?.token ?? ""],
         ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, flow ? "1" : "", JSON.stringify(spec)],
+        ...[once?.key ?? "", `${Math.ceil(once?.ttlMs ?? 0)}`, once?.fingerprint ?? ""],
         ...packCallbacks(spec),
-      ]) as BatchRefusal | "";
-      return reply === "" ? undefined : reply;
+      ]) as string;
+      if (reply === "") return undefined;
+      const [sign] = reply;
+      if (sign !== "=" && sign !== "#") return reply as BatchRefusal;
+      return { first: reply.slice(1), ...(sign === "#" && { differs: true }) };
     },
 
     async get(id) {

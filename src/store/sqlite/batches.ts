@@ -14,6 +14,7 @@ import type {
   BatchSweep,
   ClosedAs,
   CloseResult,
+  FirstBatch,
   NewBatch,
 } from "../port/batches.ts";
 import { SPREAD_LIMIT } from "../port/flows.ts";
@@ -24,6 +25,7 @@ import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
 import * as flowRows from "./flow_rows.ts";
 import * as jobRows from "./job_rows.ts";
+import * as onceKeys from "./once_keys.ts";
 
 /** A step removes this many nodes of a flow at most. */
 const MAX_REMOVED_NODES = 1_000;
@@ -31,12 +33,22 @@ const MAX_REMOVED_NODES = 1_000;
 /** Returns the part. */
 export function batchesPart(context: Context): BatchStore {
   return {
-    create({ id, parent, closeWithinMs, keepMs, flow, ...spec }: NewBatch): Promise<BatchRefusal | undefined> {
+    create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined> {
+      const { id, parent, closeWithinMs, keepMs, flow, once, ...spec } = batch;
       return context.commit.run(() => {
         if (counters.row(context, id) !== undefined) return undefined;
+        const now = context.now();
+        const first = once && onceKeys.firstWith(context, once, now);
+        // Nothing of an abandoned flow has run.
+        const isAbandoned = first && counters.row(context, first.first)?.closed_as === "abandoned";
+        if (first && !isAbandoned) return first;
         const refusal = parent && counters.refusal(context, parent);
         if (refusal !== undefined) return refusal;
-        const now = context.now();
+        if (once) {
+          if (isAbandoned) onceKeys.forget(context, once.key);
+          onceKeys.remember(context, once, id, now);
+          onceKeys.sweep(context, 1, now);
+        }
         context.sql(
           `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

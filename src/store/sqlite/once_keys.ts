@@ -31,6 +31,11 @@ export function remember(context: Context, once: OnceKey, jid: string, now: numb
   return Number(changes) === 0 ? firstWith(context, once, now) : undefined;
 }
 
+/** Forgets a key before its time. */
+export function forget({ sql }: Context, key: string): void {
+  sql("DELETE FROM once_key WHERE key = ?").run(key);
+}
+
 /** Keys are swept once per this many new ones. */
 const KEYS_PER_SWEEP = 64;
 /** Keys that a sweep reads per new one. With 4, the store has at most a third more keys than are valid. */

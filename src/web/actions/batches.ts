@@ -7,6 +7,7 @@ import { BatchError, retryRefusal } from "../../client/batch_errors.ts";
 import { type BatchOptions, parseBatchOptions } from "../../client/batch_options.ts";
 import { type FlowDefinition, parseFlow } from "../../client/flow_text.ts";
 import type { PushedFlow } from "../../client/flows.ts";
+import { UsedId } from "../../client/unique.ts";
 import { BATCH_EVENTS } from "../../job/batch.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { requireZone } from "../../job/time.ts";
@@ -140,13 +141,20 @@ export async function closeBatch(services: Services, visitor: Visitor, id: strin
  * Pushes a flow.
  *
  * @param text its definition as JSON
+ * @param id identifies the push unless the definition has an `id`
  * @throws {HttpError} if it is invalid
  */
-export function pushFlow(services: Services, visitor: Visitor, text: string): Promise<PushedFlow & Warnings> {
+export function pushFlow(
+  services: Services,
+  visitor: Visitor,
+  text: string,
+  id: string | undefined,
+): Promise<PushedFlow & Warnings> {
   return withErrors(async () => {
     const { name, nodes, options }: FlowDefinition = parseFlow(text);
     for (const [name, { job }] of Object.entries(nodes)) requireZone((job as JobRequest).at, `nodes.${name}.at`);
-    const flow = await services.client.flow(name, nodes, options);
+    const flow = await services.client.flow(name, nodes, { ...(id !== undefined && { id }), ...options });
+    if (flow.existed) return flow;
     await recordPush(services, visitor, { action: "flow push", id: flow.id }, { target: `flow:${flow.id}` });
     const nodeClasses = Object.values(nodes).map(({ job }) => (job as JobRequest).class);
     return { ...flow, ...warningsOf(services, [...nodeClasses, ...callbackClasses(options)]) };
@@ -162,6 +170,7 @@ async function withErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
+    if (error instanceof UsedId) throw new HttpError(409, `Flow not stored: ${error.message}`, error.field);
     if (error instanceof InvalidPayload) throw new HttpError(422, error.message, error.field);
     if (error instanceof BatchError) throw new HttpError(409, error.message);
     throw error;

@@ -114,16 +114,32 @@ export const batchRoutes: readonly ApiRoute[] = [
       properties: {
         name: { type: "string" },
         nodes: { type: "object", description: "by name: class, args, options of the job, after, onDead" },
+        id: {
+          type: "string",
+          description: "as the header Idempotency-Key: a later push completes or returns the first flow",
+        },
+        within: { type: "string", description: "how long the id is remembered; default 1d" },
         ...CALLBACKS,
       },
     },
     answer: {
       type: "object",
-      properties: { id: { type: "string" }, jids: { type: "object" }, warnings: WARNINGS_SCHEMA },
+      properties: {
+        id: { type: "string" },
+        jids: { type: "object" },
+        existed: {
+          type: "boolean",
+          description:
+            "an earlier push with the same Idempotency-Key or id stored the flow; a key or id that was used with another " +
+            "name or other nodes is refused with 409",
+        },
+        warnings: WARNINGS_SCHEMA,
+      },
     },
     run: async (c, services) => {
       const text = await objectTextOf(c, services);
-      return { value: { ...await pushFlow(services, c.get("visitor"), text) }, status: 201 };
+      const flow = await pushFlow(services, c.get("visitor"), text, c.req.header("idempotency-key"));
+      return { value: { ...flow }, status: flow.existed ? 200 : 201 };
     },
   },
 ];

@@ -87,6 +87,7 @@ import job from "../lua/included/job.lua" with { type: "text" };
 import limits from "../lua/included/limits.lua" with { type: "text" };
 import noteSleep from "../lua/included/note_sleep.lua" with { type: "text" };
 import offline from "../lua/included/offline.lua" with { type: "text" };
+import onceKeys from "../lua/included/once_keys.lua" with { type: "text" };
 import pauses from "../lua/included/pauses.lua" with { type: "text" };
 import queueRows from "../lua/included/queue_rows.lua" with { type: "text" };
 import records from "../lua/included/records.lua" with { type: "text" };
@@ -133,7 +134,7 @@ export const SCRIPTS = {
   batchAdmit: script(batchAdmit, job + groups + batch + flow),
   batchClose: script(batchClose, job + groups + batch + flow + closeBatch),
   batchCorrect: script(batchCorrect, job + groups + batch + flow),
-  batchCreate: script(batchCreate, job + groups + batch + flow),
+  batchCreate: script(batchCreate, job + onceKeys + groups + batch + flow),
   batchPage: script(batchPage),
   batchSweep: script(batchSweep, job + groups + batch + flow + closeBatch),
   claimName: script(claimName, offline),
@@ -143,7 +144,7 @@ export const SCRIPTS = {
   cronWrite: script(cronWrite, job + groups),
   declareClasses: script(declareClasses),
   deregister: script(deregister, job + groups + returnLease),
-  enqueue: script(enqueue, job + addMember + groups + replace + batch + flow + throttle + debounce),
+  enqueue: script(enqueue, job + onceKeys + addMember + groups + replace + batch + flow + throttle + debounce),
   flowAdd: script(flowAdd, job + groups + batch + flow),
   flowImport: script(flowImport),
   flowSpread: script(flowSpread, job + groups + batch + flow),

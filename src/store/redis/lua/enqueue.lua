@@ -82,15 +82,6 @@ end
 local number, reply = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
 if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(reply) end
 
--- A unique lock holds "MS JID", and a once key "MS JID" or "MS/FINGERPRINT JID": when they expire, and the job. That time counts;
--- Redis deletes the key later.
-local function holderIn(line)
-  local till, fingerprint, holder = string.match(line or '', '^(%d+)/?([%w_-]*) (.*)$')
-  return till and tonumber(till) > now and holder, fingerprint
-end
-local function lineOf(jid, ttl, fingerprint)
-  return string.format('%d', now + ttl) .. ((fingerprint or '') ~= '' and '/' .. fingerprint or '') .. ' ' .. jid
-end
 local function replyWith(place, text)
   result[#result + 1] = place
   result[#result + 1] = text
@@ -129,7 +120,7 @@ local function lineAt(row) return row and lines[PREFIX[row[2]] .. row[3]] end
 local function store(row)
   local _, kind, name, jid, ttl, fingerprint = unpack(row)
   local key = PREFIX[kind] .. name
-  lines[key] = lineOf(jid, ttl, fingerprint)
+  lines[key] = lineOf(now + ttl, jid, fingerprint)
   call('SET', key, lines[key], 'PX', ttl + 60000)
   if kind == 'lock' then call('SET', 'jobs:unique-of:' .. jid, name, 'PX', ttl + 60000) end
 end
@@ -212,12 +203,12 @@ end
 -- stored it, the result has only that.
 for _, place in ipairs(places) do
   local request = requests[place]
-  local earlierJid, fingerprint = holderIn(lineAt(request.once))
+  local earlierJid, fingerprint = holderIn(now, lineAt(request.once))
   local differs = earlierJid and fingerprint ~= '' and request.once[6] ~= '' and fingerprint ~= request.once[6]
   local refusal = not earlierJid and request.member and refusalBy(unpack(request.member, 3))
   local throttled = not earlierJid and not refusal and request.throttle
     and fullThrottle(now, unpack(request.throttle, 3))
-  local holder = holderIn(lineAt(request.lock))
+  local holder = holderIn(now, lineAt(request.lock))
   local waiting
   if not earlierJid and not refusal and not throttled and holder and replacing[place] then waiting = findReplaceable(holder) end
   refused[place] = true
