@@ -28,6 +28,9 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "store/open": "store/port store/admin store/sqlite store/redis clock",
   "store/migrate": "store/port store/admin store/ops store/open job clock",
 
+  // Lists of jobs and the filters of them, for operators.
+  "query": "store/ops store/port store/admin job clock",
+
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
   "config": "log job text/suggest",
@@ -38,10 +41,10 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
   "testing": "steps handlers client store/ops store/port log job clock",
   // How the terminal and the dashboard word what both show.
-  "text": "client cron log store/port store/admin store/ops job",
-  "web": "text text/suggest client store/port store/admin store/ops store/open cron config log version job clock",
+  "text": "query client cron log store/port store/admin store/ops job",
+  "web": "text text/suggest query client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web text server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
+    "web text query server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

@@ -36,7 +36,7 @@ onBothStores("each class is shown with runs, failures and percentiles, sorted by
   // The number of failures leads to their errors.
   assertMatch(
     (await someone.visit("/classes")).text,
-    /href="\/retrying\?group=error&amp;class=Thumb%3A%3ANail">300 \(/,
+    /href="\/retrying\?by=error&amp;class=Thumb%3A%3ANail">300 \(/,
   );
   assertEquals(await order("rate"), ["Thumb::Nail", "Quick", hostile]);
   assertMatch((await someone.visit("/classes?sort=rate")).text, /aria-sort="descending"><a[^>]*>per min ↓</);

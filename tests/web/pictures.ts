@@ -18,7 +18,7 @@ const PHONE = { width: 360, height: 740 };
 const PAGES: Readonly<Record<string, string>> = {
   overview: "/",
   dead: "/dead",
-  errors: "/retrying?group=error",
+  errors: "/retrying?by=error",
   running: "/running",
   class: "/classes/Webhooks%3A%3ADeliver?over=24h",
   classes: "/classes",

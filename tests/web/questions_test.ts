@@ -32,7 +32,7 @@ const PAGES = [
     "/scheduled",
     "/retrying",
     "/dead",
-    "/dead?group=error",
+    "/dead?by=error",
     "/running",
   ],
   ...["/cron", "/cron/nightly", "/workers", "/batches", "/flows", "/jobs/o1", "/jobs/s1", "/jobs/d1", "/jobs/run1"],

@@ -1,7 +1,8 @@
 /** `jobs errors`. @module */
 import { systemClock } from "../../clock.ts";
-import { type ErrorGroup, ErrorGroups } from "../../store/ops/error_groups.ts";
-import { matchingWindows } from "../../store/ops/matching.ts";
+import { type ErrorGroup, ErrorGroups } from "../../query/error_groups.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { windows } from "../../store/ops/scan.ts";
 import { isoTime, localTime } from "../../text/times.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
@@ -56,8 +57,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     using work = new LongWork("Reading");
     let done = 0;
     for (const place of [{ in: "dead" }, { in: "retry" }] as const) {
-      for await (const window of matchingWindows(store, { place, filter })) {
-        for (const entry of window.entries) groups.add(entry);
+      for await (const window of windows(jobsIn({ store }, { place, filter }))) {
+        for (const entry of window.rows) groups.add(entry);
         work.at({ done: done += window.looked, total: dead + retry });
         if (work.signal.aborted) throw new Interrupted(`Interrupted: read ${number(done)} jobs`);
       }

@@ -4,8 +4,9 @@ import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
-import type { JobFilter } from "../../store/ops/filter.ts";
-import { matchingPage } from "../../store/ops/matching.ts";
+import type { JobFilter } from "../../query/filter.ts";
+import { finishedJobs, jobsIn } from "../../query/jobs.ts";
+import { page } from "../../store/ops/scan.ts";
 import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
 import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
@@ -14,10 +15,10 @@ import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter 
 import { stateOf } from "../shared/job_rows.ts";
 import { placesOf, STATES } from "../shared/states.ts";
 import { glance } from "../top/job_summary.ts";
-import { type WaitingNode, waitingNodes } from "../../store/ops/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes } from "../../query/waiting_nodes.ts";
 import { waitingJson } from "../../text/flows.ts";
 import { waitingCall } from "./list_waiting.ts";
-import { finishedCall, finishedPages, resultText } from "./list_finished.ts";
+import { finishedCall, resultText } from "./list_finished.ts";
 import { faint, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
@@ -121,14 +122,12 @@ async function searchFiltered(store: Store, filter: JobFilter, limit: number): P
     const { places } = await placesOf(store, state, undefined);
     for (const place of places) {
       if (entries.length > limit) break;
-      entries.push(...(await matchingPage(store, { place, filter, limit: limit + 1 - entries.length })).entries);
+      const source = jobsIn({ store }, { place, filter });
+      entries.push(...(await page(source, systemClock, { limit: limit + 1 - entries.length })).rows);
     }
   }
-  const finished: EndedJob[] = [];
-  for await (const page of finishedPages(store, filter, { limit: () => limit + 1 - finished.length })) {
-    finished.push(...page.jobs);
-    if (finished.length > limit) break;
-  }
+  const { rows } = await page(finishedJobs({ store }, filter), systemClock, { limit: limit + 1 });
+  const finished = rows.flatMap((one) => one?.job ?? []);
   return {
     entries: entries.slice(0, limit),
     finished: finished.slice(0, limit),

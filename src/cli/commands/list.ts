@@ -4,7 +4,8 @@ import { systemClock } from "../../clock.ts";
 import type { Entry, Place } from "../../store/admin/admin.ts";
 import { CursorError } from "../../store/port/cursor.ts";
 
-import { matchingPage } from "../../store/ops/matching.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { type Page, page } from "../../store/ops/scan.ts";
 import { jobJson } from "../../text/job_json.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";
 import { reportsByJid } from "../top/running_jobs.ts";
@@ -109,16 +110,11 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   let left = options.limit;
   let next = options.cursor;
   for (let at: Position | undefined = startOf(places, next); at !== undefined && left > 0;) {
-    const page: Awaited<ReturnType<typeof matchingPage>> = await matchingPage(store, {
-      place: at.place,
-      filter,
-      reverse,
-      cursor: at.cursor,
-      limit: Math.min(left, PAGE_SIZE),
-    });
-    left -= page.entries.length;
-    writer.write(page.entries, jobJson, (entry: Entry) => jobRow(state, entry, context));
-    at = page.next === undefined ? following(places, at) : { place: at.place, cursor: page.next };
+    const source = jobsIn({ store }, { place: at.place, filter, reverse });
+    const found: Page<Entry> = await page(source, systemClock, { cursor: at.cursor, limit: Math.min(left, PAGE_SIZE) });
+    left -= found.rows.length;
+    writer.write(found.rows, jobJson, (entry: Entry) => jobRow(state, entry, context));
+    at = found.next === undefined ? following(places, at) : { place: at.place, cursor: found.next };
     next = at && cursorOf(at, places);
   }
   writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`);

@@ -4,7 +4,7 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
-import { type WaitingNode, waitingNodes, type WaitingStore } from "../../store/ops/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes, type WaitingStore } from "../../query/waiting_nodes.ts";
 import { waitingJson, waitText } from "../../text/flows.ts";
 import { localTime } from "../../text/times.ts";
 import { describeFilterFlags, type FilterFlags, hasFilter, parseFilter } from "../shared/filter_flags.ts";

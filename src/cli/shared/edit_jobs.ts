@@ -8,9 +8,10 @@ import { systemClock } from "../../clock.ts";
 import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
 import { editSteps } from "../../store/ops/bulk_edit.ts";
 import { cancelEntries } from "../../store/ops/cancel.ts";
-import { isEmptyFilter, type JobFilter } from "../../store/ops/filter.ts";
+import { isEmptyFilter, type JobFilter } from "../../query/filter.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { windows } from "../../store/ops/scan.ts";
 import { sizeOf } from "../../store/ops/job_sets.ts";
-import { matchingWindows } from "../../store/ops/matching.ts";
 import { number } from "../../text/format.ts";
 import { parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
@@ -119,8 +120,8 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
   let count = 0;
   let looked = 0;
   for await (const window of windowsOf(store, selected)) {
-    count += window.entries.length;
-    shown.push(...window.entries.slice(0, MAX_SHOWN - shown.length));
+    count += window.rows.length;
+    shown.push(...window.rows.slice(0, MAX_SHOWN - shown.length));
     work.at({ done: looked += window.looked, total: selected.total });
     if (work.signal.aborted) throw new Interrupted(`Interrupted: nothing changed`);
   }
@@ -136,7 +137,7 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
 async function* windowsOf(store: Store, { places, filter, total }: Selected) {
   let left = total;
   for (const place of places) {
-    for await (const window of matchingWindows(store, { place, filter, most: left })) {
+    for await (const window of windows(jobsIn({ store }, { place, filter }), { most: left })) {
       left -= window.looked;
       yield window;
     }
@@ -156,9 +157,9 @@ async function* stepsOf(store: Store, command: EditCommand, selected: Selected):
     }
     return;
   }
-  for await (const { entries } of windowsOf(store, selected)) {
-    if (entries.length === 0) yield 0;
-    else if (edit === "cancel") yield await cancelEntries(store, entries, systemClock.now());
-    else yield await store.admin.edit(entries.map(({ ref }) => ref), edit, queue);
+  for await (const { rows } of windowsOf(store, selected)) {
+    if (rows.length === 0) yield 0;
+    else if (edit === "cancel") yield await cancelEntries(store, rows, systemClock.now());
+    else yield await store.admin.edit(rows.map(({ ref }) => ref), edit, queue);
   }
 }

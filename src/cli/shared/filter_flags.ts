@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { boundOf, parseDuration } from "../../job/duration.ts";
-import type { JobFilter } from "../../store/ops/filter.ts";
+import { filterOf, InvalidCriterion } from "../../query/criteria.ts";
+import type { JobFilter } from "../../query/filter.ts";
 import type { Flag } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 
@@ -42,16 +42,13 @@ export const FILTER_HELP = `Filters, all of which must match; * stands for any c
  * @throws {UsageError}
  */
 export function parseFilter(flags: FilterFlags, now: number): JobFilter {
-  const { class: name, queue, group, error, tag } = flags;
-  return {
-    ...(name !== undefined && { class: name }),
-    ...(queue !== undefined && { queue }),
-    ...(group !== undefined && { group }),
-    ...(error !== undefined && { error }),
-    ...(tag !== undefined && { tag }),
-    ...(flags["older-than"] !== undefined && { before: now - parseAge("--older-than", flags["older-than"]) }),
-    ...(flags["newer-than"] !== undefined && { after: now - parseAge("--newer-than", flags["newer-than"]) }),
-  };
+  const { class: name, queue, group, error, tag, "older-than": older, "newer-than": newer } = flags;
+  try {
+    return filterOf({ class: name, queue, group, error, tag, older, newer }, now);
+  } catch (invalid) {
+    if (!(invalid instanceof InvalidCriterion)) throw invalid;
+    throw new UsageError(`Invalid --${invalid.criterion}-than "${invalid.value}": ${invalid.message}`);
+  }
 }
 
 /** Describes the filter for questions and the audit log: `of class "Import" older than 2h`. */
@@ -70,12 +67,4 @@ export function describeFilterFlags(flags: FilterFlags): string {
 /** Returns whether a filter option is given. */
 export function hasFilter(flags: FilterFlags): boolean {
   return FILTER_NAMES.some((name) => flags[name] !== undefined);
-}
-
-function parseAge(option: string, text: string): number {
-  try {
-    return parseDuration(text);
-  } catch {
-    throw new UsageError(`Invalid ${option} "${text}": expected an age such as 30m, 2h or 7d${boundOf(text)}`);
-  }
 }

@@ -10,7 +10,7 @@ import type { AdminStore, Entry, Place } from "../admin/admin.ts";
 import type { Batch, BatchStore, CloseResult } from "../port/batches.ts";
 import { type FlowStore, SPREAD_LIMIT } from "../port/flows.ts";
 import { cancelEntries, type CancelStore } from "./cancel.ts";
-import { matchingWindows } from "./matching.ts";
+import { windows } from "./scan.ts";
 
 /** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
@@ -174,9 +174,11 @@ async function* membersOf(
   places?: readonly Place[],
 ): AsyncGenerator<readonly Entry[]> {
   for (const place of places ?? await allPlaces(store)) {
-    for await (const { entries } of matchingWindows(store, { place, filter: { text: id } })) {
-      yield entries.filter(({ payload }) => isMember(payload, id));
-    }
+    const read = async (page: { readonly limit: number; readonly cursor?: string }) => {
+      const { entries, next } = await store.admin.page(place, page);
+      return { rows: entries, next };
+    };
+    for await (const { rows } of windows({ read })) yield rows.filter(({ payload }) => isMember(payload, id));
   }
 }
 

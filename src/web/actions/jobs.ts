@@ -19,9 +19,10 @@ import { recordAudit, recordPush } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
-import { describeFilter, type Filter, isEmpty } from "../read/filter.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { windows } from "../../store/ops/scan.ts";
+import { describeFilter, type Filter, isEmpty, jobFilter } from "../read/filter.ts";
 import { actionsIn, checkQueue, type JobAction } from "../read/job_sets.ts";
-import { windows } from "../read/scan.ts";
 
 /** Single jobs by ref, or all jobs of a place that match a filter. */
 export type Selection =
@@ -137,13 +138,11 @@ async function* matchingSteps(
   { action, place, filter, to, total }: BulkAction,
 ): AsyncGenerator<number> {
   if (place.in === "queue" && place.queue === to) throw new HttpError(422, `The jobs are already in queue "${to}"`);
-  let looked = 0;
-  for await (const window of windows(services, { place, filter })) {
+  const source = jobsIn(services, { place, filter: jobFilter(filter, services.clock.now()) });
+  for await (const { rows } of windows(source, { most: total })) {
     yield action === "cancel"
-      ? await cancelEntries(services.store, window.entries, services.clock.now())
-      : await services.store.admin.edit(window.entries.map((entry) => entry.ref), EDITS[action], to);
-    looked += window.looked;
-    if (looked >= total) return;
+      ? await cancelEntries(services.store, rows, services.clock.now())
+      : await services.store.admin.edit(rows.map((entry) => entry.ref), EDITS[action], to);
   }
 }
 

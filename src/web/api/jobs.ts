@@ -7,15 +7,14 @@ import type { Context } from "hono";
 import { finishedJson } from "../../text/job_json.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
-import { FILTERS } from "../read/filter.ts";
+import { FILTERS, FINISHED_FILTERS } from "../read/filter.ts";
 import { FAR, lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
-import { scanOf } from "../read/paging.ts";
-import { FINISHED_FILTERS } from "../read/record_filter.ts";
+import { payloadLength } from "../read/job_view.ts";
+import { entriesOf } from "../read/paging.ts";
 import { endedJob, endedOf } from "../read/results.ts";
-import { payloadLength } from "../read/scan.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { waitingNode } from "../../query/waiting_nodes.ts";
 import { nodeJson } from "../../text/flows.ts";
 import { jobJson, spanIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";
@@ -112,7 +111,6 @@ export const jobRoutes: readonly ApiRoute[] = [
     access: "read",
     about: "Lists the finished jobs whose result is kept, the latest first",
     query: {
-      q: "text anywhere in the result",
       ...Object.fromEntries(Object.entries(FINISHED_FILTERS).map(([name, { about }]) => [name, about])),
       cursor: "next of the page before",
       limit: "1 to 1000; default 50",
@@ -129,8 +127,8 @@ export const jobRoutes: readonly ApiRoute[] = [
 ];
 
 async function listJobs(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
-  const { entries, next, looked } = await scanOf(services, c, parsePlace(c.req.query("in") ?? ""));
-  const jobs = await services.slices.map(entries, { weigh: payloadLength, map: (entry) => jobJson(entry, services) });
+  const { rows, next, looked } = await entriesOf(services, c, parsePlace(c.req.query("in") ?? ""));
+  const jobs = await services.slices.map(rows, { weigh: payloadLength, map: (entry) => jobJson(entry, services) });
   return { value: { jobs, next, looked } };
 }
 

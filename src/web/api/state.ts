@@ -21,7 +21,7 @@ import { recentEnded } from "../read/results.ts";
 import { countsOf } from "../read/counts.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
-import { AUDIT_FILTERS } from "../read/record_filter.ts";
+import { AUDIT_FILTERS } from "../read/audit.ts";
 import { askWorker, dumpWorker } from "../actions/workers.ts";
 import { viewRunning } from "../read/job_view.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";

@@ -7,7 +7,7 @@ import type { AuditEntry } from "../../store/admin/audit.ts";
 import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
 import type { AuditList } from "../read/audit.ts";
-import { AUDIT_FILTERS } from "../read/record_filter.ts";
+import { AUDIT_FILTERS } from "../read/audit.ts";
 import { FilterForm } from "./filters.tsx";
 import { Empty, link, None, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";

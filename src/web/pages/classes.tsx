@@ -131,7 +131,7 @@ function ClassTable({ view, classes, window, sort }: {
               <td class="num" data-label="per min">{rate(one.processed / minutes)}</td>
               <td class={`num ${one.failed > 0 ? "bad" : ""}`} data-label="Failed">
                 {one.failed === 0 ? "0" : (
-                  <a href={link(view, "/retrying", { group: "error", class: one.class })}>
+                  <a href={link(view, "/retrying", { by: "error", class: one.class })}>
                     {share(one.failed, one.processed)}
                   </a>
                 )}

@@ -1,11 +1,12 @@
 /**
- * `/retrying?group=error` and `/dead?group=error`: failed jobs by class and error, with an action on each group.
+ * `/retrying?by=error` and `/dead?by=error`: failed jobs by class and error, with an action on each group.
  *
  * @module
  */
 import type { SetName } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
-import type { ErrorGroup, GroupedErrors } from "../read/error_groups.ts";
+import { type ErrorGroup, sizeOf } from "../../query/error_groups.ts";
+import type { GroupedErrors } from "../read/grouped_errors.ts";
 import type { Filter } from "../read/filter.ts";
 import type { FieldErrors } from "./field.tsx";
 import { Filters } from "./filters.tsx";
@@ -86,7 +87,7 @@ function GroupTable({ view, set, path, filter, groups }: {
                 </div>
               </td>
               <td class="num" data-label="Jobs">
-                <a href={link(view, path, only)}>{number(group.count)}</a>
+                <a href={link(view, path, only)}>{number(sizeOf(group))}</a>
               </td>
               <td data-label="Trend">
                 <Trend group={group} />

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Filter, FILTERS } from "../read/filter.ts";
+import { FILTERS } from "../read/filter.ts";
 import { hasErrors } from "../read/job_sets.ts";
 import type { JobList } from "../read/paging.ts";
 import { Field, type FieldErrors } from "./field.tsx";
@@ -94,8 +94,8 @@ export function Filters({ view, list: { place, path, filter, reverse, errors } }
     readonly reverse: boolean | undefined;
   };
 }) {
-  const keep = reverse === undefined ? { group: "error" } : { order: reverse ? "reverse" : "forward" };
-  const names = (Object.keys(FILTERS) as (keyof Filter)[]).filter((name) =>
+  const keep = reverse === undefined ? { by: "error" } : { order: reverse ? "reverse" : "forward" };
+  const names = (Object.keys(FILTERS) as (keyof typeof FILTERS)[]).filter((name) =>
     name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
   );
   const fields = names.map((name) => ({ ...FILTERS[name], name, list: name === "queue" ? "queue-names" : undefined }));
@@ -114,7 +114,7 @@ export function Filters({ view, list: { place, path, filter, reverse, errors } }
         <nav class="choice" aria-label="View">
           <a href={link(view, path, { ...filter })} aria-current={reverse === undefined ? undefined : "true"}>Jobs</a>
           <a
-            href={link(view, path, { ...filter, group: "error" })}
+            href={link(view, path, { ...filter, by: "error" })}
             aria-current={reverse === undefined ? "true" : undefined}
           >
             Group by error

@@ -10,7 +10,7 @@ import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
-import { FINISHED_FILTERS } from "../read/record_filter.ts";
+import { FINISHED_FILTERS, isEmpty } from "../read/filter.ts";
 import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
@@ -25,7 +25,7 @@ import { num, TableHead } from "./table.tsx";
 
 /** The final states of jobs. */
 const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
-const FIELDS = (["class", "queue", "error", "tag", "older", "newer"] as const).map((name) => ({
+const FIELDS = (["class", "queue", "group", "error", "tag", "older", "newer"] as const).map((name) => ({
   ...FINISHED_FILTERS[name],
   name,
   list: name === "queue" ? "queue-names" : undefined,
@@ -33,9 +33,8 @@ const FIELDS = (["class", "queue", "error", "tag", "older", "newer"] as const).m
 
 /** The finished jobs. */
 export function FinishedPage({ view, list }: { readonly view: View; readonly list: FinishedList }) {
-  const { rows, text, filter, cursor, next, looked } = list;
-  const query = { q: text, ...filter };
-  const isFiltered = text !== "" || Object.keys(filter).length > 0;
+  const { rows, filter, cursor, next, looked } = list;
+  const isFiltered = !isEmpty(filter);
   return (
     <Layout view={view} title="Finished">
       <div class="heading">
@@ -49,12 +48,12 @@ export function FinishedPage({ view, list }: { readonly view: View; readonly lis
           path="/finished"
           search="Search…"
           fields={FIELDS}
-          values={{ q: text || undefined, ...filter }}
+          values={filter}
         />
         <nav class="choice" aria-label="Status">
           {["", ...STATES].map((state) => (
             <a
-              href={link(view, "/finished", { ...query, state })}
+              href={link(view, "/finished", { ...filter, state })}
               aria-current={(filter.state ?? "") === state ? "true" : undefined}
             >
               {titleCase(state || "all")}
@@ -71,9 +70,9 @@ export function FinishedPage({ view, list }: { readonly view: View; readonly lis
       </div>
       <nav class="paging" aria-label="Pages of this list">
         <span class="grow"></span>
-        {cursor !== undefined && <a href={link(view, "/finished", query)}>← First page</a>}
+        {cursor !== undefined && <a href={link(view, "/finished", filter)}>← First page</a>}
         {next !== undefined && (
-          <a rel="next" href={link(view, "/finished", { ...query, cursor: next })}>
+          <a rel="next" href={link(view, "/finished", { ...filter, cursor: next })}>
             {isFiltered ? "Show more results" : "Next"} →
           </a>
         )}

@@ -10,7 +10,9 @@ import { actOnJobs } from "../actions/jobs.ts";
 import { setPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { describeFilter, type Filter, isEmpty, parseFilter } from "../read/filter.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { count } from "../../store/ops/scan.ts";
+import { describeFilter, type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
 import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
@@ -20,7 +22,6 @@ import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { localPath } from "../read/paging.ts";
-import { countMatching } from "../read/scan.ts";
 import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
@@ -204,8 +205,10 @@ function labelOf({ action, place, queue }: ActRequest, count: string): string {
 /** Counts the jobs of an action on all; with a filter, as many as it can count in {@linkcode COUNT_MS}. */
 async function countAll(services: Services, { place, filter }: ActRequest): Promise<string> {
   if (isEmpty(filter)) return jobs(await readSize(services.store.admin, place));
-  const { count, whole } = await countMatching(services, { place, filter, budgetMs: COUNT_MS });
-  return whole ? jobs(count) : `at least ${jobs(count)}`;
+  const { clock } = services;
+  const source = jobsIn(services, { place, filter: jobFilter(filter, clock.now()) });
+  const found = await count(source, clock, clock.monotonic() + COUNT_MS);
+  return found.whole ? jobs(found.count) : `at least ${jobs(found.count)}`;
 }
 
 async function askForm(

@@ -10,7 +10,7 @@ import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { classChart, durationChart, rangeOf, readCharts } from "../read/charts.ts";
-import { groupErrors } from "../read/error_groups.ts";
+import { groupErrors } from "../read/grouped_errors.ts";
 import { readFilter } from "../read/filter.ts";
 import { heatMap } from "../read/heat_map.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
@@ -31,7 +31,7 @@ import { stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
-import { waitingNode } from "../../store/ops/waiting_nodes.ts";
+import { waitingNode } from "../../query/waiting_nodes.ts";
 import { link } from "./view.tsx";
 import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
@@ -100,7 +100,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
     app.get(path, async (c) => {
-      if (set !== "scheduled" && c.req.query("group") === "error") {
+      if (set !== "scheduled" && c.req.query("by") === "error") {
         const { filter, errors } = readFilter(new URL(c.req.url).searchParams);
         const [view, grouped] = await Promise.all([
           viewOf(services, c),

@@ -107,7 +107,7 @@ function failureAlerts({ metrics, today }: Situation): Alert[] {
   const hasRecent = processed >= MIN_ATTEMPTS;
   const attempts = hasRecent ? processed : today.processed;
   const failed = hasRecent ? sum(recent.map((one) => one.failed)) : today.failed;
-  const errors: AlertAction = { label: "Show errors", path: "/retrying", query: { group: "error" } };
+  const errors: AlertAction = { label: "Show errors", path: "/retrying", query: { by: "error" } };
   const alerts: Alert[] = [];
   if (attempts >= MIN_ATTEMPTS && failed / attempts >= WARN_RATE) {
     const isBad = failed / attempts >= BAD_RATE;
@@ -130,7 +130,7 @@ function failureAlerts({ metrics, today }: Situation): Alert[] {
         title: `${percent(failed / processed)} of ${name} failed in the last ${FAILURE_MINUTES} minutes`,
         detail: `${number(failed)} of ${number(processed)} attempts`,
         actions: [
-          { label: "Show errors", path: "/retrying", query: { group: "error", class: name } },
+          { label: "Show errors", path: "/retrying", query: { by: "error", class: name } },
           { label: "Show class", path: `/classes/${encodeURIComponent(name)}` },
         ],
       });
@@ -150,7 +150,7 @@ function retryAlerts({ stats, samples, now }: Situation): Alert[] {
     title: isGrowing
       ? `Retries are growing: ${number(stats.retry)} jobs, +${number(growth)} in ${formatDuration(now - first.at)}`
       : `${number(stats.retry)} jobs wait for a retry`,
-    actions: [{ label: "Group by error", path: "/retrying", query: { group: "error" } }],
+    actions: [{ label: "Group by error", path: "/retrying", query: { by: "error" } }],
   }];
 }
 

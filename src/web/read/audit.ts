@@ -6,13 +6,24 @@
 import type { Context } from "hono";
 import type { AuditEntry } from "../../store/admin/audit.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { pageOf } from "./paging.ts";
-import { AUDIT_FILTERS, matchesRecord, readRecords, type RecordFilter, recordFilterOf } from "./record_filter.ts";
+import { compileGlob } from "../../query/filter.ts";
+import { page } from "../../store/ops/scan.ts";
+import { textsIn } from "./filter.ts";
+import { pageOf, spanOf } from "./paging.ts";
+
+/** The filters of audit entries, by their names in URLs. */
+export const AUDIT_FILTERS = {
+  user: { label: "User", example: "ann", about: "the user, exactly; * stands for any characters" },
+  action: { label: "Action", example: "delete, or cron *", about: "the action, exactly; * stands for any characters" },
+  target: { label: "Target", example: "queue:default", about: "the target, exactly; * stands for any characters" },
+} as const;
+
+const NAMES = Object.keys(AUDIT_FILTERS) as (keyof typeof AUDIT_FILTERS)[];
 
 /** A page of the audit log. */
 export interface AuditList {
   readonly events: readonly AuditEntry[];
-  readonly filter: RecordFilter<keyof typeof AUDIT_FILTERS>;
+  readonly filter: { readonly [Name in keyof typeof AUDIT_FILTERS]?: string };
   readonly cursor: string | undefined;
   /** Absent on the last page. */
   readonly next: string | undefined;
@@ -20,14 +31,22 @@ export interface AuditList {
 
 /** Returns the requested page. Secrets are masked: a filter in an entry may contain one. */
 export async function readAuditPage(services: Services, c: Context<WebEnv>): Promise<AuditList> {
-  const filter = recordFilterOf(c, AUDIT_FILTERS);
-  const read = async (page: { readonly limit: number; readonly cursor?: string }) => {
-    const { events, next } = await services.store.audit.page(page);
-    const rows = events.map((event) => services.mask.value(event) as typeof event);
-    return { rows, ...(next !== undefined && { next }) };
-  };
-  const matches = (event: AuditEntry) => matchesRecord(filter, (name) => event[name] ?? "");
-  const isFiltered = Object.keys(filter).length > 0;
-  const { rows, next } = await readRecords(services, c, read, isFiltered ? matches : undefined);
+  const filter = textsIn(c, NAMES);
+  const criteria = NAMES.flatMap((name) => {
+    const text = filter[name];
+    return text === undefined ? [] : [{ name, fits: compileGlob(text) }];
+  });
+  const fits = (event: AuditEntry) => criteria.every(({ name, fits }) => fits(event[name] ?? ""));
+  const { rows, next } = await page(
+    {
+      read: async (part) => {
+        const { events, next } = await services.store.audit.page(part);
+        return { rows: events.map((event) => services.mask.value(event) as typeof event), next };
+      },
+      match: criteria.length === 0 ? undefined : (events) => Promise.resolve(events.map(fits)),
+    },
+    services.clock,
+    spanOf(services, c),
+  );
   return { events: rows, filter, cursor: pageOf(c).cursor, next };
 }

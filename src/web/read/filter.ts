@@ -1,73 +1,35 @@
 /**
- * Filters of a list. They combine, and they are part of the page's address.
- *
- * They match only what is shown: a search must not reveal what the mask hides.
+ * Filters of lists in addresses and forms. They combine, and they are part of the page's address.
  *
  * @module
  */
-import { boundOf, parseDuration } from "../../job/duration.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Context } from "hono";
+import { CRITERIA, type Criterion, describeCriteria, filterOf, InvalidCriterion } from "../../query/criteria.ts";
+import type { JobFilter } from "../../query/filter.ts";
 import { HttpError } from "../http/body.ts";
-import type { Mask } from "../../text/mask.ts";
-import { type JobView, viewEntry } from "./job_view.ts";
 
-/** One filter, as pages and the API describe it. */
-interface FilterText {
-  readonly label: string;
-  readonly chip: string;
-  readonly example?: string;
-  /** The API's description. */
-  readonly about: string;
-}
+const { text: q, state, ...others } = CRITERIA;
 
-/** The names of the filters in addresses. */
-type FilterName = "q" | "class" | "queue" | "error" | "tag" | "older" | "newer";
+/** The filters of jobs, by their names in addresses. */
+export const FILTERS = { q, ...others } as const satisfies Record<string, Criterion>;
 
-/** The filters, by their names in addresses. */
-export const FILTERS: Readonly<Record<FilterName, FilterText>> = {
-  q: { label: "Search…", chip: "text", about: "text anywhere in the job" },
-  class: {
-    label: "Class",
-    chip: "class",
-    example: "ImportFile, or Import*",
-    about: "the class, exactly; * stands for any text",
-  },
-  queue: { label: "Queue", chip: "queue", example: "default", about: "the queue, exactly" },
-  error: {
-    label: "Error",
-    chip: "error",
-    example: "timeout, or No account *",
-    about: "text in the last error, ignoring case; * stands for any text",
-  },
-  tag: { label: "Tag", chip: "tag", example: "nightly", about: "a tag, exactly" },
-  older: {
-    label: "Older than",
-    chip: "older than",
-    example: "2h, 1d",
-    about: "at least this long since it last failed, else since it was enqueued or created: 30s, 10m, 2h, 1d",
-  },
-  newer: {
-    label: "Newer than",
-    chip: "newer than",
-    example: "10m",
-    about: "at most this long since it last failed, else since it was enqueued or created: 30s, 10m, 2h, 1d",
-  },
-};
+/** The filters of finished jobs. */
+export const FINISHED_FILTERS = { q, state, ...others } as const satisfies Record<string, Criterion>;
 
 /** The values of the filters that are set; a job passes when it passes all of them. */
-export type Filter = { readonly [Name in FilterName]?: string };
+export type Filter = { readonly [Name in keyof typeof FINISHED_FILTERS]?: string };
 
 const MAX_VALUE_CHARS = 500;
-const NAMES = Object.keys(FILTERS) as (keyof Filter)[];
 
 /**
  * Reads the filters in a URL or a form.
  *
+ * @param known those that the list has
  * @throws {HttpError} if a filter is invalid
  */
-export function parseFilter(params: URLSearchParams): Filter {
-  const filter = filterTexts(params);
-  for (const name of ["older", "newer"] as const) ageMs(filter, name);
+export function parseFilter(params: URLSearchParams, known: Partial<typeof FINISHED_FILTERS> = FILTERS): Filter {
+  const filter = textsOf(params, Object.keys(known));
+  jobFilter(filter, 0);
   return filter;
 }
 
@@ -79,37 +41,35 @@ export function readFilter(
     return { filter: parseFilter(params) };
   } catch (error) {
     if (!(error instanceof HttpError) || error.field === undefined) throw error;
-    return { filter: filterTexts(params), errors: { [error.field]: error.message } };
+    return { filter: textsOf(params, Object.keys(FILTERS)), errors: { [error.field]: error.message } };
   }
 }
 
-/** Returns the texts of the filters in a URL or a form, valid or not. */
-function filterTexts(params: URLSearchParams): Filter {
-  return Object.fromEntries(
-    NAMES.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)])
-      .filter(([, value]) => value !== ""),
-  );
+/** Returns the values that a request has for these names, trimmed and cut; valid or not. */
+export function textsIn<Name extends string>(c: Context, names: readonly Name[]): { readonly [One in Name]?: string } {
+  return textsOf(new URL(c.req.url).searchParams, names);
+}
+
+function textsOf<Name extends string>(
+  params: URLSearchParams,
+  names: readonly Name[],
+): { readonly [One in Name]?: string } {
+  const given = names.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)]);
+  return Object.fromEntries(given.filter(([, value]) => value !== "")) as { readonly [One in Name]?: string };
 }
 
 /**
- * Returns the milliseconds of an age; undefined if it is not set.
+ * Returns a filter of jobs at the time `now`.
  *
  * @throws {HttpError} if it is invalid
  */
-export function ageMs(
-  filter: { readonly older?: string | undefined; readonly newer?: string | undefined },
-  name: "older" | "newer",
-): number | undefined {
-  const text = filter[name];
-  if (text === undefined) return undefined;
+export function jobFilter({ q, ...filter }: Filter, now: number): JobFilter {
   try {
-    return parseDuration(text);
-  } catch {
-    throw new HttpError(
-      422,
-      `Invalid filter "${name}": "${text.slice(0, 40)}"; expected a duration such as 10m or 2h${boundOf(text)}`,
-      name,
-    );
+    return filterOf({ text: q, ...filter }, now);
+  } catch (error) {
+    if (!(error instanceof InvalidCriterion)) throw error;
+    const { criterion, value, message } = error;
+    throw new HttpError(422, `Invalid filter "${criterion}": "${value.slice(0, 40)}"; ${message}`, criterion);
   }
 }
 
@@ -119,76 +79,6 @@ export function isEmpty(filter: Filter): boolean {
 }
 
 /** Describes the filters in words, such as `class "ImportFile" and older than "2h"`. */
-export function describeFilter(filter: Filter): string {
-  return NAMES.filter((name) => filter[name] !== undefined).map((name) => `${FILTERS[name].chip} "${filter[name]}"`)
-    .join(" and ");
-}
-
-/** Returns a test for entries at the time `now`. It parses a payload only if its text may match. */
-export function matcher(filter: Filter, mask: Mask, now: number): (entry: Entry) => boolean {
-  const { class: name, queue, tag } = filter;
-  const text = filter.q?.toLowerCase();
-  const error = filter.error?.toLowerCase();
-  const older = ageMs(filter, "older");
-  const newer = ageMs(filter, "newer");
-  // JSON doesn't escape these characters, so a payload without the text can't match. Other letters have two forms in JSON.
-  const hints = [text, name?.toLowerCase(), error, tag?.toLowerCase()].map((hint) => hint ?? "")
-    .filter((hint) => /^[\x20-\x7e]+$/.test(hint))
-    .flatMap((hint) => hint.split(/[\\"/: *]+/));
-  return (entry) => {
-    const raw = entry.payload.toLowerCase();
-    if (!raw.includes("\\u") && !hints.every((hint) => raw.includes(hint))) return false;
-    const job = viewEntry(entry, mask);
-    return (name === undefined || matchesPattern(job.class, name)) &&
-      (error === undefined || matchesError(job.error.toLowerCase(), error)) &&
-      (queue === undefined || job.queue === queue) &&
-      (tag === undefined || job.tags.includes(tag)) &&
-      (text === undefined || searchText(job).toLowerCase().includes(text)) &&
-      matchesAge(job, now, { older, newer });
-  };
-}
-
-/** Returns whether an error's text contains a pattern. Both are in lower case. */
-export function matchesError(shown: string, error: string): boolean {
-  return matchesPattern(shown, `*${error}*`);
-}
-
-function matchesAge(
-  job: JobView,
-  now: number,
-  { older, newer }: { readonly older: number | undefined; readonly newer: number | undefined },
-): boolean {
-  if (older === undefined && newer === undefined) return true;
-  const since = job.failedAt ?? job.enqueuedAt ?? job.createdAt;
-  if (since === undefined) return false;
-  const age = now - since;
-  return (older === undefined || age >= older) && (newer === undefined || age <= newer);
-}
-
-/** Returns whether a text matches a pattern in which `*` stands for any text. Takes linear time: patterns may be hostile. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  const [first, ...rest] = pattern.split("*");
-  if (rest.length === 0) return text === pattern;
-  const last = rest.pop()!;
-  if (!text.startsWith(first!) || text.length < first!.length + last.length || !text.endsWith(last)) return false;
-  let at = first!.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return at <= text.length - last.length;
-}
-
-/** Returns all shown text of a job. */
-function searchText({ jid, class: name, queue, args, payload }: JobView): string {
-  if (payload === undefined) return args;
-  let all: string;
-  try {
-    const { error_backtrace: _packed, ...rest } = payload;
-    all = JSON.stringify(rest, (_key, value) => typeof value === "bigint" ? String(value) : value);
-  } catch {
-    all = args;
-  }
-  return [jid, name, queue, args, payload.error_class, payload.error_message, all].join("\n");
+export function describeFilter({ q, ...filter }: Filter): string {
+  return describeCriteria({ text: q, ...filter });
 }

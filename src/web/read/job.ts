@@ -9,7 +9,8 @@ import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
-import { backtraceOf, type JobView, MAX_PARSED_CHARS, viewEntry, viewRunning } from "./job_view.ts";
+import { MAX_PARSED_CHARS } from "../../query/filter.ts";
+import { backtraceOf, type JobView, viewEntry, viewRunning } from "./job_view.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 /** The largest position in a queue that is counted. */

@@ -8,7 +8,9 @@ import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
+import { MAX_PARSED_CHARS } from "../../query/filter.ts";
 import type { Mask } from "../../text/mask.ts";
+import type { Services } from "../services.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** The view of one job. */
@@ -40,8 +42,6 @@ export interface JobView {
   readonly payload?: Payload;
 }
 
-/** Larger payloads are not parsed, but shown as text. Parsing 2 MiB of brackets takes 200 ms. */
-export const MAX_PARSED_CHARS = 2 * 1024 * 1024;
 const MAX_NAME_CHARS = 300;
 const MAX_ARGS_CHARS = 300;
 const MAX_ERROR_CHARS = 400;
@@ -58,6 +58,19 @@ const LINE_CHARS = 80;
 export function viewEntry(entry: Entry, mask: Mask): JobView {
   const queue = entry.place.in === "queue" ? entry.place.queue : "";
   return { ...show(entry.payload, mask, queue), ref: entry.ref, ...(entry.at === undefined ? {} : { at: entry.at }) };
+}
+
+/** Returns the views of jobs in the store, in slices. */
+export async function viewEntries(
+  entries: readonly Entry[],
+  { slices, mask }: Pick<Services, "slices" | "mask">,
+): Promise<JobView[]> {
+  return await slices.map(entries, { weigh: payloadLength, map: (entry) => viewEntry(entry, mask) });
+}
+
+/** Returns the characters of an entry's payload, which the time to process it is proportional to. */
+export function payloadLength({ payload }: Entry): number {
+  return payload.length;
 }
 
 /** Returns the view of a running job. */

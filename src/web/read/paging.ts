@@ -5,12 +5,13 @@
  */
 import { readSize } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/admin/admin.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { type Filter, parseFilter, readFilter } from "./filter.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { type Page, page } from "../../store/ops/scan.ts";
+import { type Filter, jobFilter, parseFilter, readFilter } from "./filter.ts";
 import { placePath } from "./job_sets.ts";
-import { payloadLength, type Scan, scan } from "./scan.ts";
-import { type JobView, viewEntry } from "./job_view.ts";
+import { type JobView, viewEntries } from "./job_view.ts";
 
 /** The longest time to scan for the rows of a page. */
 const BUDGET_MS = 600;
@@ -35,10 +36,19 @@ function orderOf(params: URLSearchParams, place: Place): { readonly reverse: boo
 }
 
 /** Returns the entries that a request names. */
-export async function scanOf(services: Services, c: Context<WebEnv>, place: Place): Promise<Scan> {
+export async function entriesOf(services: Services, c: Context<WebEnv>, place: Place): Promise<Page<Entry>> {
   const params = new URL(c.req.url).searchParams;
-  const request = { place, filter: parseFilter(params), ...orderOf(params, place), cursor: undefined, ...pageOf(c) };
-  return await scan(services, { ...request, budgetMs: BUDGET_MS });
+  const filter = jobFilter(parseFilter(params), services.clock.now());
+  return await page(
+    jobsIn(services, { place, filter, ...orderOf(params, place) }),
+    services.clock,
+    spanOf(services, c),
+  );
+}
+
+/** Returns the part of a list that a request names, with the time until which rows are searched for. */
+export function spanOf({ clock }: Pick<Services, "clock">, c: Context<WebEnv>) {
+  return { ...pageOf(c), until: clock.monotonic() + BUDGET_MS };
 }
 
 /** One page of a list. */
@@ -73,17 +83,18 @@ export async function listOf(
     return { ...request, place, path, errors, rows: [], size, next: undefined, looked: 0 };
   }
   const [found, size] = await Promise.all([
-    scan(services, { place, ...request, budgetMs: BUDGET_MS }),
+    page(
+      jobsIn(services, { place, filter: jobFilter(filter, services.clock.now()), reverse: request.reverse }),
+      services.clock,
+      spanOf(services, c),
+    ),
     readSize(services.store.admin, place),
   ]);
   return {
     ...request,
     place,
     path,
-    rows: await services.slices.map(found.entries, {
-      weigh: payloadLength,
-      map: (entry) => viewEntry(entry, services.mask),
-    }),
+    rows: await viewEntries(found.rows, services),
     size,
     next: found.next,
     looked: found.looked,

@@ -4,19 +4,18 @@
  * @module
  */
 import type { Context } from "hono";
-import { type EndedJob, readEnded } from "../../job/result.ts";
+import type { EndedJob } from "../../job/result.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ageMs, matchesError } from "./filter.ts";
-import { pageOf } from "./paging.ts";
-import { FINISHED_FILTERS, matchesRecord, readRecords, type RecordFilter, recordFilterOf } from "./record_filter.ts";
-import { lastLines, MAX_PARSED_CHARS } from "./job_view.ts";
+import { finishedJobs, readFinished } from "../../query/jobs.ts";
+import { page } from "../../store/ops/scan.ts";
+import { type Filter, FINISHED_FILTERS, jobFilter, parseFilter } from "./filter.ts";
+import { lastLines } from "./job_view.ts";
+import { pageOf, spanOf } from "./paging.ts";
 
 /** A page of finished jobs. */
 export interface FinishedList {
   readonly rows: readonly EndedJob[];
-  /** The text searched for; may be empty. */
-  readonly text: string;
-  readonly filter: RecordFilter<keyof typeof FINISHED_FILTERS>;
+  readonly filter: Filter;
   readonly cursor: string | undefined;
   /** Absent on the last page, and after a search. */
   readonly next: string | undefined;
@@ -26,48 +25,10 @@ export interface FinishedList {
 
 /** Returns the page of finished jobs that a request names. */
 export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
-  const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-  const filter = recordFilterOf(c, FINISHED_FILTERS);
-  const matches = recordMatcher(filter, services.clock.now());
-  if (text !== "") {
-    const found = await showAll(await services.store.results.search(text, pageOf(c).limit), services);
-    // The store searches unmasked text. Without this, a search could reveal a masked value.
-    const needle = text.toLowerCase();
-    const rows = found.filter((row) => textOf(row).includes(needle) && matches(row));
-    return { rows, text, filter, cursor: undefined, next: undefined, looked: found.length };
-  }
-  const read = async (page: { readonly limit: number; readonly cursor?: string }) => {
-    const { records, next } = await services.store.results.page(page);
-    return { rows: await showAll(records, services), ...(next !== undefined && { next }) };
-  };
-  const isFiltered = Object.keys(filter).length > 0;
-  const { rows, next, looked } = await readRecords(services, c, read, isFiltered ? matches : undefined);
-  return { rows, text, filter, cursor: pageOf(c).cursor, next, looked };
-}
-
-/** Returns a test for results at the time `now`. */
-function recordMatcher(
-  { error, tag, older, newer, ...exact }: RecordFilter<keyof typeof FINISHED_FILTERS>,
-  now: number,
-): (row: EndedJob) => boolean {
-  const olderMs = ageMs({ older }, "older");
-  const newerMs = ageMs({ newer }, "newer");
-  return (row) => {
-    if (!matchesRecord(exact, (name) => String(row[name]))) {
-      return false;
-    }
-    if (error !== undefined && (row.error === undefined || !matchesError(errorOf(row.error), error.toLowerCase()))) {
-      return false;
-    }
-    const tags: unknown = row.payload?.["tags"];
-    if (tag !== undefined && !(Array.isArray(tags) && tags.includes(tag))) return false;
-    const age = now - row.endedAt;
-    return (olderMs === undefined || age >= olderMs) && (newerMs === undefined || age <= newerMs);
-  };
-}
-
-function errorOf({ class: name, message }: NonNullable<EndedJob["error"]>): string {
-  return `${name}: ${message}`.toLowerCase();
+  const filter = parseFilter(new URL(c.req.url).searchParams, FINISHED_FILTERS);
+  const source = finishedJobs(services, jobFilter(filter, services.clock.now()));
+  const { rows, next, looked } = await page(source, services.clock, spanOf(services, c));
+  return { rows: rows.flatMap((one) => one?.job ?? []), filter, cursor: pageOf(c).cursor, next, looked };
 }
 
 /** The latest results, for statistics. */
@@ -91,8 +52,11 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
   let cursor: string | undefined;
   do {
     const page = await services.store.results.page({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
-    const read = await services.slices.map(page.records, { weigh: ({ length }) => length, map: readRecord });
-    rows.push(...read.flat());
+    const read = await services.slices.map(page.records, {
+      weigh: ({ length }) => length,
+      map: (record) => readFinished(record),
+    });
+    rows.push(...read.flatMap((one) => one?.job ?? []));
     cursor = page.next;
     await services.clock.turn();
   } while (cursor !== undefined && rows.length < MAX_RECENT && services.clock.monotonic() < until);
@@ -102,35 +66,10 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
 /** Returns the result of a job; undefined if none is kept. */
 export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
   const record = await services.store.results.get(jid);
-  return record === undefined ? undefined : show(record, services)[0];
+  return record === undefined ? undefined : readFinished(record, services.mask)?.job;
 }
 
 /** Returns the log lines of a result; empty if it has none. */
 export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? lastLines(job.log) : [];
-}
-
-async function showAll(records: readonly string[], services: Services): Promise<EndedJob[]> {
-  const map = (record: string) => show(record, services);
-  return (await services.slices.map(records, { weigh: ({ length }) => length, map })).flat();
-}
-
-function show(record: string, { mask }: Services): EndedJob[] {
-  return readRecord(record).map((job) => mask.value(job) as EndedJob);
-}
-
-/** Returns the job of a record; nothing if it is invalid, or too large to be parsed here. */
-function readRecord(record: string): EndedJob[] {
-  if (record.length > MAX_PARSED_CHARS) return [];
-  try {
-    const job = readEnded(record);
-    return typeof job === "object" && job !== null ? [job] : [];
-  } catch {
-    return [];
-  }
-}
-
-function textOf(row: EndedJob): string {
-  return JSON.stringify(row, (_key, value) => typeof value === "bigint" ? String(value) : value).toLowerCase() +
-    `\n${row.error?.message.toLowerCase() ?? ""}`;
 }

@@ -4,10 +4,12 @@
  * @module
  */
 import type { Place } from "../../store/admin/admin.ts";
-import { type WaitingNode, waitingNodes } from "../../store/ops/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes } from "../../query/waiting_nodes.ts";
 import type { Services } from "../services.ts";
-import { payloadLength, scan, type ScanRequest } from "./scan.ts";
-import { type JobView, viewEntry } from "./job_view.ts";
+import { jobsIn } from "../../query/jobs.ts";
+import { page } from "../../store/ops/scan.ts";
+import type { JobFilter } from "../../query/filter.ts";
+import { type JobView, viewEntries } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;
 const ROWS_PER_PLACE = 10;
@@ -38,7 +40,7 @@ export interface FoundEverywhere {
 export async function searchEverywhere(services: Services, text: string): Promise<FoundEverywhere> {
   if (text === "") return { found: [], waiting: [], looked: 0 };
   const until = services.clock.monotonic() + BUDGET_MS;
-  const { found, looked } = await searchPlaces(services, { q: text }, until);
+  const { found, looked } = await searchPlaces(services, { text }, until);
   const waiting: WaitingNode[] = [];
   for await (const nodes of waitingNodes(services.store, { text })) {
     waiting.push(...nodes);
@@ -55,7 +57,7 @@ export async function searchEverywhere(services: Services, text: string): Promis
  */
 export async function searchPlaces(
   services: Services,
-  filter: ScanRequest["filter"],
+  filter: JobFilter,
   until = services.clock.monotonic() + BUDGET_MS,
 ): Promise<Pick<FoundEverywhere, "found" | "looked">> {
   const { queues } = await services.store.admin.stats();
@@ -71,22 +73,11 @@ export async function searchPlaces(
   let looked = 0;
   for (const [i, place] of places.entries()) {
     const budgetMs = Math.max(0, until - services.clock.monotonic()) / (places.length - i);
-    const result = await scan(services, {
-      place,
-      filter,
-      limit: ROWS_PER_PLACE,
-      reverse: place.in === "dead",
-      budgetMs,
-    });
+    const source = jobsIn(services, { place, filter, reverse: place.in === "dead" });
+    const span = { limit: ROWS_PER_PLACE, until: services.clock.monotonic() + budgetMs };
+    const result = await page(source, services.clock, span);
     looked += result.looked;
-    found.push({
-      place,
-      rows: await services.slices.map(result.entries, {
-        weigh: payloadLength,
-        map: (entry) => viewEntry(entry, services.mask),
-      }),
-      more: result.next !== undefined,
-    });
+    found.push({ place, rows: await viewEntries(result.rows, services), more: result.next !== undefined });
   }
   return { found, looked };
 }

@@ -39,7 +39,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
     "/cron-new",
     "/search?q=x",
     "/dead?q=nothing",
-    "/dead?group=error",
+    "/dead?by=error",
     "/classes/Report",
     "/nope",
     ...linked,

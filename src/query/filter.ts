@@ -6,13 +6,15 @@
  *
  * @module
  */
-import { type Job, parsePayload, type Payload } from "../../job/job.ts";
-import { stringifyLossless } from "../../job/json.ts";
-import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../admin/admin.ts";
+import { type Job, parsePayload, type Payload } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { readWireTime } from "../job/raw.ts";
+import type { Entry } from "../store/admin/admin.ts";
 
 /** The criteria of a filter. An absent criterion matches every job. */
 export interface JobFilter {
+  /** How a finished job ended, exact; `*` stands for any characters. No other job has it. */
+  readonly state?: string;
   /** The class as shown, exact; `*` stands for any characters. */
   readonly class?: string;
   /** The queue, exact; `*` stands for any characters. */
@@ -31,8 +33,25 @@ export interface JobFilter {
   readonly after?: number;
 }
 
+/** Hides secrets. */
+export interface Mask {
+  /** In a payload. */
+  payload(payload: Payload): Payload;
+  /** In a value. */
+  value(value: unknown): unknown;
+  /** In a text. */
+  text(text: string): string;
+  /** In the text of a payload that isn't parsed. */
+  json(text: string): string;
+}
+
+/** Larger payloads are not parsed where others wait: parsing 2 MiB of brackets takes 200 ms. */
+export const MAX_PARSED_CHARS = 2 * 1024 * 1024;
+
 /** The fields of a job that a filter reads. */
 export interface JobFacts {
+  /** How a finished job ended. */
+  readonly state?: string;
   /** As shown: `display_class`, else the wrapped class, else the class. */
   readonly class: string;
   readonly queue: string;
@@ -54,13 +73,15 @@ export function isEmptyFilter(filter: JobFilter): boolean {
 
 /** Compiles a filter into a test for jobs. */
 export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
-  const has = (name: "class" | "queue" | "group" | "tag") =>
+  const has = (name: "state" | "class" | "queue" | "group" | "tag") =>
     filter[name] === undefined ? undefined : compileGlob(filter[name]);
+  const isState = has("state");
   const [isClass, isQueue, isGroup, isTag] = [has("class"), has("queue"), has("group"), has("tag")];
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
   const text = filter.text?.toLowerCase();
   const { before, after } = filter;
   return (job) =>
+    (isState === undefined || isState(job.state ?? "")) &&
     (isClass === undefined || isClass(job.class)) &&
     (isQueue === undefined || isQueue(job.queue)) &&
     (isGroup === undefined || isGroup(job.group)) &&
@@ -81,7 +102,7 @@ export function compileHint(filter: JobFilter): (raw: string) => boolean {
   );
   const folded = [
     ...(filter.error?.toLowerCase().split(": ") ?? []).flatMap((part) => hintsOf(part, "*")),
-    ...(filter.text === undefined ? [] : hintsOf(filter.text.toLowerCase())),
+    ...(filter.text === undefined ? [] : filter.text.toLowerCase().split(/: |\n/).flatMap((part) => hintsOf(part))),
   ];
   if (exact.length + folded.length === 0) return () => true;
   return (raw) => {
@@ -94,34 +115,47 @@ export function compileHint(filter: JobFilter): (raw: string) => boolean {
   };
 }
 
-/** Compiles a filter into a test for entries of the store, as operators with access to whole payloads see them. */
-export function compileEntryFilter(filter: JobFilter): (entry: Entry) => boolean {
+/**
+ * Compiles a filter into a test for entries of the store.
+ *
+ * @param mask hides secrets, so that the filter can't reveal them
+ */
+export function compileEntryFilter(filter: JobFilter, mask?: Mask): (entry: Entry) => boolean {
   const mayMatch = compileHint(filter);
   const matches = compileFilter(filter);
-  return (entry) => mayMatch(entry.payload) && matches(factsOf(entry));
+  return (entry) => mayMatch(entry.payload) && matches(factsOf(entry, mask));
 }
 
-/** Returns the facts of an entry. Those of an unreadable payload are empty, except for its queue, text and time. */
-export function factsOf(entry: Entry): JobFacts {
-  const job = parsePayload(entry.payload);
-  const named = entry.place.in === "queue" ? entry.place.queue : undefined;
+/**
+ * Returns the facts of an entry. Those of an unreadable payload are empty, except for its queue, text and time.
+ *
+ * @param mask hides secrets, so that a filter can't reveal them
+ */
+export function factsOf(entry: Entry, mask?: Mask): JobFacts {
+  const { place, payload: raw } = entry;
+  const job = mask !== undefined && raw.length > MAX_PARSED_CHARS ? undefined : parsePayload(raw);
+  const named = place.in === "queue" ? place.queue : undefined;
   if (job === undefined) {
-    const at = entry.place.in === "dead" || entry.place.in === "running" ? entry.at : undefined;
-    return { class: "", queue: named ?? "", group: "", error: "", tags: [], text: () => entry.payload, since: at };
+    const since = place.in === "dead" || place.in === "running" ? entry.at : undefined;
+    return { class: "", queue: named ?? "", group: "", error: "", tags: [], text: () => mask?.json(raw) ?? raw, since };
   }
-  const facts = payloadFacts(job, entry.payload);
+  const shown = mask === undefined ? job : { ...job, class: mask.text(job.class), payload: mask.payload(job.payload) };
+  const facts = payloadFacts(shown, () => mask?.json(raw) ?? raw);
   return { ...facts, queue: named ?? facts.queue, since: sinceOf(entry, job.payload) };
 }
 
 /** Returns the facts that a payload has. */
-export function payloadFacts({ class: name, payload }: Job, raw: string): Omit<JobFacts, "since"> {
+export function payloadFacts(
+  { class: name, payload }: Pick<Job, "class" | "payload">,
+  raw: () => string,
+): Omit<JobFacts, "since"> {
   return {
     class: textOf(payload.display_class) || name,
     queue: textOf(payload.queue) || "default",
     group: textOf(payload["group"]),
     error: errorOf(payload),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
-    text: () => searchableText(payload, raw),
+    text: () => searchableText(name, payload, raw),
   };
 }
 
@@ -177,13 +211,14 @@ function hintsOf(text: string, separator?: string): string[] {
   ) => /^[\x20-\x7e]+$/.test(part));
 }
 
-function searchableText(payload: Payload, raw: string): string {
+/** Returns the payload, and the parts that JSON escapes as they are. */
+function searchableText(name: string, payload: Payload, raw: () => string): string {
   try {
     const { error_backtrace: _packed, ...rest } = payload;
-    return stringifyLossless(rest) ?? "";
+    return `${name}\n${errorOf(payload)}\n${stringifyLossless(rest) ?? ""}`;
   } catch {
     // Nested too deeply to be written again.
-    return raw;
+    return raw();
   }
 }
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../admin/admin.ts";
+import type { Entry } from "../store/admin/admin.ts";
 import { ErrorGroups, errorPattern } from "./error_groups.ts";
 import { compileEntryFilter } from "./filter.ts";
 
@@ -39,8 +39,8 @@ Deno.test("groups jobs by class and error, the largest group first, with its lat
   for (const entry of entries) groups.add(entry);
   const error = "TypeError: No such account: *";
   assertEquals(groups.list(), [
-    { class: "Import", error, dead: 2, retrying: 1, firstAt: 5_000, lastAt: 9_000, jid: "b" },
-    { class: "Export", error, dead: 1, retrying: 0, firstAt: 7_000, lastAt: 7_000, jid: "d" },
+    { class: "Import", error, dead: 2, retrying: 1, firstAt: 5_000, lastAt: 9_000, jid: "b", times: [] },
+    { class: "Export", error, dead: 1, retrying: 0, firstAt: 7_000, lastAt: 7_000, jid: "d", times: [] },
   ]);
   const matches = compileEntryFilter({ class: "Import", error });
   assertEquals(entries.map(matches), [true, true, true, false], "a group's error selects its jobs");

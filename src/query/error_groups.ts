@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Entry } from "../admin/admin.ts";
-import { factsOf } from "./filter.ts";
-import { parsePayload } from "../../job/job.ts";
+import { parsePayload } from "../job/job.ts";
+import type { Entry } from "../store/admin/admin.ts";
+import { factsOf, type Mask } from "./filter.ts";
 
 /** Failed jobs with the same class and error. */
 export interface ErrorGroup {
@@ -17,23 +17,42 @@ export interface ErrorGroup {
   /** Epoch milliseconds of the earliest and latest failure; undefined if unknown. */
   readonly firstAt: number | undefined;
   readonly lastAt: number | undefined;
+  /** The known times of the failures, if they were asked for. */
+  readonly times: readonly number[];
   /** The job that failed last. */
   readonly jid: string;
+}
+
+/** Options of {@linkcode ErrorGroups}. */
+export interface Grouping {
+  /** Hides secrets. Errors are grouped after it, so that the groups reveal none. */
+  readonly mask?: Mask;
+  /** Collects the times of all failures. */
+  readonly times?: boolean;
 }
 
 /** Groups beyond this number are counted together: memory stays bounded even if every message is different. */
 const MAX_GROUPS = 10_000;
 const MAX_ERROR_CHARS = 200;
 
+type Collected = { -readonly [Field in Exclude<keyof ErrorGroup, "times">]: ErrorGroup[Field] } & {
+  readonly times: number[];
+};
+
 /** Collects groups, entry by entry. */
 export class ErrorGroups {
-  readonly #groups = new Map<string, { -readonly [Field in keyof ErrorGroup]: ErrorGroup[Field] }>();
+  readonly #grouping: Grouping;
+  readonly #groups = new Map<string, Collected>();
   /** Jobs that belong to no group because there are too many groups. */
   ungrouped = 0;
 
+  constructor(grouping: Grouping = {}) {
+    this.#grouping = grouping;
+  }
+
   /** Adds an entry of `retry` or `dead`. Jobs that never failed, such as those killed by hand, have an empty error. */
   add(entry: Entry): void {
-    const facts = factsOf(entry);
+    const facts = factsOf(entry, this.#grouping.mask);
     const error = errorPattern(facts.error);
     const key = `${facts.class}\n${error}`;
     let group = this.#groups.get(key);
@@ -42,11 +61,13 @@ export class ErrorGroups {
         this.ungrouped++;
         return;
       }
-      group = { class: facts.class, error, dead: 0, retrying: 0, firstAt: undefined, lastAt: undefined, jid: "" };
+      const none = { dead: 0, retrying: 0, firstAt: undefined, lastAt: undefined, jid: "", times: [] };
+      group = { class: facts.class, error, ...none };
       this.#groups.set(key, group);
     }
     group[entry.place.in === "dead" ? "dead" : "retrying"]++;
     const at = facts.since;
+    if (at !== undefined && this.#grouping.times) group.times.push(at);
     if (at !== undefined && (group.firstAt === undefined || at < group.firstAt)) group.firstAt = at;
     if (group.jid === "" || at !== undefined && (group.lastAt === undefined || at >= group.lastAt)) {
       group.jid = parsePayload(entry.payload)?.jid ?? "";
@@ -56,9 +77,13 @@ export class ErrorGroups {
 
   /** Returns the groups, the largest first. */
   list(): ErrorGroup[] {
-    const size = ({ dead, retrying }: ErrorGroup) => dead + retrying;
-    return [...this.#groups.values()].sort((a, b) => size(b) - size(a) || (b.lastAt ?? 0) - (a.lastAt ?? 0));
+    return [...this.#groups.values()].sort((a, b) => sizeOf(b) - sizeOf(a) || (b.lastAt ?? 0) - (a.lastAt ?? 0));
   }
+}
+
+/** Returns the number of jobs of a group. */
+export function sizeOf({ dead, retrying }: ErrorGroup): number {
+  return dead + retrying;
 }
 
 /** Returns the first line of an error with its numbers, ids and quoted texts replaced by `*`. */

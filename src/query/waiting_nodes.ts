@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { flowOfJid } from "../../job/flow.ts";
-import { parsePayload } from "../../job/job.ts";
-import type { BatchStore } from "../port/batches.ts";
-import type { FlowNode, FlowStore } from "../port/flows.ts";
+import { flowOfJid } from "../job/flow.ts";
+import { parsePayload } from "../job/job.ts";
+import type { BatchStore } from "../store/port/batches.ts";
+import type { FlowNode, FlowStore } from "../store/port/flows.ts";
 import { compileFilter, compileHint, type JobFacts, type JobFilter, payloadFacts } from "./filter.ts";
 
 /** The verbs that these reads use. */
@@ -75,5 +75,5 @@ function factsOf({ payload = "", queue, changedAt }: FlowNode): JobFacts {
   const facts = { queue, since: changedAt };
   return job === undefined
     ? { ...facts, class: "", group: "", error: "", tags: [], text: () => payload }
-    : { ...payloadFacts(job, payload), ...facts };
+    : { ...payloadFacts(job, () => payload), ...facts };
 }
