@@ -4,6 +4,7 @@ import { openStore } from "../../src/store/open.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { Bench } from "../support/bench.ts";
+import { startRedis } from "../support/redis.ts";
 import { requireRoot, requireTool } from "../support/tools.ts";
 
 Deno.test("TERM stops: takes no more jobs, lets the running job end, deregisters, exits with 0", async () => {
@@ -38,32 +39,35 @@ Deno.test("INT stops; at the deadline unfinished jobs return to the front of the
   assertEquals((await bench.store.admin.stats()).failed, 0, "a job that was given back has not failed");
 });
 
-Deno.test("at the deadline, jobs that end on their signal and jobs that don't return in the order in which they were taken", async () => {
-  await using bench = await Bench.open();
-  const module = `${bench.folder}/late.js`;
-  const source = `export async function Late(ctx, file, ms) {
+for (const kind of ["SQLite", "Redis"]) {
+  Deno.test(`at the deadline, jobs that end on their signal and jobs that don't return in the order in which they were taken, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const module = `${bench.folder}/late.js`;
+    const source = `export async function Late(ctx, file, ms) {
     Deno.writeTextFileSync(file, "start " + ctx.jid + "\\n", { append: true });
     await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
     await new Promise((resolve) => setTimeout(resolve, ms));
     throw ctx.signal.reason;
   }`;
-  await Deno.writeTextFile(module, source);
-  await using server = await bench.server([module, "-c", "3", "-t", "100ms"]);
-  const jids: string[] = [];
-  for (const ms of [0, 3_600_000, 200]) {
-    const jid = await bench.push("Late", [bench.notes, ms]);
-    await bench.noted(`start ${jid}`);
-    jids.push(jid);
-  }
-  const behind = await bench.push("Noop", []);
-  server.kill("SIGTERM");
-  assertEquals((await server.status()).code, 0);
-  const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
-  assertEquals(entries.map((entry) => JSON.parse(entry.payload).jid), [...jids, behind]);
-  await server.logged("Returned an unfinished job", { jid: jids[1], handler: "still running" });
-  const ended = await server.logged("Returned an unfinished job", { jid: jids[0] });
-  assertEquals(ended.handler, undefined);
-});
+    await Deno.writeTextFile(module, source);
+    await using server = await bench.server([module, "-c", "3", "-t", "100ms"]);
+    const jids: string[] = [];
+    for (const ms of [0, 3_600_000, 200]) {
+      const jid = await bench.push("Late", [bench.notes, ms]);
+      await bench.noted(`start ${jid}`);
+      jids.push(jid);
+    }
+    const behind = await bench.push("Noop", []);
+    server.kill("SIGTERM");
+    assertEquals((await server.status()).code, 0);
+    const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
+    assertEquals(entries.map((entry) => JSON.parse(entry.payload).jid), [...jids, behind]);
+    await server.logged("Returned an unfinished job", { jid: jids[1], handler: "still running" });
+    const ended = await server.logged("Returned an unfinished job", { jid: jids[0] });
+    assertEquals(ended.handler, undefined);
+  });
+}
 
 Deno.test("HUP stops a worker whose terminal was closed, and reloads one that has its terminal or was started with nohup", async () => {
   requireTool("python3");
