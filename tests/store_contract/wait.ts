@@ -4,6 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { countingSignal } from "../support/counting_signal.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, inDead, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -13,6 +14,26 @@ export const wait: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await woken((signal) => t.store.jobs.waitForWork(["other", "default"], signal), nothing);
+  },
+
+  "a wait that ends by itself leaves no listener on its signal": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    const other = await t.another();
+    await t.store.cron.read();
+    await t.store.jobs.promote(1);
+    const change = { name: "a", version: 0, definition: "d", state: "s", jobs: [], awaited: false, records: [] };
+    const waits: readonly [(signal: AbortSignal) => Promise<unknown>, () => Promise<unknown>][] = [
+      [(signal) => forWork(t.store, signal), () => other.jobs.enqueue([job(1)])],
+      [(signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })])],
+      [(signal) => t.store.workers.receive(worker, signal), () => other.workers.send(worker, { verb: "quiet" })],
+      [(signal) => t.store.cron.wait(signal), () => other.cron.write([change])],
+    ];
+    for (const [wait, act] of waits) {
+      const counting = countingSignal();
+      await woken(() => wait(counting.signal), act);
+      assertEquals(counting.listeners, 0, wait.toString());
+    }
   },
 
   "waitForWork resolves if a queue has a job, while others wait for other queues": async (open) => {

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { countingSignal } from "../../../tests/support/counting_signal.ts";
 import { systemClock } from "../../clock.ts";
 import { Limiter } from "./limiter.ts";
 
@@ -79,4 +80,14 @@ Deno.test("frees the place in the line of a request that is aborted", async () =
   await leave("a4");
   await ask("b1");
   assert(inside.includes("b1"));
+});
+
+Deno.test("a request that got its turn leaves no listener on its signal", async () => {
+  const { ask, leave, inside } = entrance({ atOnce: 1 });
+  const counting = countingSignal();
+  await ask("a1");
+  await ask("b1", counting.signal);
+  assertEquals(counting.listeners, 1);
+  await leave("a1");
+  assertEquals([inside, counting.listeners], [["b1"], 0]);
 });
