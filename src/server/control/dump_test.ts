@@ -13,7 +13,7 @@ const COUNTS: DumpCounts = {
   unsettled: 1,
   loopDelayMs: 3,
   unhandledErrors: 5,
-  quiet: false,
+  quiet: undefined,
 };
 
 Deno.test("lists each task with its state and for how long", async () => {
@@ -82,7 +82,7 @@ Deno.test("formats a line per task, in columns, then the counts", async () => {
     lines.at(-1)!,
     /^busy 1\/10, leases 4, waiting 2, unsettled 1, memory \d+ MB \(heap \d+ MB\), event-loop delay 3 ms, unhandled errors 5, worker host:1:abc$/,
   );
-  assertMatch(formatDump([], { ...COUNTS, quiet: true })[0]!, /unhandled errors 5, quiet, worker host:1:abc$/);
+  assertMatch(formatDump([], { ...COUNTS, quiet: "quiet" })[0]!, /unhandled errors 5, quiet, worker host:1:abc$/);
 });
 
 Deno.test("removes control characters from names and texts of jobs", () => {
