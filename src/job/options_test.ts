@@ -106,3 +106,44 @@ Deno.test("meantOption finds misspelled names, other ways to join words, and nam
   for (const [given, meant] of pairs) assertEquals(meantOption(given, "push"), meant);
   for (const own of ["retry", "tenant", "id2", "a"]) assertEquals(meantOption(own, "push"), undefined);
 });
+
+/** Returns whether a schema of an option accepts a JSON value. */
+function accepts(schema: Readonly<Record<string, unknown>>, value: unknown): boolean {
+  const { type, enum: words, const: only, anyOf, pattern, minimum = -Infinity, minLength = 0 } = schema as {
+    type?: string | string[];
+    enum?: unknown[];
+    const?: unknown;
+    anyOf?: Record<string, unknown>[];
+    pattern?: string;
+    minimum?: number;
+    minLength?: number;
+  };
+  const types = Array.isArray(value) ? ["array"] : Number.isInteger(value) ? ["number", "integer"] : [typeof value];
+  return (anyOf === undefined || anyOf.some((one) => accepts(one, value))) &&
+    (type === undefined || [type].flat().some((one) => types.includes(one))) &&
+    (words === undefined || words.includes(value)) && (!("const" in schema) || only === value) &&
+    (typeof value !== "number" || value >= minimum) &&
+    (typeof value !== "string" || value.length >= minLength && new RegExp(pattern ?? "").test(value));
+}
+
+Deno.test("the API's schema of an option accepts what the option accepts, and refuses values of another type", () => {
+  const texts = ["30s", "1/1m", "mail", "args[0]", "high", "start", "replace", "warn", "a-jid"];
+  const others = [true, false, 5, 1.5, [], ["a"], [1], {}, { type: "fixed", base: "1s" }, ""];
+  for (const name of optionNames("push")) {
+    const { kind } = jobOption(name)!;
+    // The client checks times.
+    if (name === "in" || name === "at") continue;
+    for (const value of [...texts, ...others]) {
+      let isValid = true;
+      try {
+        kind.write(name, value);
+      } catch {
+        isValid = false;
+      }
+      const isAccepted = accepts(kind.schema, value);
+      if (isValid || typeof value === "boolean") {
+        assertEquals(isAccepted, isValid, `${name}: ${JSON.stringify(value)}`);
+      }
+    }
+  }
+});

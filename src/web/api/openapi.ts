@@ -85,19 +85,6 @@ const SCHEMAS = {
       class: { type: "string" },
       args: { type: "array", items: {}, default: [] },
       ...Object.fromEntries(optionNames("push").map((name) => [name, optionSchema(name)])),
-      queue: { type: "string", default: "default" },
-      group: { type: ["number", "string"], description: "a name, or a path such as args[0]" },
-      priority: { type: "string", enum: ["high", "normal", "low"], default: "normal" },
-      in: { type: ["number", "string"], description: "seconds from now, or 30s, 5m, 2h, 1d" },
-      at: { type: ["number", "string"], description: "epoch seconds, or ISO 8601 with its zone" },
-      retry: { type: ["boolean", "integer"] },
-      unique_for: { type: ["number", "string"] },
-      unique_key: { type: ["number", "string"], description: "a text, or a path such as args[0]" },
-      on_duplicate: { type: "string", enum: ["keep", "replace"], default: "keep" },
-      debounce: { type: ["number", "string"], description: "30s, 5m, …; with debounce_key and debounce_max" },
-      throttle: { type: "string", description: "COUNT/DURATION such as 1/1m; with throttle_key" },
-      tags: { type: "array", items: { type: "string" } },
-      jid: { type: "string" },
       fields: { type: "object", description: "your fields, which are copied into the payload" },
     },
   },
@@ -172,8 +159,7 @@ function operation({ method, path, about, query = {}, body, answer }: ApiRoute):
   };
 }
 
-/** Returns the schema of an option without its type. */
-function optionSchema(name: string): Record<string, string> {
+function optionSchema(name: string): Record<string, unknown> {
   const { about, kind } = jobOption(name)!;
-  return { description: `${about}. Expected: ${kind.expected}` };
+  return { ...kind.schema, description: `${about}. Expected: ${kind.expected}` };
 }
