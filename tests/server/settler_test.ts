@@ -92,6 +92,35 @@ Deno.test("a rejected outcome is kept and retried, and doesn't delay the others"
   ]);
 });
 
+Deno.test("the pauses before rejected outcomes are retried double up to 2 s, and are short again after some were stored", async () => {
+  const refused = new Set(["0", "1"]);
+  const { store, calls } = refusing(refused);
+  const t = lab(store);
+  for (const token of refused) t.settler.add({ kind: "ack", token });
+  await t.clock.untilSleeping();
+  // Outcomes that follow soon share the next call.
+  await t.clock.advance(2);
+  /** Asserts the next pause, which varies by half, and passes it. */
+  const pause = async (ms: number) => {
+    const [left] = t.clock.sleeping;
+    assert(left! >= ms / 2 - 2 && left! <= ms * 1.5, `${left} ms instead of ${ms}`);
+    const before = calls.length;
+    await t.clock.advance(left! - 1);
+    assertEquals(calls.length, before);
+    await t.clock.advance(1);
+    await t.clock.untilSleeping();
+    assert(calls.length > before);
+  };
+  for (const ms of [500, 1_000, 2_000, 2_000]) await pause(ms);
+  refused.delete("1");
+  await pause(2_000);
+  assertEquals(t.settler.unsettled, 1);
+  await pause(500);
+  await pause(1_000);
+  t.settler.abandon();
+  await t.settler.flush();
+});
+
 Deno.test("a batch that the store rejects as a whole is split in few calls, and stored in one when the store accepts it", async () => {
   const refused = new Set(Array.from({ length: 1_000 }, (_, i) => `${i}`));
   const { store, calls, stored } = refusing(refused);

@@ -71,7 +71,10 @@ Deno.test("quiet notifies running jobs, but not the jobs that start after resume
   await bench.noted("did 3,4");
   const next = await bench.push("Batch", [bench.notes, [5, 6, 7]]);
   await bench.noted("did 5,6");
+  // A notified job would have ended before jobs that were pushed after its first items.
+  for (const items of [[8], [9]]) await bench.client.result(await bench.push("Batch", [bench.notes, items]));
   assertEquals(await bench.store.results.get(next), undefined);
+  assertEquals((await bench.readNotes()).includes("start 7"), false, "it has pushed no remaining work");
 });
 
 for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an isolated process"]] as const) {

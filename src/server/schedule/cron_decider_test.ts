@@ -1,0 +1,60 @@
+import { assertEquals } from "@std/assert";
+import { Client } from "../../client/client.ts";
+import { definitionText, readDefinition, readState, stateText } from "../../cron/definition.ts";
+import { checkCrontab } from "../../cron/crontab.ts";
+import type { Overlap } from "../../cron/occurrence.ts";
+import type { CronState } from "../../cron/plan.ts";
+import { CronDecider, RECHECK_MS } from "./cron_decider.ts";
+import type { CronReporter } from "./cron_reporter.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
+
+/** Decides on an entry that runs each minute, a moment after it was due, while a job of it is live. */
+function decide({ overlap, live, waiting, builds = true }: {
+  readonly overlap: Overlap;
+  readonly live?: string;
+  readonly waiting?: number;
+  readonly builds?: boolean;
+}) {
+  const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
+  const entry = { name: "report", every: "1m", anchor: "2026-01-01T00:00:00Z", class: "A", overlap };
+  const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
+  const client = new Client({
+    store: {} as never,
+    middleware: [(_job, next) => builds ? next() : Promise.resolve({ refused: "stopped" } as never)],
+    onUnregistered: () => {},
+  });
+  const report = { held: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
+  const decider = new CronDecider({ client, report, local: { isRunning: () => false, start: () => {} } });
+  const state: CronState = {
+    schedule: definition.schedule,
+    considered: START,
+    ...(waiting !== undefined && { waiting }),
+  };
+  const now = START + MINUTE_MS + 500;
+  const stored = { name: "report", version: 3, definition: "", state: stateText(state), live, seenAt: now };
+  return decider.decide({ definition, stored, now });
+}
+
+Deno.test("a run that is due is written with its job, and the entry is looked at again at its next run", async () => {
+  const { write, next, cancel } = await decide({ overlap: "skip" });
+  assertEquals([write!.version, write!.jobs.length, write!.awaited, cancel], [3, 1, false, undefined]);
+  assertEquals(next, START + 2 * MINUTE_MS);
+});
+
+Deno.test("a run that waits for a live job is awaited, and with replace that job is cancelled, again after a second", async () => {
+  const queued = await decide({ overlap: "queue-one", live: "j" });
+  assertEquals([queued.write!.jobs, queued.write!.awaited, queued.cancel], [[], true, undefined]);
+  assertEquals([readState(queued.write!.state)!.waiting, queued.next], [START + MINUTE_MS, START + 2 * MINUTE_MS]);
+  const replaced = await decide({ overlap: "replace", live: "j" });
+  assertEquals([replaced.write!.jobs, replaced.write!.awaited, replaced.cancel], [[], true, "j"]);
+  assertEquals(replaced.next, START + MINUTE_MS + 500 + RECHECK_MS);
+});
+
+Deno.test("after a job that could not be built the entry is looked at again at once: another run may wait for its end", async () => {
+  const { write, next } = await decide({ overlap: "queue-one", waiting: START - MINUTE_MS, builds: false });
+  assertEquals([write!.jobs, next], [[], START + MINUTE_MS + 500]);
+  const [first] = write!.records.map((text) => JSON.parse(text));
+  assertEquals([first.outcome, first.reason], ["skipped", "stopped by middleware"]);
+});
