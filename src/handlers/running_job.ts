@@ -9,6 +9,7 @@ import { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
 import { type MemberLease, membershipOf } from "../job/batch.ts";
 import type { Job } from "../job/job.ts";
+import { mayHaveSteps } from "../job/step.ts";
 import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
@@ -126,6 +127,14 @@ export class RunningJob {
       throw new TypeError("Steps need a worker that performs the job; in a test, use testJob");
     }
     return this.#steps ??= stepRunner(this, this.lease.token);
+  }
+
+  /** Returns the steps for its record, as JSON; undefined if there are none. A job without steps costs nothing. */
+  stepHistory(): Promise<string | undefined> | undefined {
+    const { stepRunner } = this.#services;
+    if (this.#steps === undefined && !mayHaveSteps(this.job.payload)) return undefined;
+    if (this.lease === undefined || stepRunner === undefined) return undefined;
+    return (this.#steps ?? stepRunner(this, this.lease.token)).history();
   }
 
   /**

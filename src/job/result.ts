@@ -4,6 +4,7 @@
  * @module
  */
 import { parseLossless, stringifyLossless } from "./json.ts";
+import type { Step } from "./step.ts";
 
 /** How a job ended. `failed`: it was dropped, by `Discard` or after its retries. `dead`: it moved to the dead set. */
 export type EndState = "succeeded" | "failed" | "dead" | "cancelled" | "expired";
@@ -59,6 +60,8 @@ export interface EndedJob {
   readonly lastLine?: string;
   /** The last lines that it logged, including that one. */
   readonly log?: readonly string[];
+  /** The durable steps: the latest 100, up to 32 KiB. Of a large one, the value is missing. */
+  readonly steps?: readonly Step[];
   /** The payload; absent if it is large. */
   readonly payload?: Readonly<Record<string, unknown>>;
 }
@@ -69,11 +72,16 @@ export interface EndedJob {
  * @param parts parts of the record that are JSON text already, by field
  */
 export function endedText(
-  job: Omit<EndedJob, "result" | "payload">,
-  parts: { readonly result?: string; readonly payload?: string } = {},
+  job: Omit<EndedJob, "result" | "steps" | "payload">,
+  parts: {
+    readonly result?: string | undefined;
+    readonly steps?: string | undefined;
+    readonly payload?: string | undefined;
+  } = {},
 ): string {
   let text = stringifyLossless(job)!.slice(0, -1);
   if (parts.result !== undefined) text += `,"result":${parts.result}`;
+  if (parts.steps !== undefined) text += `,"steps":${parts.steps}`;
   if (parts.payload !== undefined) text += `,"payload":${parts.payload}`;
   return `${text}}`;
 }

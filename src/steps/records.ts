@@ -15,10 +15,12 @@
  */
 import { LeaseLost } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
+import { keptSteps } from "../job/kept_steps.ts";
 import { MAX_STEPS, MAX_STEPS_CHARACTERS, mayHaveSteps, readStep, type Step, type StepKind } from "../job/step.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { NewWait } from "../store/port/steps.ts";
 import { StepError } from "./errors.ts";
+import { readHistory } from "./history.ts";
 import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
 
 /** The pause before a call to an unreachable store is repeated, with a jitter of 50 %. */
@@ -60,6 +62,13 @@ export class StepRecords {
   constructor(job: StepJob, services: Pick<StepServices, "steps" | "clock" | "outage">) {
     this.#job = job;
     this.#services = services;
+  }
+
+  /** Returns the steps for the record of the ended job. Call it before {@linkcode close}, which forgets unstored steps. */
+  async history(): Promise<string | undefined> {
+    const unstored = new Map(this.#unstored);
+    const isStored = this.#hasWritten || mayHaveSteps(this.#job.job.payload);
+    return isStored ? await readHistory(this.#services, unstored) : keptSteps(unstored);
   }
 
   /** Whether this attempt has written a record, or is about to. */

@@ -87,6 +87,11 @@ export class StepRunner {
     return this.#active.finish();
   }
 
+  /** See {@linkcode StepRecords.history}. */
+  history(): Promise<string | undefined> {
+    return this.#records.history();
+  }
+
   /** See {@linkcode StepRecords.close}. */
   close(): void {
     this.#records.close();

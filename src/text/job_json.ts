@@ -6,10 +6,12 @@
 import { parsePayload, type Payload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { readWireTime } from "../job/raw.ts";
+import { stepsIn } from "../job/kept_steps.ts";
 import type { EndedJob } from "../job/result.ts";
 import { decodeBacktrace } from "../job/failure.ts";
 import type { Entry, Place } from "../store/admin/admin.ts";
 import { asText } from "../log/value.ts";
+import { stepJson } from "./steps.ts";
 import { isoTime } from "./times.ts";
 
 /** The state of the jobs in each place. */
@@ -91,6 +93,7 @@ export function finishedJson(job: EndedJob): Record<string, unknown> {
     progress: job.progress,
     lastLine: job.lastLine,
     log: job.log,
+    steps: job.steps && stepsIn(job).map(stepJson),
     payload: job.payload,
   };
 }

@@ -65,6 +65,8 @@ for (const [kind, isolate] of [["SQLite", false], ["SQLite", true], ["Redis", fa
     await bench.client.signal(`every:${jid}`, { by: "ann" });
     assertEquals(await resultOf(bench, jid), { said: { by: "ann" }, child: 42, count: 3 });
     assertEquals(await bench.readNotes(), ["item 1", "item 2", "item 3"]);
+    const kept = (await bench.client.result(jid))?.steps?.map(({ name }) => name);
+    assertEquals(kept, ["nap", "approval", "child", "items"]);
   });
 }
 

@@ -1,5 +1,7 @@
 /** The durable steps of a job: its page, the API, and an operator's actions. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { keptSteps } from "../../src/job/kept_steps.ts";
+import { endedText } from "../../src/job/result.ts";
 import { asleep } from "./asleep.ts";
 import { onBothStores, placeOf } from "./site.ts";
 
@@ -116,3 +118,26 @@ onBothStores("The API lists, clears and wakes steps, and sends signals", async (
   assertEquals([status, error.field], [422, "key"]);
   assertEquals((await post("/jobs/o1/steps/wake", {}))[0], 404);
 });
+
+onBothStores(
+  "An ended job's page and the API show the steps of its record, masked and without actions",
+  async ({ store, visitor }) => {
+    const steps = keptSteps([[
+      "charge",
+      `{"state":"succeeded","since":1,"ended":2,"kind":"step","value":{"password":"hunter2"}}`,
+    ]]);
+    const body = endedText({ jid: "o1", class: "Order", queue: "default", state: "succeeded", endedAt: 3 }, { steps });
+    await store.results.keep({ jid: "o1", ttlMs: 60_000, body });
+    const someone = visitor();
+    const { text } = await someone.visit("/jobs/o1");
+    assertStringIncludes(text, "<h2>Steps</h2>");
+    assertStringIncludes(text, "charge");
+    const { finished } = (await someone.api("GET", "/jobs/o1")).value as { finished: { steps: { name: string }[] } };
+    const listed = (await someone.api("GET", "/jobs/o1/steps")).value["steps"] as unknown;
+    assertEquals([finished.steps.map(({ name }) => name), listed], [["charge"], finished.steps]);
+    for (const shown of [text, JSON.stringify(listed)]) {
+      assert(!/hunter2|Run again|Wake now|Signal</.test(shown));
+      assertStringIncludes(shown, "password");
+    }
+  },
+);

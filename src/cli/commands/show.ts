@@ -1,6 +1,7 @@
 /** `jobs show JID`. @module */
 import type { Store } from "../../store/admin/store.ts";
 import { formatDuration } from "../../job/duration.ts";
+import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
@@ -34,7 +35,7 @@ Usage: jobs show JID [--json]
 Shows one job: its state, why it isn't running, its position in its queue, its
 arguments, its progress and last log lines, its last ten failures, the stack
 trace of the last one if the job keeps it (backtrace), and, while its record is
-kept, how it ended, its stack, log and result. Values of fields such as password
+kept, how it ended, its stack, log, result and durable steps. Values of fields such as password
 and those of web.mask are hidden. Exit 1 if the job isn't found.
 
 Examples
@@ -223,6 +224,7 @@ function describeEnded(ended: EndedJob): string[] {
     ...errorRows(payload?.["errors"], payload?.retry_count),
     ["result", ended.resultDropped ? `not kept: ${ended.resultDropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
+    ...lineRows("steps", stepsIn(ended).map(stepLine)),
   ]);
 }
 

@@ -4,7 +4,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { rerunFrom } from "../../store/ops/rerun_steps.ts";
 import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts";
 import { recordAudit } from "../shared/audit.ts";
-import { readSteps } from "../shared/steps.ts";
+import { stepsOf } from "../shared/steps.ts";
 import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
@@ -19,10 +19,11 @@ Usage: jobs steps JID [--json]
        jobs steps rerun JID NAME
        jobs steps wake JID
 
-Lists the durable steps of a job. clear deletes one step, or all: they run again
-in the next attempt. rerun deletes a step and all later ones, and moves a job
-that sleeps, retries or is dead to its queue. wake ends the sleeps and waits of
-a job. Exit 1 if the job has no such step.
+Lists the durable steps of a job, or those in its record if it has ended. clear
+deletes one step, or all: they run again in the next attempt. rerun deletes a
+step and all later ones, and moves a job that sleeps, retries or is dead to its
+queue. wake ends the sleeps and waits of a job. Exit 1 if the job has no such
+step.
 
 Examples
   jobs steps 1a1fd5150c39f4ae2f200001
@@ -83,9 +84,11 @@ async function perform(store: Store, verb: Verb, jid: string, name: string | und
 }
 
 async function list(store: Store, jid: string, json: boolean): Promise<number> {
-  const steps = await readSteps(store, jid);
+  const steps = await stepsOf(store, jid);
   if (steps.length === 0) {
-    throw new NotFoundError(`Job "${jid}" has no steps: it used none, has finished, or is in another store`);
+    throw new NotFoundError(
+      `Job "${jid}" has no steps: it used none, has finished without a record, or is in another store`,
+    );
   }
   if (json) {
     printJson(steps.map(stepJson));

@@ -50,6 +50,8 @@ const FINISHED: Fields = {
   "progress?": ["text", "its last progress"],
   "lastLine?": ["text", "its last log line"],
   "log?": ["list of texts", "its last log lines"],
+  "steps?": ["list", "its durable steps, as `jobs steps` prints them: the latest 100, up to 32 KiB"],
+  ...under("steps[]", STEP),
   "payload?": ["any", "its payload, unless that is large"],
 };
 

@@ -4,6 +4,8 @@
  * @module
  */
 import { systemClock } from "../../clock.ts";
+import { stepsIn } from "../../job/kept_steps.ts";
+import { readEnded } from "../../job/result.ts";
 import { readStepHead, type Step } from "../../job/step.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
@@ -23,6 +25,14 @@ export async function readSteps(store: Pick<Store, "steps">, jid: string, mask?:
       ...(cursor !== undefined && mask && { cursor: mask.value(cursor) }),
     };
   });
+}
+
+/** Reads the steps of a job, or those in the record of one that has ended. */
+export async function stepsOf(store: Pick<Store, "steps" | "results">, jid: string): Promise<readonly Step[]> {
+  const steps = await readSteps(store, jid);
+  if (steps.length > 0) return steps;
+  const record = await store.results.get(jid);
+  return record === undefined ? [] : stepsIn(readEnded(record));
 }
 
 /** Describes a step in one line. */

@@ -156,6 +156,8 @@ class HorseMain implements AsyncDisposable {
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       await running.finishSteps();
       running.steps?.throwIfEnding();
+      // The parent reads the steps for the job's record.
+      await running.steps?.store().catch(() => {});
       running.steps?.close();
       const result = resultText(value, context);
       this.#parent.send(result === undefined ? { kind: "done" } : { kind: "done", result });

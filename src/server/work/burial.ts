@@ -49,8 +49,9 @@ export class Burial {
   async #outcome({ token, queue, deaths, ended, worker }: DoomedJob, job: Job): Promise<Outcome> {
     const { results, retrier } = this.#services;
     const error = new WorkerDied(deaths, ended);
-    const running = new RunningJob(job, queue, this.#services);
-    const outcome = results.died(await retrier.outcome(token, running, error, { worker }), running, error, worker);
-    return withBatch(withSteps(outcome, running, { error }), job, "cancelled");
+    const running = new RunningJob(job, queue, this.#services, { worker, token });
+    const outcome = await retrier.outcome(token, running, error, { worker });
+    const recorded = results.died(outcome, running, error, { worker, steps: await running.stepHistory() });
+    return withBatch(withSteps(recorded, running, { error }), job, "cancelled");
   }
 }

@@ -117,8 +117,11 @@ export class Manager {
     const lease = this.#services.buffer.withdraw(jid);
     const job = lease && parsePayload(lease.payload);
     if (job) {
-      const running = new RunningJob(job, lease.queue, this.#services);
-      endUnstarted(lease.token, running, "cancelled", this.#services);
+      const running = new RunningJob(job, lease.queue, this.#services, {
+        worker: this.#services.worker,
+        token: lease.token,
+      });
+      void endUnstarted(lease.token, running, "cancelled", this.#services);
     }
     const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());

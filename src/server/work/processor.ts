@@ -136,7 +136,7 @@ export class Processor implements Component {
       { worker: this.#services.worker, token: lease.token },
     );
     if (lease.cancelled || isExpired(job.payload, this.#services.clock.now())) {
-      endUnstarted(lease.token, running, lease.cancelled ? "cancelled" : "expired", this.#services);
+      await endUnstarted(lease.token, running, lease.cancelled ? "cancelled" : "expired", this.#services);
       return 0;
     }
     const attempt = this.#begin(lease, running);
@@ -150,15 +150,16 @@ export class Processor implements Component {
     } catch (error) {
       return this.#end(attempt, await this.#thrown(attempt, readableError(error)));
     }
-    return this.#end(attempt, this.#succeeded(attempt, result));
+    const history = running.stepHistory();
+    return this.#end(attempt, this.#succeeded(attempt, result, history && await history));
   }
 
   /** Returns the outcome of an attempt that succeeded. Not within its `try`: an error here isn't one of the handler. */
-  #succeeded({ lease, job, since }: Attempt, result: unknown): AttemptOutcome {
+  #succeeded({ lease, job, since }: Attempt, result: unknown, steps: string | undefined): AttemptOutcome {
     const { results } = this.#services;
     job.steps?.close();
     const returned = readReturned(result);
-    const record = results.succeeded(job, returned, since);
+    const record = results.succeeded(job, returned, { since, steps });
     const ack = { kind: "ack", token: lease.token, ...releasesOf(job.job), ...record } as const;
     return withBatch(withSteps(ack, job, { returned }), job.job, "succeeded", () => results.ofNode(job, returned));
   }
@@ -189,7 +190,8 @@ export class Processor implements Component {
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
     const outcome = await this.#services.retrier.outcome(lease.token, job, error, { since });
-    return withBatch(this.#services.results.failed(outcome, job, error, since), job.job, "cancelled");
+    const steps = outcome.kind === "retry" || outcome.kind === "snooze" ? undefined : await job.stepHistory();
+    return withBatch(this.#services.results.failed(outcome, job, error, { since, steps }), job.job, "cancelled");
   }
 
   async #run(): Promise<void> {

@@ -40,6 +40,14 @@ export interface ResultRecorderOptions {
   readonly worker: string;
 }
 
+/** The end of an attempt. */
+export interface Ended {
+  /** When the attempt began, on the monotonic clock. */
+  readonly since: number;
+  /** The steps of the job, as JSON; undefined if it has none. */
+  readonly steps: string | undefined;
+}
+
 /** Creates records. */
 export class ResultRecorder {
   readonly #options: ResultRecorderOptions;
@@ -55,7 +63,7 @@ export class ResultRecorder {
   }
 
   /** Returns the record of a job that has succeeded; undefined if none is kept. */
-  succeeded(job: RunningJob, returned: Returned, since: number): { readonly record: NewRecord } | undefined {
+  succeeded(job: RunningJob, returned: Returned, { since, steps }: Ended): { readonly record: NewRecord } | undefined {
     const { succeededTtlMs, resultTtlMs } = this.#options.settings;
     const ttl = this.#ttlOption(job.job.payload.result_ttl, job.class, "result_ttl");
     const isEmpty = returned.text === undefined && returned.problem === undefined;
@@ -67,7 +75,7 @@ export class ResultRecorder {
       state: "succeeded",
       since,
       ...(resultDropped !== undefined && { resultDropped }),
-    }, result);
+    }, { result, steps });
   }
 
   /** Returns the result that the nodes after this one can read, as JSON; undefined if there is none, or it can't be stored. */
@@ -86,19 +94,24 @@ export class ResultRecorder {
   }
 
   /** Adds a record to the outcome of a job that has failed or was cancelled, if it ends the job. */
-  failed<Any extends Outcome>(outcome: Any, job: RunningJob, error: unknown, since: number): Any {
+  failed<Any extends Outcome>(outcome: Any, job: RunningJob, error: unknown, { since, steps }: Ended): Any {
     const state = STATES[outcome.kind];
     const ttlMs = this.#failureTtl(job.job);
     if (state === undefined || !(ttlMs > 0)) return outcome;
-    if (state === "cancelled") return { ...outcome, ...this.#record(job, ttlMs, { state, since }) };
+    if (state === "cancelled") return { ...outcome, ...this.#record(job, ttlMs, { state, since }, { steps }) };
     const { class: name, message, causes, stack } = describeError(error);
     const lines = stack.slice(0, MAX_STACK_LINES);
     const shown = { class: name, message, ...(causes.length > 0 && { causes }), stack: lines };
-    return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }) };
+    return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }, { steps }) };
   }
 
   /** Adds a record to the outcome of a job whose worker has died. The times of that attempt are unknown. */
-  died<Any extends Outcome>(outcome: Any, job: RunningJob, error: Error, worker: string): Any {
+  died<Any extends Outcome>(
+    outcome: Any,
+    job: RunningJob,
+    error: Error,
+    { worker, steps }: { readonly worker: string; readonly steps: string | undefined },
+  ): Any {
     const state = STATES[outcome.kind];
     const ttlMs = this.#failureTtl(job.job);
     if (state === undefined || !(ttlMs > 0)) return outcome;
@@ -113,17 +126,22 @@ export class ResultRecorder {
       attempt,
       endedAt: this.#options.clock.now(),
       worker,
-    }, payloadOf(job.job));
+    }, { steps, ...payloadOf(job.job) });
     return { ...outcome, record: { jid, ttlMs, body } };
   }
 
   /** Returns the record of a job that has never started; undefined if none is kept. */
-  unstarted(job: Job, queue: string, state: "cancelled" | "expired"): { readonly record: NewRecord } | undefined {
+  unstarted(
+    job: Job,
+    queue: string,
+    state: "cancelled" | "expired",
+    steps: string | undefined,
+  ): { readonly record: NewRecord } | undefined {
     const ttlMs = this.#failureTtl(job);
     if (!(ttlMs > 0)) return undefined;
     const { jid } = job;
     const endedAt = this.#options.clock.now();
-    const body = endedText({ jid, class: job.class, queue, state, endedAt }, payloadOf(job));
+    const body = endedText({ jid, class: job.class, queue, state, endedAt }, { steps, ...payloadOf(job) });
     return { record: { jid, ttlMs, body } };
   }
 
@@ -136,7 +154,7 @@ export class ResultRecorder {
       resultDropped?: string;
       error?: { class: string; message: string };
     },
-    result?: string,
+    parts: { readonly result?: string | undefined; readonly steps: string | undefined },
   ): { readonly record: NewRecord } {
     const { clock, worker } = this.#options;
     const { jid, queue, attempt, progress, lastLine, lastLines } = job;
@@ -156,7 +174,7 @@ export class ResultRecorder {
       ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
       ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
-    }, { ...(result !== undefined && { result }), ...payloadOf(job.job) });
+    }, { ...parts, ...payloadOf(job.job) });
     return { record: { jid, ttlMs, body } };
   }
 

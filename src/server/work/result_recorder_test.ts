@@ -23,7 +23,9 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
   const kept = (results: ResultRecorder, times: number, name?: string, result?: unknown) =>
     Array.from(
       { length: times },
-      () => results.succeeded(runningJob({ class: name ?? "Noop" }), readReturned(result), now)?.record.ttlMs,
+      () =>
+        results.succeeded(runningJob({ class: name ?? "Noop" }), readReturned(result), { since: now, steps: undefined })
+          ?.record.ttlMs,
     )
       .filter((ttlMs) => ttlMs !== undefined);
 

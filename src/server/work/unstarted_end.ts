@@ -16,13 +16,13 @@ import type { ProcessorServices } from "./processor_services.ts";
 /** The services that the end of a job needs. */
 export type UnstartedServices = Pick<ProcessorServices, "classCounters" | "log" | "results" | "retrier" | "settler">;
 
-/** Ends a job that has not started, with its record. */
-export function endUnstarted(
+/** Ends a job that has not started, with its record: at once, unless it has steps to read. */
+export async function endUnstarted(
   token: string,
   running: RunningJob,
   how: "cancelled" | "expired",
   { classCounters, log, results, retrier, settler }: UnstartedServices,
-): void {
+): Promise<void> {
   const { class: name, jid, queue, job } = running;
   if (how === "expired") logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
   const outcome = how === "cancelled"
@@ -30,6 +30,8 @@ export function endUnstarted(
     : { kind: "ack", token, ...releasesOf(job) } as const;
   classCounters.addUnstarted(name, how);
   const error = how === "cancelled" ? new Cancelled() : new Expired();
-  const ended = withSteps({ ...outcome, ...results.unstarted(job, queue, how) }, running, { error });
+  const history = running.stepHistory();
+  const steps = history && await history;
+  const ended = withSteps({ ...outcome, ...results.unstarted(job, queue, how, steps) }, running, { error });
   settler.add(withBatch(ended, job, how));
 }

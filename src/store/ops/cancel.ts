@@ -4,12 +4,15 @@
  *
  * @module
  */
+import { keptSteps } from "../../job/kept_steps.ts";
 import { endedText } from "../../job/result.ts";
+import { mayHaveSteps } from "../../job/step.ts";
 import { parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
 import type { WorkerStore } from "../port/workers.ts";
 import type { ResultStore } from "../port/results.ts";
+import type { StepStore } from "../port/steps.ts";
 
 /** The result for one job. `moved`: it was somewhere else each time, for example because a push replaces it all the time. */
 export type CancelResult = "removed" | "aborted" | "dead" | "absent" | "moved";
@@ -19,6 +22,7 @@ export type CancelStore = {
   readonly admin: Pick<AdminStore, "find" | "edit">;
   readonly workers: Pick<WorkerStore, "send">;
   readonly results: Pick<ResultStore, "keep">;
+  readonly steps: Pick<StepStore, "read">;
 };
 
 /** Maximum number of attempts: a job may move between the search and the cancel. */
@@ -146,7 +150,7 @@ async function cancelEntry(
     return wasSent ? "aborted" : undefined;
   }
   // One call per job, because each removed job leaves a record. Concurrent calls share round trips.
-  const body = recordOf(entry, jid, now);
+  const body = await recordOf(store, entry, jid, now);
   const isRemoved = body === undefined
     ? await store.admin.edit([entry.ref], "delete") > 0
     : await store.results.keep({ jid, ttlMs: RECORD_TTL_MS, body }, entry.ref);
@@ -154,11 +158,18 @@ async function cancelEntry(
 }
 
 /** Returns the record of a cancelled job; undefined for an unreadable one. */
-function recordOf({ payload: raw }: Entry, jid: string, now: number): string | undefined {
+async function recordOf(
+  store: CancelStore,
+  { payload: raw }: Entry,
+  jid: string,
+  now: number,
+): Promise<string | undefined> {
   const job = parsePayload(raw);
   if (job === undefined) return undefined;
   const { payload } = job;
+  const steps = mayHaveSteps(payload) ? await store.steps.read(jid) : [];
   return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", endedAt: now }, {
+    steps: keptSteps(steps.map(({ name, record }) => [name, record])),
     payload: job.raw,
   });
 }

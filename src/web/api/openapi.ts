@@ -74,6 +74,11 @@ const SCHEMAS = {
       progress: TEXT,
       lastLine: TEXT,
       log: { type: "array", items: TEXT },
+      steps: {
+        type: "array",
+        items: { type: "object" },
+        description: "its durable steps: the latest 100, up to 32 KiB",
+      },
       payload: { type: "object", description: "its payload, unless that is large" },
     },
   },

@@ -6,7 +6,7 @@
 import { stepJson } from "../../text/steps.ts";
 import { clear, rerun, signal, wake } from "../actions/steps.ts";
 import { HttpError } from "../http/body.ts";
-import { stepsOf } from "../read/steps.ts";
+import { shownSteps } from "../read/steps.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 
@@ -18,10 +18,10 @@ export const stepRoutes: readonly ApiRoute[] = [
     method: "GET",
     path: "/jobs/{jid}/steps",
     access: "read",
-    about: "Lists the durable steps of a job, in the order in which they began",
+    about: "Lists the durable steps of a job, in the order in which they began; of an ended one, those of its record",
     answer: { type: "object", properties: { steps: { type: "array", items: { type: "object" } } } },
     run: async (c, services) => {
-      return { value: { steps: (await stepsOf(services, c.req.param("jid") ?? "")).map(stepJson) } };
+      return { value: { steps: (await shownSteps(services, c.req.param("jid") ?? "")).map(stepJson) } };
     },
   },
   {

@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
 import { readCauses } from "../../job/failure.ts";
@@ -19,6 +20,7 @@ import { BatchLink, Empty, link, None, Time, TraceLink, type View } from "./view
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
+import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 import { num, TableHead } from "./table.tsx";
@@ -241,6 +243,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
             )}
           </section>
         )}
+        <Steps view={view} jid={job.jid} steps={stepsIn(job)} ended />
         <Timeline view={view} steps={stepsOf(job)} />
         <LogTail lines={logOf(job)} />
         {resultOf(job) !== "" && (

@@ -26,13 +26,15 @@ const KINDS: Readonly<Record<string, string>> = {
   sleeping: "scheduled",
 };
 
-/** The section; nothing if there are no steps. */
-export function Steps({ view, jid, steps }: {
+/** The section; nothing if there are no steps. Those of an ended job have no actions. */
+export function Steps({ view, jid, steps, ended = false }: {
   readonly view: View;
   readonly jid: string;
   readonly steps: readonly Step[];
+  readonly ended?: boolean;
 }) {
   const { now } = view;
+  const canAct = view.canAct && !ended;
   if (steps.length === 0) return null;
   const waiting = steps.filter(({ state }) => state === "waiting");
   // For a signal or another job: to end that wait is to decide without the answer.
@@ -41,7 +43,7 @@ export function Steps({ view, jid, steps }: {
     <section>
       <h2>Steps</h2>
       <table class="list">
-        <TableHead columns={["Step", "State", "Since", "Details", "Value"]} hasActions={view.canAct} />
+        <TableHead columns={["Step", "State", "Since", "Details", "Value"]} hasActions={canAct} />
         <tbody>
           {steps.map((step) => (
             <tr>
@@ -56,7 +58,7 @@ export function Steps({ view, jid, steps }: {
               </td>
               <td data-label="Details">{stepDetails(step, now)}</td>
               <td class="mono" data-label="Value">{stepValue(step)}</td>
-              {view.canAct && (
+              {canAct && (
                 <td class="acts">
                   <StepAction view={view} jid={jid} step={step} />
                 </td>
@@ -65,7 +67,7 @@ export function Steps({ view, jid, steps }: {
           ))}
         </tbody>
       </table>
-      {waiting.length > 0 && (
+      {!ended && waiting.length > 0 && (
         <ActionButton
           view={view}
           path="/jobs/steps"
