@@ -18,7 +18,7 @@ function errorOf({ error }: { error: unknown }): string {
 
 /** Returns the runner of a job, which writes its steps with `remember`. */
 function runnerOn(
-  remember: (step: StoredStep) => string,
+  remember: (step: StoredStep) => string | Promise<string>,
   outage?: StepOutage,
   stored: readonly StoredStep[] = [],
 ): StepRunner {
@@ -436,6 +436,20 @@ Deno.test("each continues after the last item done when an item fails", async ()
   assertEquals([await test.retry(), test.result], ["succeeded", 4]);
   assertEquals(done, [1, 2, 3, 4]);
   assertEquals([await test.crash(), done.length], ["succeeded", 4]);
+});
+
+Deno.test("the cursor of an iteration that fails is stored before the iteration fails", async () => {
+  let cursor: unknown;
+  const runner = runnerOn(async (step) => {
+    await systemClock.turn();
+    cursor = readStep(step.name, step.record).cursor;
+    return step.record;
+  });
+  const fails = (row: number) => {
+    if (row === 3) throw new Error("no");
+  };
+  await assertRejects(() => runner.each("rows", () => [1, 2, 3], fails), Error, "no");
+  assertEquals(cursor, 2);
 });
 
 Deno.test("while the worker stops, no further step begins, and the job continues on another worker", async () => {

@@ -90,6 +90,20 @@ export const debounce: Cases = {
     assert(next!.at! > t.now() + HOUR_MS / 2, "a new wait begins");
   },
 
+  "after the clock was set back, the longest time counts from the next push": async (open) => {
+    await using t = await open();
+    const maxMs = HOUR_MS;
+    await t.store.jobs.enqueue([debounced(1, { maxMs })]);
+    t.advance(-24 * HOUR_MS);
+    for (let n = 2; n <= 4; n++) {
+      await t.store.jobs.enqueue([debounced(n, { waitMs: HOUR_MS / 2, maxMs })]);
+      t.advance(HOUR_MS * 0.4);
+    }
+    // 1.2 hours have passed, and the last push alone would put it off until 1.3.
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [4]);
+  },
+
   "while it is queued or runs, the next push waits next to it": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([debounced(1)]);
