@@ -277,3 +277,17 @@ Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is
   await store.jobs.settle(worker, [{ kind: "retry", token, payload: failed, delayMs: HOUR_MS }]);
   assertEquals((await store.admin.find([jid(1)])).map(({ place }) => place.in), ["retry"]);
 });
+
+Deno.test("redis: a job with an infinite score is listed with that time, and found by its ref", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  for (const [set, key] of [["retry", "retry"], ["dead", "dead"], ["scheduled", "schedule"]] as const) {
+    await redis.cli("ZADD", key, "-inf", `{"class":"A","args":[],"jid":"${"a".repeat(24)}"}`);
+    await redis.cli("ZADD", key, "inf", `{"class":"A","args":[],"jid":"${"b".repeat(24)}"}`);
+    const { entries } = await store.admin.page({ in: set });
+    assertEquals(entries.map(({ at }) => at), [-Infinity, Infinity]);
+    const { entries: [second] } = await store.admin.page({ in: set }, { cursor: entries[1]!.ref });
+    assertEquals(second?.ref, entries[1]!.ref);
+    assertEquals(await store.admin.edit(entries.map(({ ref }) => ref), "delete"), 2);
+  }
+});

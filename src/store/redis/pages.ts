@@ -78,10 +78,15 @@ function readWindow(place: Listed, [first, , ...rest]: [number, 0 | 1, ...Buffer
   const width = place.in === "queue" ? 1 : 2;
   for (let i = 0; i < rest.length; i += width) {
     const position = reverse ? first - i / width : first + i / width;
-    const score = width === 1 ? {} : { score: Number(rest[i + 1]!.toString()) };
+    const score = width === 1 ? {} : { score: readScoreText(rest[i + 1]!.toString()) };
     found.push({ place, member: member(rest[i]!), position, ...score });
   }
   return found;
+}
+
+/** Reads a score as a script returns it: other programs may have set an infinite one. */
+function readScoreText(text: string): number {
+  return Number(text.replace("inf", "Infinity"));
 }
 
 /** Returns the position of the cursor's entry, or where to continue if it has moved. */
