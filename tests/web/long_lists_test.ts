@@ -1,6 +1,6 @@
 /** Long lists: a page and a response of the API stay small with thousands of rows, and reach each of them. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { onBothStores, pushAll, workerRecord } from "./site.ts";
+import { onBothStores, push, pushAll, workerRecord } from "./site.ts";
 
 const MAX_PAGE_BYTES = 400_000;
 const names = (page: { readonly html: string }, label: string) =>
@@ -50,4 +50,34 @@ onBothStores("hundreds of workers and running jobs are listed page by page", asy
   }
   const { workers, next } = (await visitor().api("GET", "/workers?limit=200")).value;
   assertEquals([workers.length, next], [200, id(199)]);
+});
+
+onBothStores("the steps of a job are listed page by page, those that wait first", async ({ store, visitor }) => {
+  const [jid, worker] = ["a".repeat(24), "web1:7:abc"];
+  await push(store, jid, { has_steps: true });
+  await store.workers.heartbeat(workerRecord(worker), 60_000);
+  const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
+  const step = { worker, token: lease!.token, jid };
+  const record = (name: string, since: number) => ({
+    name,
+    record: `{"state":"succeeded","since":${since},"ended":${since},"kind":"step","value":"${"x".repeat(5_000)}"}`,
+  });
+  for (let i = 0; i < 300; i++) await store.steps.remember(step, record(`step ${i}`, i));
+  await store.steps.wait(step, {
+    name: "approval",
+    about: `"kind":"wait","key":"order-7"`,
+    forMs: 60_000,
+    key: "order-7",
+  });
+  await store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: 60_000, payload: lease!.payload }]);
+  const stepNames = ({ html }: { readonly html: string }) =>
+    [...html.matchAll(/data-label="Step"[^>]*><span class="class">([^<]*)</g)].map(([, name]) => name);
+  const page = await visitor().open(`/jobs/${jid}`);
+  assert(page.html.length < MAX_PAGE_BYTES, `${page.html.length}`);
+  assertEquals([stepNames(page).length, stepNames(page)[0]], [100, "approval"]);
+  assertStringIncludes(page.html, "1 to 100 of 301");
+  assertEquals(stepNames(await page.follow("Next →"))[0], "step 99");
+  const found = await page.press("Find", { fill: { "Name of a step": "step 299" } });
+  assertEquals(stepNames(found), ["step 299"]);
+  assertStringIncludes(found.html, "Give up waiting");
 });

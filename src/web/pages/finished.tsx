@@ -20,6 +20,7 @@ import { BatchLink, Empty, link, None, Time, TraceLink, type View } from "./view
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
+import { onePage } from "../read/rows.ts";
 import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
@@ -243,7 +244,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
             )}
           </section>
         )}
-        <Steps view={view} jid={job.jid} steps={stepsIn(job)} ended />
+        <Steps view={view} jid={job.jid} steps={{ page: onePage(stepsIn(job)), waiting: [] }} ended />
         <Timeline view={view} steps={stepsOf(job)} />
         <LogTail lines={logOf(job)} />
         {resultOf(job) !== "" && (

@@ -4,7 +4,7 @@
  * @module
  */
 import { readCauses } from "../../job/failure.ts";
-import type { Step as DurableStep } from "../../job/step.ts";
+import type { StepRows } from "../read/steps.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
@@ -26,7 +26,7 @@ export function JobPage({ view, jid, details, durable }: {
   readonly jid: string;
   readonly details: readonly JobDetail[];
   /** Its durable steps. */
-  readonly durable: readonly DurableStep[];
+  readonly durable: StepRows;
 }) {
   return (
     <Layout view={view} title={`Job ${jid}`}>
@@ -38,7 +38,7 @@ export function JobPage({ view, jid, details, durable }: {
 function Detail({ view, detail, durable }: {
   readonly view: View;
   readonly detail: JobDetail;
-  readonly durable: readonly DurableStep[];
+  readonly durable: StepRows;
 }) {
   const { entry, job, reasons, backtrace, log } = detail;
   return (
@@ -48,7 +48,7 @@ function Detail({ view, detail, durable }: {
         <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
         <span class="note mono">{job.jid}</span>
         <div class="buttons">
-          <JobActions view={view} detail={detail} waits={durable.some(({ state }) => state === "waiting")} />
+          <JobActions view={view} detail={detail} waits={durable.waiting.length > 0} />
           <BatchLink view={view} payload={job.payload} />
           <TraceLink view={view} payload={job.payload} />
         </div>

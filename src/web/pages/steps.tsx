@@ -16,6 +16,8 @@ import { localPath } from "../read/paging.ts";
 import { askFirst, type Question, SignalPage } from "./confirm.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
+import type { StepRows } from "../read/steps.ts";
+import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { TableHead } from "./table.tsx";
 
 /** The colors of states. */
@@ -27,25 +29,26 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** The section; nothing if there are no steps. Those of an ended job have no actions. */
-export function Steps({ view, jid, steps, ended = false }: {
+export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
   readonly view: View;
   readonly jid: string;
-  readonly steps: readonly Step[];
+  readonly steps: StepRows;
   readonly ended?: boolean;
 }) {
   const { now } = view;
   const canAct = view.canAct && !ended;
-  if (steps.length === 0) return null;
-  const waiting = steps.filter(({ state }) => state === "waiting");
+  if (page.total === 0 && page.text === "") return null;
+  const path = `/jobs/${encodeURIComponent(jid)}`;
   // For a signal or another job: to end that wait is to decide without the answer.
   const waits = waiting.some(({ kind }) => kind !== "sleep");
   return (
     <section>
       <h2>Steps</h2>
+      <RowSearch view={view} path={path} page={page} label="Name of a step" />
       <table class="list">
         <TableHead columns={["Step", "State", "Since", "Details", "Value"]} hasActions={canAct} />
         <tbody>
-          {steps.map((step) => (
+          {page.rows.map((step) => (
             <tr>
               <td class="name" data-label="Step" title={step.name}>
                 <span class="class">{step.name}</span>
@@ -67,6 +70,7 @@ export function Steps({ view, jid, steps, ended = false }: {
           ))}
         </tbody>
       </table>
+      <RowPages view={view} path={path} page={page} />
       {!ended && waiting.length > 0 && (
         <ActionButton
           view={view}

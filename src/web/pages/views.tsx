@@ -27,7 +27,7 @@ import { viewRunning } from "../read/job_view.ts";
 import { readTokens } from "../read/tokens.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
-import { stepsOf } from "../read/steps.ts";
+import { stepRows, stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
@@ -130,7 +130,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
       c,
       ended
         ? <FinishedJobPage view={view} job={ended} />
-        : <JobPage view={view} jid={jid} details={details} durable={await stepsOf(services, jid)} />,
+        : <JobPage view={view} jid={jid} details={details} durable={stepRows(c, await stepsOf(services, jid))} />,
     );
   });
 

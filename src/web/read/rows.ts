@@ -24,6 +24,11 @@ export interface Rows<Row> {
   readonly isLong: boolean;
 }
 
+/** Returns a short list as one page. */
+export function onePage<Row>(rows: readonly Row[]): Rows<Row> {
+  return { rows, total: rows.length, before: 0, text: "", isLong: false };
+}
+
 /** Returns the page that a request names: `?name=mail&page=2`. A page after the last one is the last one. */
 export function rowsOf<Row>(c: Context<WebEnv>, all: readonly Row[], nameOf: (row: Row) => string): Rows<Row> {
   const text = (c.req.query("name") ?? "").trim().slice(0, MAX_TEXT_CHARS);
