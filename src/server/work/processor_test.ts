@@ -2,11 +2,13 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
+import { Cancelled } from "../../job/errors.ts";
 import { Tasks } from "../control/tasks.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
 import { LoopShare } from "./loop_share.ts";
 import { Processor } from "./processor.ts";
 import type { ProcessorServices } from "./processor_services.ts";
+import { Timeouts } from "./timeouts.ts";
 
 Deno.test("a processor performs the next job after an error of the worker's own code, and settles the job as failed", async () => {
   const clock = new FakeClock();
@@ -49,4 +51,36 @@ Deno.test("a processor performs the next job after an error of the worker's own 
   assertEquals(processor.attempt, undefined);
   const [line] = log.lines.filter(({ message }) => message.startsWith("Worker failed to settle a job"));
   assertEquals([line!.fields["class"], line!.fields["jid"]], ["Broken", "a"]);
+});
+
+Deno.test("no timer stays after a cancelled job that ends within its grace period, and it isn't reported as ignoring its signal", async () => {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const outcomes: Outcome[] = [];
+  const handler = Promise.withResolvers<string>();
+  const services = {
+    clock,
+    log,
+    tasks: new Tasks(clock),
+    loopShare: new LoopShare(clock),
+    settler: { add: (outcome: Outcome) => outcomes.push(outcome) },
+    registry: { get: () => ({ perform: () => handler.promise, timeoutMs: undefined, options: {} }) },
+    timeouts: new Timeouts({ clock, log, killAfterMs: 5_000 }),
+    unhandledErrors: { run: (_job: unknown, run: () => unknown) => run() },
+    middleware: [],
+    classCounters: { addWait: () => {}, add: () => {} },
+    results: { failed: (outcome: Outcome) => outcome },
+    retrier: { outcome: (token: string) => Promise.resolve({ kind: "ack", token }) },
+    worker: "host:1:a",
+  } as unknown as ProcessorServices;
+  const processor = new Processor(1, services);
+  const working = processor.step({ token: "t", queue: "default", payload: `{"class":"Slow","args":[],"jid":"a"}` });
+  processor.abort(new Cancelled());
+  assertEquals([processor.attempt?.job.abortedBy instanceof Cancelled, clock.sleeping], [true, [6_000]]);
+  await clock.advance(1_000);
+  handler.resolve("late");
+  await working;
+  assertEquals([outcomes.length, clock.sleeping], [1, []]);
+  await clock.advance(5_000);
+  assertEquals(log.said, ["debug Start"]);
 });
