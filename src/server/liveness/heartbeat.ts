@@ -18,6 +18,7 @@ import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
+import { HeartbeatLog } from "./heartbeat_log.ts";
 import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { Component, OutageLog, ShutdownBudget } from "../component.ts";
@@ -80,8 +81,7 @@ export class Heartbeat implements Component {
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
   #isDeregistered = false;
-  /** Heartbeats in a row that did not reach the store. */
-  #failing = 0;
+  readonly #reports: HeartbeatLog;
   readonly #stop = new AbortController();
   /** Resolves with the thread's first heartbeat that the store has accepted. */
   readonly #threadBeats = Promise.withResolvers<void>();
@@ -89,6 +89,7 @@ export class Heartbeat implements Component {
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    this.#reports = new HeartbeatLog({ name: this.name, log: options.log, outage: options.outage });
   }
 
   /** How long the event loop delayed its last answer to the thread, in milliseconds. */
@@ -231,7 +232,7 @@ export class Heartbeat implements Component {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, onGone, onReturned, describe, outage, clock } = this.#options;
+    const { log, onBeat, onCommands, onGone, onReturned, describe, clock } = this.#options;
     switch (message.kind) {
       case "ping":
         worker.postMessage({ kind: "alive" } satisfies ToHeartbeat);
@@ -250,9 +251,7 @@ export class Heartbeat implements Component {
       case "beat":
         this.#threadBeats.resolve();
         this.#loopDelayMs = Math.round(message.loopDelayMs);
-        if (this.#failing > 0) log[outage.over(this.name) ?? "debug"]("Heartbeat reaches the store again");
-        this.#failing = 0;
-        outage.beat();
+        this.#reports.reached();
         onBeat(message);
         break;
       case "commands":
@@ -268,12 +267,7 @@ export class Heartbeat implements Component {
         onGone(new StoreError("gone", message.error));
         break;
       case "failed":
-        // The thread's connection doesn't log. It is reported here if no other component fails.
-        this.#failing++;
-        if (this.#failing === 1) log.debug("Heartbeat does not reach the store", { error: message.error });
-        else if (!outage.isMet) {
-          log[outage.met(this.name, undefined)]("Heartbeat does not reach the store", { error: message.error });
-        }
+        this.#reports.failed(message.error);
         break;
       case "stopped":
         this.#stopped?.();

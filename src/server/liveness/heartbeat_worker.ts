@@ -10,23 +10,20 @@ import { openStore } from "../../store/open.ts";
 import { CommandReceiver } from "../control/command_receiver.ts";
 import { onSignals } from "../control/signals.ts";
 import { BoardReader } from "../control/task_board.ts";
+import { BlockedReport } from "./blocked_report.ts";
 import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
 import { LoopWatch } from "./loop_watch.ts";
 import { StandIn } from "./stand_in.ts";
 import { StopGuard } from "./stop_guard.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
-import type { BlockedLoop, Command, WorkerRecord } from "../../store/port/workers.ts";
+import type { Command, WorkerRecord } from "../../store/port/workers.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 
 /** Wait for the main side's reply. */
 const REPLY_TIMEOUT_MS = 200;
 /** An event loop that doesn't reply for this long doesn't print a dump either. */
 const DUMP_TIMEOUT_MS = 300;
-/** A loop that is blocked for this long is logged while it is, and once more when it turns again. */
-const LONG_BLOCKED_MS = 10_000;
-/** Other processes learn of a loop that is blocked for this long before the next heartbeat is due. */
-const REPORTED_BLOCKED_MS = 2_000;
 
 /** Maximum number of jobs released in one step of the store. */
 const MAX_BATCH_JOBS = 1_000;
@@ -57,10 +54,7 @@ let board: BoardReader;
 let watch: LoopWatch;
 let guard: StopGuard | undefined;
 let standIn: StandIn;
-/** How the loop is blocked, as the last report of it to the log or the store says. */
-let logged = false;
-let reported = false;
-let blockedBy: BlockedLoop | undefined;
+let report: BlockedReport;
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
@@ -99,11 +93,16 @@ function start(options: Extract<ToHeartbeat, { kind: "start" }>): void {
     ping: () => scope.postMessage({ kind: "ping" }),
     rest: () => !board.isBusy && !memory.hasWaiting && memory.sleep(),
     onBlocked,
-    onUnblocked,
+    onUnblocked: (ms) => report.over(ms),
   });
   const mainTime = () => ({ ...knownAt, monotonic: knownAt.monotonic + systemClock.monotonic() - learntAt });
   const shared = { clock: systemClock, board, watch, worker: known.id, log: options.guard?.log };
   standIn = new StandIn({ ...shared, mainTime: () => ({ ...mainTime(), now: systemClock.now() }) });
+  report = new BlockedReport({
+    standIn,
+    beat: () => beatNow.abort(),
+    onOver: (ms, by) => scope.postMessage({ kind: "blocked", ms, by }),
+  });
   if (options.guard) startGuard(options.guard);
   void watch.watch();
   const { storeUrl, storeOptions } = options;
@@ -136,7 +135,7 @@ async function sendHeartbeats(
       store ??= await open();
       const sentAt = knownAt;
       const record = standIn.describe(known);
-      reported = record.blocked !== undefined;
+      report.sent(record.blocked !== undefined);
       const { commands, lapsed } = await store.workers.heartbeat(record, ttlMs);
       scope.postMessage({ kind: "beat", commands: [], lapsed, sentAt, loopDelayMs });
       await accept(commands);
@@ -181,24 +180,9 @@ function logDump(): void {
 }
 
 function onBlocked(): void {
-  // While it is blocked: later, the job may have ended.
-  blockedBy = standIn.blocked();
   const claimed = memory.claimAll();
   if (claimed.length > 0) void releaseAll(claimed.map(({ token }) => token));
-  const { silentMs = 0 } = watch;
-  if (silentMs >= REPORTED_BLOCKED_MS && !reported) beatNow.abort();
-  if (silentMs < LONG_BLOCKED_MS || logged) return;
-  logged = true;
-  const { class: name, jid, task } = blockedBy ?? {};
-  const fields = { blockedMs: Math.round(silentMs), class: name, jid, processor: task };
-  standIn.warn("Event loop is blocked: a handler does not yield", fields);
-}
-
-function onUnblocked(ms: number): void {
-  scope.postMessage({ kind: "blocked", ms, by: blockedBy });
-  blockedBy = undefined;
-  logged = false;
-  if (reported) beatNow.abort();
+  report.blocked(watch.silentMs ?? 0);
 }
 
 /** Returns jobs to the front of their queues. The last ones go first, so that the first ones end up before them. */
