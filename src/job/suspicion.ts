@@ -29,8 +29,11 @@ export interface RunningSuspects {
 export type Fate =
   /** The job runs again, with this payload. */
   | { readonly kind: "back"; readonly payload: string }
-  /** The job probably killed its workers, or its payload is unreadable: then `deaths` is 0, and the payload unchanged. */
-  | { readonly kind: "doomed"; readonly payload: string; readonly deaths: number };
+  /**
+   * The job doesn't run again: it probably killed its workers, was cancelled, or its payload is unreadable: then the payload is
+   * unchanged. For the last two, `deaths` is 0.
+   */
+  | { readonly kind: "doomed"; readonly payload: string; readonly deaths: number; readonly cancelled?: true };
 
 /** Returns how a worker must treat a job. Doesn't parse the payload of a job that isn't a suspect. */
 export function suspicionLevel(payload: string): SuspicionLevel {
@@ -63,6 +66,13 @@ export function afterDeath(payload: string, token: string, running: RunningSuspe
   } catch {
     return { kind: "doomed", payload, deaths: 0 };
   }
+}
+
+/** Returns the fate of a job that was cancelled before its worker died. */
+export function afterCancel(payload: string): Fate {
+  // Marked as after a death: its worker may have written steps, which end with it.
+  const marked = afterDeath(payload, "", { tokens: [], alone: false }, Infinity).payload;
+  return { kind: "doomed", payload: marked, deaths: 0, cancelled: true };
 }
 
 /** Returns a count; 0 if it is invalid, as any client may have written it. A job with invalid counts is doomed in the end, too. */

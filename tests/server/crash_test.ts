@@ -1,7 +1,8 @@
 /** No job is lost when workers die, freeze or block. With real processes. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { MORTAL } from "../support/process.ts";
+import { jobs, MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 
 Deno.test("kill -9 during 5,000 jobs loses none, and repeats only running ones", async () => {
   await using bench = await Bench.open();
@@ -145,3 +146,78 @@ Deno.test("no error of a handler ends the worker", async () => {
   await bench.push("Note", [bench.notes, "alive"]);
   await bench.noted("alive");
 });
+
+const STEPS = new URL("../support/step_handlers.js", import.meta.url).pathname;
+
+/** Cancels a job as an operator does, while its worker can't notice it. */
+async function cancel(bench: Bench, jid: string): Promise<void> {
+  assertEquals((await jobs(["cancel", jid, "--store", bench.url])).stdout, "Cancelled 1 job\n");
+}
+
+/** Waits until a job has ended as cancelled, and its worker is gone. */
+async function endsCancelled(bench: Bench, jid: string): Promise<void> {
+  const result = await bench.client.result(jid);
+  assertEquals([result?.state, result?.error], ["cancelled", undefined]);
+  await bench.until(async () => {
+    const { enqueued, running } = await bench.store.admin.stats();
+    return enqueued + running === 0 && (await bench.store.workers.list()).every(({ alive }) => alive);
+  }, "nothing runs");
+}
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`a job that is cancelled after kill -9 of its worker ends as cancelled, and never runs again, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using worker = await bench.server([STEPS, "-c", "1"], MORTAL);
+    const batch = await bench.client.batches.open();
+    const jid = "1a1fd5150c39f4ae2f200001";
+    await batch.add({ class: "TwoSteps", args: [bench.notes], jid });
+    await batch.close();
+    await bench.noted("two 1 true");
+    const fence = await bench.push("Note", [bench.notes]);
+    worker.kill("SIGKILL");
+    await worker.status();
+    await cancel(bench, jid);
+    await bench.go();
+    await using other = await bench.server([STEPS, "-c", "1"], MORTAL);
+    await endsCancelled(bench, jid);
+    await other.logged("Cancelled");
+    await bench.noted(fence);
+    assertEquals(await bench.readNotes(), ["one", "two 1 true", fence]);
+    assertEquals(await bench.store.steps.read(jid), []);
+    assertEquals((await bench.client.batches.wait(batch.id))?.cancelled, 1);
+  });
+
+  Deno.test(`a worker that was frozen aborts the job that was cancelled meanwhile, and can't settle it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using worker = await bench.server(["-c", "1"], MORTAL);
+    const jid = await bench.push("Listen", [bench.notes]);
+    await bench.noted(`start ${jid}`);
+    await bench.freeze(worker);
+    await cancel(bench, jid);
+    await using _other = await bench.server(["-c", "1"], MORTAL);
+    await endsCancelled(bench, jid);
+    worker.kill("SIGCONT");
+    await bench.until(async () => (await bench.readNotes()).length === 2, "it aborts the job");
+    assertMatch((await bench.readNotes())[1]!, /^(LeaseLost|Cancelled) /);
+    worker.kill("SIGTERM");
+    await worker.status();
+    assertEquals((await bench.client.result(jid))?.state, "cancelled");
+  });
+
+  Deno.test(`a worker that stops before it could abort a cancelled job doesn't return it to its queue, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    await using worker = await bench.server(["-c", "1", "-t", "1s"]);
+    const jid = await bench.push("Hold", [bench.notes]);
+    await bench.noted(`start ${jid}`);
+    await cancel(bench, jid);
+    worker.kill("SIGTERM");
+    assertEquals((await worker.status()).code, 0);
+    await bench.go();
+    await using _other = await bench.server(["-c", "1"], MORTAL);
+    await endsCancelled(bench, jid);
+    assertEquals(await bench.readNotes(), [`start ${jid}`]);
+  });
+}

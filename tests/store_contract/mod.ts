@@ -11,6 +11,7 @@ import { claim } from "./worker_names.ts";
 import { classes } from "./classes.ts";
 import { commands } from "./commands.ts";
 import { counts } from "./counts.ts";
+import { cancelled } from "./cancelled.ts";
 import { cron } from "./cron.ts";
 import { debounce } from "./debounce.ts";
 import { edit } from "./edit.ts";
@@ -49,6 +50,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   settle,
   promote,
   rescue,
+  cancelled,
   offline,
   workers,
   claim,

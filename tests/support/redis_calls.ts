@@ -9,6 +9,7 @@ import {
   ASLEEP,
   BATCHES,
   call,
+  CANCELLED,
   CRON,
   FLOW,
   GROUPED,
@@ -72,7 +73,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   cronRemove: [call("jobs:cron:done:w", "e 1 1000", CRON)],
   cronWrite: [call("jobs:cron:done:w", `0 8 10 1000 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON)],
   declareClasses: [call("jobs:classes", "0 1000 A {}", [`HSET jobs:classes B {"declared_at":1,"options":{}}`])],
-  deregister: [call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"'])],
+  deregister: [
+    call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
+    call(LEASES, WORKER, [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
+  ],
   enqueue: [
     call(
       "jobs:pusher:c",
@@ -203,7 +207,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", "0 q 1000", ["SADD paused q", "ZADD jobs:paused-until 1 p"]),
     call("", `0 q ""`, []),
   ],
-  reconcileLeases: [call(LEASES, "12345678 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"'])],
+  reconcileLeases: [
+    call(LEASES, "12345678 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
+    call(LEASES, "12345678 0", [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
+  ],
   recordMetrics: [call("jobs:measured:1 j|1|1:10 j|1|1:11", "1000 1000 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2", [])],
   releaseName: [call("jobs:claim:n", WORKER, [`HSET jobs:claim:n worker ${WORKER} till 1`])],
   reply: [call("jobs:reply:1", "0 text", [])],
@@ -221,13 +228,26 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ],
       ['"j1"', '"j2"'],
     ),
+    call(
+      "",
+      `0 r ${WORKER} [] 1 ${GROUPED} ${payload("j2")}`,
+      [
+        ...GROUPS,
+        ...LEASED,
+        ...CANCELLED,
+        `ZADD jobs:workers 1 ${WORKER} ${NOW + 60_000} r`,
+        "HSET jobs:worker:r ttl 60000 since 1",
+      ],
+      ['"j1"', '"j2"'],
+    ),
   ],
   sampleQueues: [
     call("jobs:queue-samples:60:1 jobs:queue-samples:600:1", "100 100 f 1 g 2", ["HSET jobs:queue-samples:60:1 f 0"]),
   ],
   send: [
-    call("", `0 ${WORKER} {} TSTP`, LEASED),
-    call("", "0 s {} TSTP", ["SADD processes s", "HSET s beat 1"]),
+    call("", `0 ${WORKER} {} TSTP ""`, LEASED),
+    call("", `0 s {} TSTP ""`, ["SADD processes s", "HSET s beat 1"]),
+    call("", `0 ${WORKER} {} "" ${TOKEN}`, [...LEASED, ...CANCELLED]),
   ],
   settle: [
     call(
@@ -250,6 +270,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ],
       ['"j2"', '"j12"', '"j13"', '"j15"'],
     ),
+    call(LEASES, `0 10 100000 0 0 10 0 0 0 release 1 ${GROUPED}`, [...GROUPS, ...LEASED, ...CANCELLED], ['"j2"']),
     call(
       LEASES,
       `0 10 100000 0 0 10 1 0 0 ${TOKEN} f pending node succeeded·n·{} held·ack 1 ${TOKEN}`,
@@ -306,7 +327,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call(
       LEASES,
       `0 ${WORKER} 0123456789abcdef 1 100000 1 1 ${TOKEN.slice(11, 27)} default`,
-      [...GROUPS, ...LEASED],
+      [...GROUPS, ...LEASED, ...CANCELLED],
       ['"j1"', '"j2"'],
     ),
   ].map((one) => ({ ...one, separate: ["jobs:workers"] })),

@@ -65,6 +65,8 @@ export const LEASED = [
   `HSET jobs:worker:${WORKER} ttl 60000 since 1`,
   `SADD processes ${WORKER}`,
 ];
+/** Marks of cancelled leases: of the grouped one, and of one that has ended. */
+export const CANCELLED = [`SADD jobs:cancelled:${WORKER} ${GROUPED} ended`];
 export const ASLEEP = [
   `HSET jobs:steps:j w ${WAITING}`,
   `ZADD jobs:waiting:k 1 1·j·w`,

@@ -96,6 +96,21 @@ onBothStores("cancels waiting jobs and records it; dead and unreadable jobs stay
   assertEquals((await store.admin.stats()).enqueued, 1);
 });
 
+onBothStores(
+  "the API and the page of a job cancel one whose worker is offline: its lease passes to no queue",
+  async (site) => {
+    const { store, visitor } = site;
+    const someone = visitor();
+    const worker = "gone:7:abc";
+    for (const jid of ["api", "page"]) await push(store, jid);
+    await store.jobs.take({ queues: ["default"], limit: 2, worker });
+    assertEquals(await someone.api("POST", "/jobs/api/cancel"), { status: 200, value: { asked: 1 } });
+    await someone.submit("/jobs/cancel", { jid: "page", worker, confirmed: "yes" }, "/running");
+    await store.workers.deregister(worker);
+    assertEquals([await placeOf(store, "api"), await placeOf(store, "page")], ["running", "running"]);
+  },
+);
+
 onBothStores("the API cancels a waiting and a running job, and refuses a dead one", async (site) => {
   const { store, visitor } = site;
   const someone = visitor();

@@ -2,8 +2,9 @@
  * Requests to cancel a job that this worker runs, or ran when the request was sent.
  *
  * The job may have left this worker in the meantime: it was released before it started, retried, or rescued. The sender has
- * already been told that it is cancelled, so this worker cancels it where it is now. If this worker dies before that, the
- * request is lost.
+ * already been told that it is cancelled, so this worker cancels it where it is now. If this worker ends before that, the job
+ * of a lease that it had ends as cancelled anyway: the lease is marked (`WorkerStore.send`). Only a job that was retried just
+ * before, so that it has no lease, runs again.
  *
  * @module
  */

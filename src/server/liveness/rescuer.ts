@@ -1,7 +1,7 @@
 /**
  * The rescuer: returns the leases of offline workers to the front of their queues, at the start and once per heartbeat
  * interval. The store decides which workers are offline (`JobStore.rescue`): not those that merely could not reach the store.
- * A job that keeps killing its workers is buried instead.
+ * A job that keeps killing its workers is buried instead, and one that was cancelled meanwhile ends as cancelled.
  *
  * If the process dies between two steps, the rescuer of another worker continues: each step is whole.
  *
@@ -10,6 +10,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { JobStore, RescueResult } from "../../store/port/jobs.ts";
+import { CANCELLED_WORKER } from "../../store/port/workers.ts";
 import type { Burial } from "../work/burial.ts";
 import type { LoopBody } from "../component.ts";
 import type { Counters } from "../stats/counters.ts";
@@ -59,12 +60,17 @@ export class Rescuer implements LoopBody<RescueResult> {
       this.#hasWork = result.waits || result.rescued > 0;
       counters.rescued += result.rescued;
       let buried = 0;
+      let cancelled = 0;
       for (const job of result.doomed) {
         if (!await burial.bury(job)) continue;
+        if (job.cancelled) {
+          cancelled++;
+          continue;
+        }
         counters.buried++;
         buried++;
       }
-      this.#report(result, buried);
+      this.#report(result, { buried, cancelled });
       return result;
     } catch (error) {
       this.#hasWork = false;
@@ -72,12 +78,15 @@ export class Rescuer implements LoopBody<RescueResult> {
     }
   }
 
-  #report({ rescued, offline, waits }: RescueResult, buried: number): void {
+  #report({ rescued, offline, waits }: RescueResult, ended: { buried: number; cancelled: number }): void {
     const { log } = this.#options;
-    if (offline.length > 0 || rescued > 0 || buried > 0) {
-      const workers = offline.join(" ");
-      if (rescued + buried === 0) log.warn("Removed offline workers without jobs", { workers });
-      else log.warn("Rescued jobs of offline workers", { workers, rescued, buried });
+    const { buried, cancelled } = ended;
+    // Each job of that one has a separate line.
+    const workers = offline.filter((id) => id !== CANCELLED_WORKER).join(" ");
+    if (workers !== "" && rescued + buried + cancelled === 0) {
+      log.warn("Removed offline workers without jobs", { workers });
+    } else if (workers !== "") {
+      log.warn("Rescued jobs of offline workers", { workers, rescued, buried, ...(cancelled > 0 && { cancelled }) });
     }
     if (waits && !this.#isWaiting) {
       log.info("Workers may be offline: waiting one heartbeat timeout before their jobs are rescued");

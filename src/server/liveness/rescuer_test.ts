@@ -12,16 +12,18 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
     { ...nothing, rescued: 2, offline: ["a"], doomed: [one!, two!] },
     { ...nothing, offline: ["b", "c"], waits: true },
     { ...nothing, waits: true },
+    { ...nothing, offline: ["d"], doomed: [{ ...one!, deaths: 0, cancelled: true }] },
   ];
+  const counters = new Counters();
   const log = new KeptLog();
   const rescuer = new Rescuer({
     store: { jobs: { rescue: () => Promise.resolve(results.shift()!) } },
     // Another worker was faster with the second.
-    burial: { bury: (job) => Promise.resolve(job === one) },
+    burial: { bury: (job) => Promise.resolve(job !== two) },
     worker: "me",
     clock: systemClock,
     log,
-    counters: new Counters(),
+    counters,
     intervalMs: 1,
     maxRescues: 3,
   });
@@ -34,5 +36,7 @@ Deno.test("logs what a rescue did, and once that it waits", async () => {
       undefined,
       undefined,
     ],
+    ["Rescued jobs of offline workers", "d", 0],
   ]);
+  assertEquals([log.lines.at(-1)!.fields["cancelled"], counters.buried], [1, 1]);
 });

@@ -1,6 +1,6 @@
 /**
  * Burial: ends a job that keeps killing its workers. It ends like any job whose retries are exhausted: with an error, a
- * record, the hook `death` and a line in the log.
+ * record, the hook `death` and a line in the log. A job that was cancelled before its worker died ends like any cancelled job.
  *
  * The job stays a lease of its offline worker until its outcome is stored. If this process dies before that, the next
  * rescuer finds the job doomed again: the hook may be called twice, and is never left out.
@@ -15,6 +15,7 @@ import type { DoomedJob, JobStore } from "../../store/port/jobs.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
 import { withBatch } from "./batch_member.ts";
 import type { ProcessorServices } from "./processor_services.ts";
+import { unstartedOutcome } from "./unstarted_end.ts";
 
 export class Burial {
   readonly #store: { readonly jobs: Pick<JobStore, "settle"> };
@@ -27,7 +28,7 @@ export class Burial {
   }
 
   /**
-   * Moves a job to `dead`, or discards it if its options say so.
+   * Moves a job to `dead`, or discards it if its options say so. Acknowledges a cancelled one.
    *
    * @returns false if another worker was faster, or if the heartbeat of the job's worker has resumed
    * @throws {StoreError} if the outcome cannot be stored
@@ -37,7 +38,8 @@ export class Burial {
     const outcome = job === undefined ? this.#buryUnreadable(doomed) : await this.#outcome(doomed, job);
     const { lost } = await this.#store.jobs.settle(doomed.worker, [outcome]);
     if (lost.length > 0) return false;
-    if (job) this.#services.classCounters.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
+    if (job && doomed.cancelled) this.#services.classCounters.addUnstarted(job.class, "cancelled");
+    else if (job) this.#services.classCounters.addDied(job.class, outcome.kind === "discard" ? "discarded" : "dead");
     return true;
   }
 
@@ -46,10 +48,11 @@ export class Burial {
     return { kind: "bury", token, payload };
   }
 
-  async #outcome({ token, queue, deaths, ended, worker }: DoomedJob, job: Job): Promise<Outcome> {
+  async #outcome({ token, queue, deaths, ended, worker, cancelled }: DoomedJob, job: Job): Promise<Outcome> {
     const { results, retrier } = this.#services;
-    const error = new WorkerDied(deaths, ended);
     const running = new RunningJob(job, queue, this.#services, { worker, token });
+    if (cancelled) return await unstartedOutcome(token, running, "cancelled", this.#services);
+    const error = new WorkerDied(deaths, ended);
     const outcome = await retrier.outcome(token, running, error, { worker });
     const recorded = results.died(outcome, running, error, { worker, steps: await running.stepHistory() });
     return withBatch(withSteps(recorded, running, { error }), job, "cancelled");

@@ -1,6 +1,6 @@
 /**
- * Ends jobs that a worker has taken and doesn't start: those that have expired, and those that were cancelled, alone or with
- * their batch.
+ * Ends jobs without starting them: those that have expired, and those that were cancelled, alone or with their batch. Also
+ * cancelled jobs of workers that have died.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { withSteps } from "../../steps/outcome.ts";
 import { withBatch } from "./batch_member.ts";
 import { logJob } from "./job_log.ts";
 import type { ProcessorServices } from "./processor_services.ts";
+import type { AttemptOutcome } from "./retrier.ts";
 
 /** The services that the end of a job needs. */
 export type UnstartedServices = Pick<ProcessorServices, "classCounters" | "log" | "results" | "retrier" | "settler">;
@@ -21,17 +22,32 @@ export async function endUnstarted(
   token: string,
   running: RunningJob,
   how: "cancelled" | "expired",
-  { classCounters, log, results, retrier, settler }: UnstartedServices,
+  services: UnstartedServices,
 ): Promise<void> {
-  const { class: name, jid, queue, job } = running;
-  if (how === "expired") logJob(running, log, "info", "Expired", () => ({ class: name, jid, queue }));
+  const { class: name, jid, queue } = running;
+  if (how === "expired") logJob(running, services.log, "info", "Expired", () => ({ class: name, jid, queue }));
+  services.classCounters.addUnstarted(name, how);
+  const outcome = unstartedOutcome(token, running, how, services);
+  services.settler.add(outcome instanceof Promise ? await outcome : outcome);
+}
+
+/** Returns the outcome of a job that ends without having started here: at once, unless it has steps to read. */
+export function unstartedOutcome(
+  token: string,
+  running: RunningJob,
+  how: "cancelled" | "expired",
+  { results, retrier }: Pick<UnstartedServices, "results" | "retrier">,
+): AttemptOutcome | Promise<AttemptOutcome> {
+  const { job, queue } = running;
   const outcome = how === "cancelled"
     ? retrier.cancelled(token, running)
     : { kind: "ack", token, ...releasesOf(job) } as const;
-  classCounters.addUnstarted(name, how);
   const error = how === "cancelled" ? new Cancelled() : new Expired();
-  const history = running.stepHistory();
-  const steps = history && await history;
-  const ended = withSteps({ ...outcome, ...results.unstarted(job, queue, how, steps) }, running, { error });
-  settler.add(withBatch(ended, job, how));
+  const ended = (steps?: string) =>
+    withBatch(
+      withSteps({ ...outcome, ...results.unstarted(job, queue, how, steps) }, running, { error }),
+      job,
+      how,
+    );
+  return running.stepHistory()?.then(ended) ?? ended();
 }

@@ -64,6 +64,18 @@ export async function cancelElsewhere(
 }
 
 /**
+ * Cancels a job at the worker that runs it, also if that worker is offline. If it has left that worker, the worker searches for it.
+ *
+ * @param now epoch milliseconds
+ * @returns false if the worker neither has the job nor is online
+ */
+export async function cancelAt(store: CancelStore, jid: string, worker: string, now: number): Promise<boolean> {
+  const here = (await store.admin.find([jid])).filter((one) => one.place.in === "running" && one.worker === worker);
+  if (here.length === 0) return await store.workers.send(worker, { verb: "cancel", jid });
+  return await cancelEntries(store, here, now) > 0;
+}
+
+/**
  * Cancels several jobs, which are searched for together.
  *
  * @param now epoch milliseconds
@@ -146,7 +158,8 @@ async function cancelEntry(
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
   if (entry.place.in === "running") {
-    const wasSent = entry.worker !== undefined && await store.workers.send(entry.worker, { verb: "cancel", jid });
+    const wasSent = entry.worker !== undefined &&
+      await store.workers.send(entry.worker, { verb: "cancel", jid, ref: entry.ref });
     return wasSent ? "aborted" : undefined;
   }
   // One call per job, because each removed job leaves a record. Concurrent calls share round trips.

@@ -139,7 +139,7 @@ export interface Lease {
   readonly group?: string;
   /** The payload as stored. It may be any text, even invalid JSON. */
   readonly payload: string;
-  /** Its batch was cancelled before the take: the worker ends it as cancelled, without starting it. */
+  /** It was cancelled, or its batch before the take: the worker ends it as cancelled, without starting it. */
   readonly cancelled?: true;
 }
 
@@ -181,11 +181,11 @@ export interface RescueRequest {
   readonly maxRescues: number;
 }
 
-/** A job that isn't rescued, because it keeps killing its workers, or is unreadable. */
+/** A job that isn't rescued, because it keeps killing its workers, is unreadable, or was cancelled. */
 export interface DoomedJob extends Lease {
   /** ID of the offline worker, which still has the lease. */
   readonly worker: string;
-  /** Number of deaths of workers that ran the job; 0 for an unreadable one. */
+  /** Number of deaths of workers that ran the job; 0 for an unreadable or cancelled one. */
   readonly deaths: number;
   /** How the worker ended, if its parent noted it (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
   readonly ended?: string;
@@ -195,7 +195,7 @@ export interface DoomedJob extends Lease {
 export interface RescueResult {
   /** Number of leases returned to the front of their queues. */
   readonly rescued: number;
-  /** Jobs to bury, with their new payloads. They stay leases of their offline workers until `settle` ends them. */
+  /** Jobs to end, with their new payloads. They stay leases of their offline workers until `settle` ends them. */
   readonly doomed: readonly DoomedJob[];
   /** IDs of the workers that were found offline. */
   readonly offline: readonly string[];
@@ -241,8 +241,8 @@ export interface JobStore {
 
   /**
    * Returns leases of offline workers to the front of their queues in the order in which they were taken, and marks these jobs
-   * as suspects, as `job/suspicion.ts` decides. Doomed jobs are in the result. Removes offline workers without leases. One
-   * step handles at most `limit` leases, and a bounded number of bytes.
+   * as suspects, as `job/suspicion.ts` decides. Doomed jobs are in the result. Removes offline workers without leases. One step
+   * handles at most `limit` leases, and a bounded number of bytes.
    *
    * A lapsed heartbeat alone doesn't make a worker offline: the store may have been unreachable, its clock may have jumped, or
    * the whole machine may have been suspended. So the decision is part of the same step, uses the store's clock, and depends

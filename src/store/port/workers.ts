@@ -99,7 +99,15 @@ export interface Command {
   readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
   /** For `cancel`: the jid. */
   readonly jid?: string;
+  /** For `cancel`: the ref of the running job's entry, which marks its lease as `send` describes. The worker doesn't receive it. */
+  readonly ref?: string;
 }
+
+/**
+ * The worker ID that has the leases of cancelled jobs that no worker runs any more, until a rescue ends them. No worker has it,
+ * so that it is always offline.
+ */
+export const CANCELLED_WORKER = "cancelled";
 
 /** The result of a heartbeat. */
 export interface HeartbeatReply {
@@ -138,7 +146,7 @@ export interface WorkerStore {
    */
   heartbeat(record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply>;
 
-  /** Ends a worker's registration. Leases that it still has return to the front of their queues. */
+  /** Ends a worker's registration. Leases that it still has return to the front of their queues, except those of cancelled jobs. */
   deregister(worker: string): Promise<void>;
 
   /** Returns the registered workers. */
@@ -165,7 +173,13 @@ export interface WorkerStore {
   /** Releases a name if `worker` holds it. */
   releaseName(name: string, worker: string): Promise<void>;
 
-  /** Sends a command to a worker. Returns false if no such worker is alive. */
+  /**
+   * Sends a command to a worker. Returns false if no such worker is alive.
+   *
+   * With a `ref` it depends on the lease instead: false if the worker no longer has it, true also if the worker is offline. In the
+   * same step the lease is marked as cancelled. While it lasts, the job can't return to its queue: a worker that releases the job
+   * or deregisters passes it to {@linkcode CANCELLED_WORKER}, and `rescue` returns it as doomed.
+   */
   send(worker: string, command: Command): Promise<boolean>;
 
   /** Resolves with the commands sent to a worker, at least one; with none when `signal` aborts. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { afterDeath, type RunningSuspects } from "../../job/suspicion.ts";
+import { afterCancel, afterDeath, type RunningSuspects } from "../../job/suspicion.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
@@ -25,14 +25,14 @@ export async function rescue(
   for (const [worker, ended, alone, count, ...texts] of workers) {
     const running: RunningSuspects = { tokens: texts.slice(0, count), alone: alone === 1 };
     const leases = texts.slice(count);
-    args.push(worker, JSON.stringify(running.tokens), `${leases.length / 2}`);
-    for (let i = 0; i < leases.length; i += 2) {
-      const token = leases[i]!;
-      const fate = afterDeath(leases[i + 1]!, token, running, maxRescues);
+    args.push(worker, JSON.stringify(running.tokens), `${leases.length / 3}`);
+    for (let i = 0; i < leases.length; i += 3) {
+      const [token, payload, cancelled] = leases.slice(i, i + 3) as [string, string, "" | "1"];
+      const fate = cancelled === "1" ? afterCancel(payload) : afterDeath(payload, token, running, maxRescues);
       args.push(token, fate.kind === "back" ? fate.payload : "");
       if (fate.kind === "back") continue;
-      const { payload, deaths } = fate;
-      doomed.push({ worker, token, ...splitName(queueOf(token)), payload, deaths, ...(ended !== "" && { ended }) });
+      const { kind: _, ...end } = fate;
+      doomed.push({ worker, token, ...splitName(queueOf(token)), ...end, ...(ended !== "" && { ended }) });
     }
   }
   const [rescued, ...offline] = await client.run(SCRIPTS.rescue, [], args) as [number, ...string[]];
@@ -40,5 +40,5 @@ export async function rescue(
   return { rescued, doomed: doomed.filter(({ worker }) => found.has(worker)), offline, ...rest };
 }
 
-/** An offline worker: how it ended, the number of its suspects and their tokens, then token and payload of its leases. */
+/** An offline worker: how it ended, the number of its suspects and their tokens, then per lease: token, payload, "1" if it was cancelled. */
 type OfflineWorker = [worker: string, ended: string, alone: 0 | 1, suspects: number, ...texts: string[]];

@@ -5,10 +5,19 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { Command, HeartbeatReply, NameHolder, WorkerInfo, WorkerRecord, WorkerStore } from "../port/workers.ts";
+import {
+  CANCELLED_WORKER,
+  type Command,
+  type HeartbeatReply,
+  type NameHolder,
+  type WorkerInfo,
+  type WorkerRecord,
+  type WorkerStore,
+} from "../port/workers.ts";
 import { BLOCK_S, type Context, retryLostReply, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, WORKERS } from "./keys.ts";
 import type { LeaseBook } from "./lease_book.ts";
+import { parseRef } from "./refs.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { infoOf, readWorker, workOf } from "./worker_fields.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -112,8 +121,11 @@ export class Workers implements WorkerStore {
     return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
   }
 
-  async send(worker: string, command: Command): Promise<boolean> {
-    const args = [this.#context.offset(), worker, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? ""];
+  async send(worker: string, { ref, ...command }: Command): Promise<boolean> {
+    const lease = ref === undefined ? undefined : parseRef(ref);
+    if (ref !== undefined && (lease?.in !== "running" || lease.worker !== worker)) return false;
+    const token = lease?.in === "running" ? lease.token : "";
+    const args = [this.#context.offset(), worker, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? "", token];
     return await this.#context.client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 
@@ -140,6 +152,7 @@ export class Workers implements WorkerStore {
       client.call(["SMEMBERS", PROCESSES]),
     ]) as [number, [string, number][], string[]];
     const deadlines = new Map(workers);
+    deadlines.delete(CANCELLED_WORKER);
     const ids = [...new Set([...deadlines.keys(), ...registered])].sort();
     return (await Promise.all(ids.map((id) => this.#read(id, deadlines.get(id), now))))
       .filter((worker) => worker !== undefined);

@@ -5,19 +5,33 @@
  */
 import type { Command } from "../port/workers.ts";
 import type { Context } from "./context.ts";
+import { workerIn } from "./lease_workers.ts";
+import { parseRef } from "./refs.ts";
 
 /** A reply that isn't read is kept for this long. */
 const REPLY_TTL_MS = 60_000;
 
 /** See `WorkerStore.send`. */
-export function send(context: Context, worker: string, command: Command): Promise<boolean> {
+export function send(context: Context, worker: string, { ref, ...command }: Command): Promise<boolean> {
   return context.commit.run(() => {
     const { sql, now } = context;
-    const isAlive = sql("SELECT 1 FROM worker WHERE id = ? AND deadline > ?");
-    if (isAlive.get(worker, now()) === undefined) return false;
+    const accepts = ref === undefined
+      ? sql("SELECT 1 FROM worker WHERE id = ? AND deadline > ?").get(worker, now()) !== undefined
+      : cancelLease(context, worker, ref);
+    if (!accepts) return false;
     sql("INSERT INTO command (worker, body) VALUES (?, ?)").run(worker, JSON.stringify(command));
     return true;
   });
+}
+
+/** Marks a lease as cancelled. Returns false if the worker doesn't have it. Inside a transaction. */
+function cancelLease({ sql }: Context, worker: string, ref: string): boolean {
+  const parts = parseRef(ref);
+  if (parts === undefined) return false;
+  return sql(
+    `UPDATE lease SET cancelled = 1
+     WHERE job = ?1 AND worker_id = ${workerIn("?2")} AND (SELECT jid FROM job WHERE id = ?1) IS ?3`,
+  ).run(parts.id, worker, parts.jid).changes > 0;
 }
 
 /** See `WorkerStore.receive`. */

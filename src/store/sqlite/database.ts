@@ -39,6 +39,7 @@ import schema28 from "./schema/28.sql" with { type: "text" };
 import schema29 from "./schema/29.sql" with { type: "text" };
 import schema30 from "./schema/30.sql" with { type: "text" };
 import schema31 from "./schema/31.sql" with { type: "text" };
+import schema32 from "./schema/32.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -75,6 +76,7 @@ const MIGRATIONS: readonly string[] = [
   schema29,
   schema30,
   schema31,
+  schema32,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

@@ -7,11 +7,12 @@ import type { QueuePause } from "../admin/admin.ts";
 import { type GroupLimit, type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
 import type { QueueLimit } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { CANCELLED_WORKER } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
 import { readGroups } from "./group_pages.ts";
 import { advance, pauseGroup as setGroupPause, readyIn, setLimit } from "./groups.ts";
-import { workerIn } from "./lease_workers.ts";
+import { numberOf, workerIn } from "./lease_workers.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 import { markSteps } from "./step_rows.ts";
@@ -182,9 +183,27 @@ export function returnLease(context: Context, queue: number, job: number): void 
   grow(context, queue, 1);
 }
 
-/** Returns all jobs that a worker has leased to their queues, and deletes the leases; inside a transaction. */
+/**
+ * Passes the leases of cancelled jobs to {@linkcode CANCELLED_WORKER}, instead of returning the jobs to their queues; inside a
+ * transaction.
+ *
+ * @returns whether there were any
+ */
+export function keepCancelled(context: Context, where: string, value: string | number): boolean {
+  const { sql } = context;
+  const theirs = `${where} AND cancelled = 1`;
+  if (sql(`SELECT 1 FROM lease WHERE ${theirs}`).get(value) === undefined) return false;
+  sql(`UPDATE lease SET worker_id = ? WHERE ${theirs}`).run(numberOf(context, CANCELLED_WORKER), value);
+  return true;
+}
+
+/**
+ * Returns all jobs that a worker has leased to their queues, and deletes the leases, except those of cancelled jobs; inside a
+ * transaction.
+ */
 export function returnLeases(context: Context, worker: string): void {
   const { sql } = context;
+  keepCancelled(context, `worker_id = ${workerIn("?")}`, worker);
   const theirs = `FROM lease WHERE worker_id = ${workerIn("?")}`;
   const jobs = sql(`SELECT job ${theirs}`).all(worker);
   for (const { job } of jobs) markSteps(context, job as number);

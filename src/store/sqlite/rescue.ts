@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { afterDeath } from "../../job/suspicion.ts";
+import { afterCancel, afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
@@ -21,6 +21,7 @@ interface LeasedRow {
   readonly queue: number;
   readonly name: string;
   readonly take: number;
+  readonly cancelled: 1 | null;
 }
 
 /** See `JobStore.rescue`. */
@@ -47,22 +48,21 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
     const { ended, ...running } = workers.lastMoments(context, worker, (token) => isLeased(context, worker, token));
     const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
       sql(
-        `SELECT job.id, job.payload, lease.queue, lease.take, queue.name
+        `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
          WHERE worker_id = ${workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
       ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
     let buried = 0;
-    for (const { id, payload, queue, name, take } of rows) {
+    for (const { id, payload, queue, name, take, cancelled } of rows) {
       const token = `${id}.${take}`;
-      const fate = afterDeath(payload, token, running, maxRescues);
+      const fate = cancelled ? afterCancel(payload) : afterDeath(payload, token, running, maxRescues);
       if (fate.kind === "doomed") {
-        const { deaths } = fate;
+        const { kind: _, ...end } = fate;
         doomed.push({
           worker,
           token,
           ...splitName(name),
-          payload: fate.payload,
-          deaths,
+          ...end,
           ...(ended !== undefined && { ended }),
         });
         buried++;

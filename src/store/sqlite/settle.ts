@@ -41,6 +41,7 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       }
       // The same token counts once.
       held.delete(token.job);
+      if (outcome.kind === "release" && queues.keepCancelled(context, "job = ?", token.job)) continue;
       ended.push(token.job);
       if (outcome.kind !== "ack" && outcome.kind !== "discard") move(context, outcome, token.job, now);
       ends.noteOutcome(token.job, outcome, now);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import type { HeartbeatReply, WorkerInfo, WorkerRecord } from "../port/workers.ts";
+import { CANCELLED_WORKER, type HeartbeatReply, type WorkerInfo, type WorkerRecord } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import { workerIn } from "./lease_workers.ts";
 import * as queues from "./queues.ts";
@@ -93,7 +93,7 @@ export function findOffline(context: Context, worker: string): Offline {
             EXISTS (SELECT 1 FROM lease WHERE worker_id = ${workerIn("worker.id")}) AS hasLeases
        FROM worker WHERE deadline <= ?
      UNION ALL
-     SELECT worker, max(at), 0, 1 FROM lease_worker CROSS JOIN lease ON worker_id = lease_worker.id
+     SELECT worker, iif(worker = '${CANCELLED_WORKER}', 0, max(at)), 0, 1 FROM lease_worker CROSS JOIN lease ON worker_id = lease_worker.id
        WHERE worker NOT IN (SELECT id FROM worker) GROUP BY worker`,
   ).all(now) as unknown as Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };

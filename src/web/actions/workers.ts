@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { cancelAt } from "../../store/ops/cancel.ts";
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { recordAudit } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -23,7 +24,7 @@ export async function cancelRunning(
   jid: string,
   workerId: string,
 ): Promise<void> {
-  const sent = await services.store.workers.send(workerId, { verb: "cancel", jid });
+  const sent = await cancelAt(services.store, jid, workerId, services.clock.now());
   await recordAudit(services, visitor, { action: "cancel", jid, worker: workerId, asked: Number(sent) }, {
     target: jid,
     details: `at ${workerId}`,

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Removes a worker, and returns its leases to the front of their queues.
+-- Removes a worker, and returns its leases to the front of their queues. A rescue ends the cancelled jobs.
 --
 -- KEYS[1]  jobs:leases:WORKER
 -- ARGV     worker ID
@@ -9,6 +9,7 @@
 local call = redis.call
 local worker = ARGV[1]
 -- Fail on a key of the wrong type before anything is written.
+checkCancelled(KEYS[1])
 local tokens = call('HKEYS', KEYS[1])
 for _, token in ipairs(tokens) do checkQueue(placeIn(token)) end
 call('ZCARD', 'jobs:workers')
@@ -21,5 +22,5 @@ end
 call('ZREM', 'jobs:workers', worker)
 call('SREM', 'processes', worker)
 call('UNLINK', KEYS[1], 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers',
-  worker .. '-signals', 'jobs:commands:' .. worker)
+  worker .. '-signals', 'jobs:commands:' .. worker, 'jobs:cancelled:' .. worker)
 return #tokens

@@ -5,7 +5,8 @@
 -- Result   1 if workers with leases are past their timeout but may be alive, else 0;
 --          1 if offline workers have more leases than this result, else 0;
 --          then per offline worker, also without leases: worker ID, how it ended (""), 1 if no job started since its last
---            suspect, else 0, number of its suspects that have a lease, their tokens, then token and payload of each lease
+--            suspect, else 0, number of its suspects that have a lease, their tokens,
+--            then per lease: token, payload, "1" if its job was cancelled, else ""
 -- O(N log N) for N leases of these workers
 
 local call = redis.call
@@ -52,6 +53,8 @@ for w = 1, #workers, 2 do
       end
       leases[#leases + 1] = tokens[i]
       leases[#leases + 1] = call('HGET', key, tokens[i])
+      local isCancelled = worker == 'cancelled' or call('SISMEMBER', 'jobs:cancelled:' .. worker, tokens[i]) == 1
+      leases[#leases + 1] = isCancelled and '1' or ''
       left = left - 1
       bytes = bytes - size
       count = count + 1

@@ -15,6 +15,7 @@ for i = first, #ARGV do known[ARGV[i]] = true end
 local unanswered = {}
 for i = 3, first - 1 do unanswered[ARGV[i]] = true end
 
+checkCancelled(KEYS[1])
 local tokens = {}
 for _, token in ipairs(call('HKEYS', KEYS[1])) do
   if string.sub(token, 12, 19) == ARGV[1] and not known[token] and not unanswered[string.sub(token, 12, 27)] then

@@ -13,6 +13,13 @@ local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'processes')
+do
+  local i = 3
+  while i <= #ARGV do
+    checkCancelled('jobs:leases:' .. ARGV[i])
+    i = i + 3 + 2 * ARGV[i + 2]
+  end
+end
 local isOffline = offlineFor(ARGV[2], now)
 local rescued = 0
 local offline = {}
@@ -45,7 +52,7 @@ while i <= #ARGV do
       call('ZREM', 'jobs:workers', worker)
       call('SREM', 'processes', worker)
       call('UNLINK', 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers', worker .. '-signals',
-        'jobs:commands:' .. worker)
+        'jobs:commands:' .. worker, 'jobs:cancelled:' .. worker)
     else
       call('HSET', 'jobs:worker:' .. worker, 'suspects', ARGV[i + 1], 'judged', '1')
     end

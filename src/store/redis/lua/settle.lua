@@ -44,6 +44,7 @@ do
   while i <= #ARGV do
     local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
     if kind == 'release' then
+      checkCancelled(leases)
       for k = i + 2, last do checkQueue(placeIn(ARGV[k])) end
     elseif width[kind] > 1 then
       call('ZCARD', kind)

@@ -27,6 +27,7 @@ local result = { prefix, again, cancelled }
 
 -- Fail on a key of the wrong type before a job is popped.
 call('HLEN', KEYS[1])
+if first > 8 then checkCancelled(KEYS[1]) end
 -- The rescuer must find the leases of a worker that has no heartbeat yet.
 call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
 

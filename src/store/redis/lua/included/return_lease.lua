@@ -33,18 +33,34 @@ end
 -- Returns the name of the queue or group of a lease. A token that another program wrote may have none.
 local function placeIn(token) return string.match(token, ':(.+)$') or 'default' end
 
+-- Fails on a key of the wrong type that returnLease uses for cancelled jobs. Call it before the first write.
+local function checkCancelled(leases)
+  redis.call('SCARD', 'jobs:cancelled:' .. string.sub(leases, 13))
+  redis.call('HLEN', 'jobs:leases:cancelled')
+  redis.call('ZCARD', 'jobs:workers')
+end
+
 -- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
 -- at the very front: the right end. Returns the payload as it is stored. The lease ends only then: a job whose queue can't be
 -- written keeps it.
+--
+-- The lease of a cancelled job (send.lua) passes to the worker ID "cancelled", which is always offline, so that the next
+-- rescue ends the job. Returns nil then.
 local function returnLease(leases, token, payload)
   local name = placeIn(token)
   payload = markSteps(payload)
-  redis.call('RPUSH', 'queue:' .. name, payload)
+  local isCancelled = redis.call('SREM', 'jobs:cancelled:' .. string.sub(leases, 13), token) == 1
+  if isCancelled then
+    redis.call('HSET', 'jobs:leases:cancelled', token, payload)
+    redis.call('ZADD', 'jobs:workers', 0, 'cancelled')
+  else
+    redis.call('RPUSH', 'queue:' .. name, payload)
+  end
   redis.call('HDEL', leases, token)
-  apart(notePush, name, 1)
+  if not isCancelled then apart(notePush, name, 1) end
   if groupIn(name) then
     apart(redis.call, 'HDEL', 'jobs:running:' .. name, token)
     apart(wakeGroup, name)
   end
-  return payload
+  if not isCancelled then return payload end
 end
