@@ -73,8 +73,10 @@ export function redisDisturbances({ group, clock, incidents, heartbeatTimeoutMs 
     kind("planned failover", 1, [FAILOVER_MS, FAILOVER_MS], () =>
       incidents.outage("failover", async () => {
         const old = await group.master();
-        // As the documentation advises: a client that misses the Sentinel's announcement would write to the old master until its end.
-        await old.cli("CLIENT", "PAUSE", "10000", "WRITE");
+        // As the documentation advises: a client that misses the Sentinel's announcement would write to the old master until its end,
+        // and a replica that lags would lack the last writes.
+        await old.cli("CLIENT", "PAUSE", "60000", "WRITE");
+        await until(async () => hasFollowed(await old.cli("INFO", "replication")), "the replicas have all writes");
         await group.failover();
         // The Sentinel does the same, after 10 s or, on a busy machine, after minutes.
         await old.cli("REPLICAOF", "127.0.0.1", `${(await group.master()).port}`);
@@ -89,4 +91,11 @@ export function redisDisturbances({ group, clock, incidents, heartbeatTimeoutMs 
       }),
     ]),
   ];
+}
+
+/** Returns whether each replica has received what the master has written, by the master's `INFO replication`. */
+function hasFollowed(info: string): boolean {
+  const offset = /^master_repl_offset:(\d+)/m.exec(info)?.[1];
+  const received = [...info.matchAll(/^slave\d+:.*\boffset=(\d+)/gm)].map(([, of]) => of);
+  return received.length > 0 && received.every((of) => of === offset);
 }

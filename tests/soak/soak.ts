@@ -166,13 +166,14 @@ async function processesLeft(id: string): Promise<string[]> {
 
 /** Returns the batches whose counters are wrong, or were, or which haven't ended, each as a line. */
 async function wrongBatches({ store }: Ground, batches: ReadonlyMap<string, boolean>): Promise<string[]> {
-  const lines = await Promise.all([...batches].map(async ([batch, wasWrong]) => {
-    const check = await checkBatch(store, batch);
-    if (wasWrong) return `batch ${batch}: its counters had to be corrected while its jobs ran`;
-    if (check?.result !== "right" || check.pending > 0) return `batch ${batch} ${JSON.stringify(check)}`;
-    return [];
-  }));
-  return lines.flat();
+  const lines: string[] = [];
+  // One after the other: each check reads the store.
+  for (const [batch, wasWrong] of batches) {
+    const check = await insist(() => checkBatch(store, batch));
+    if (wasWrong) lines.push(`batch ${batch}: its counters had to be corrected while its jobs ran`);
+    else if (check?.result !== "right" || check.pending > 0) lines.push(`batch ${batch} ${JSON.stringify(check)}`);
+  }
+  return lines;
 }
 
 /** Limits queues, and adds cron entries. */
