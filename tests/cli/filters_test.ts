@@ -185,3 +185,25 @@ Deno.test("states why a job can't be changed, and changes the others", async () 
   assertEquals([code, stdout], [1, "Retried 1 job\n"]);
   assertMatch(stderr, /^jobs: Can't retry job "\w+": it is queued; .*\njobs: Job "gone" not found in sqlite:.*\n$/);
 });
+
+Deno.test("find says whether there is more of a kind: stored jobs, nodes that wait, finished jobs", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  for (const n of [1, 2]) await bench.push("Stored", [n]);
+  const waits = { job: ["Waits", []], after: "a" } as const;
+  await bench.client.flow("f", { a: { job: ["Root", []] }, b: waits, c: waits });
+  for (const jid of ["e1", "e2"]) {
+    const body = { jid, class: "Ended", queue: "q", state: "failed", endedAt: Date.now() };
+    await bench.store.results.keep({ jid, ttlMs: 60_000, body: JSON.stringify(body) });
+  }
+  for (const name of ["Stored", "Waits", "Ended"]) {
+    for (const args of [[name], ["--class", name]]) {
+      const find = async (limit: string) => {
+        const { stdout } = await on(bench, "find", ...args, "-n", limit, "--json");
+        const { jobs: found, finished, more } = JSON.parse(stdout);
+        return [found.length + finished.length, more];
+      };
+      assertEquals([await find("1"), await find("2")], [[1, true], [2, false]], args.join(" "));
+    }
+  }
+});
