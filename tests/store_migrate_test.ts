@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
 import { Client } from "../src/client/client.ts";
 import { getField, setFields } from "../src/job/raw.ts";
@@ -202,6 +202,72 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       await migrateStore(to, from);
       assertEquals((await push(from, "shop-7")).throttledBy, first.jid);
       if (done) return;
+    }
+  });
+
+  Deno.test(`migrate ${name}: a repeated idempotent push is recognized at the target, killed at any step`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const clientOf = (store: Store) => new Client({ store, onUnregistered: () => {} });
+      const push = (store: Store, id: string, arg = 7) =>
+        clientOf(store).tryPush({ class: "Mail", args: [arg], id, within: "2h" });
+      const flow = (store: Store) => clientOf(store).flow("f", { a: { job: ["Mail", []] } }, { id: "order-7" });
+      const first = await push(from, "order-7");
+      const { id } = await flow(from);
+      await push(from, "order-8");
+      const kept = await push(to, "order-8");
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      if (!done) await migrateStore(from, to);
+      assertEquals(await push(to, "order-7"), { jid: first.jid!, existed: true });
+      assertEquals((await push(to, "order-8")).jid, kept.jid, "the target's keys are kept");
+      assertEquals(await flow(to).then(({ id, existed }) => [id, existed]), [id, true]);
+      await assertRejects(() => push(to, "order-7", 8), Error, "was pushed with it");
+      const keys = (await from.migration.onceKeys()).keys;
+      assertEquals(keys, []);
+      const [left] = (await to.migration.onceKeys()).keys.filter(({ key }) => key === "id:order-7");
+      assert(left!.leftMs > 2 * HOUR_MS - SLACK_MS && left!.leftMs <= 2 * HOUR_MS, `${left!.leftMs}`);
+      if (done) return;
+    }
+  });
+
+  Deno.test(`migrate ${name}: a program that pushes meanwhile loses nothing, and the migration says so`, async () => {
+    for (const when of ["announce", "importJobs", "removeAnnounced"]) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const client = new Client({ store: from, onUnregistered: () => {} });
+      const replace = (n: number) =>
+        client.push("Hook", [n], { unique_for: "1h", unique_key: "k", on_duplicate: "replace" });
+      const debounced = (n: number) => client.push("Later", [n], { debounce: "1h", debounce_key: "k" });
+      const [hook, later] = [await replace(1), await debounced(1)];
+      const batch = await client.batches.open({ name: "open" });
+      await batch.add("Row", [1]);
+      await batch.flush();
+      let more: string | undefined;
+      const during = (store: Store) =>
+        interceptStore(store, async ({ verb, pass }) => {
+          if (verb === `migration.${when}` && more === undefined) {
+            more = await client.push("More", []);
+            assertEquals([await replace(2), await debounced(2)], [hook, later]);
+            await batch.add("Row", [2]);
+            await batch.close();
+          }
+          return await pass();
+        });
+      const error = await assertRejects(() => migrateStore(during(from), during(to)), MigrateError, "run this again");
+      assert(/stop (them|the programs)/.test(error.message), error.message);
+      await migrateStore(from, to).catch((error) => assertStringIncludes(error.message, "run this again"));
+      await migrateStore(from, to);
+      const payloads = [
+        ...await entries(to, { in: "queue", queue: "default" }),
+        ...await entries(to, { in: "scheduled" }),
+      ].map(({ payload }) => JSON.parse(payload)).map(({ class: name, args }) => `${name} ${args}`);
+      assertEquals(payloads.sort(), ["Hook 2", "Later 2", "More ", "Row 1", "Row 2"], when);
+      const { total, pending, state } = (await to.batches.get(batch.id))!;
+      assertEquals({ total, pending, state }, { total: 2, pending: 2, state: "running" }, when);
     }
   });
 

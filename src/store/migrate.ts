@@ -1,6 +1,6 @@
 /**
  * Migrates everything from one store to another: queues in their order, `scheduled`, `retry` and `dead`, pauses and limits of
- * queues and groups, throttles, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
+ * queues and groups, throttles, keys of idempotent pushes, and cron entries with their state. A migration can be stopped or killed at any moment and run again. Then no job is
  * lost, and none exists twice:
  *
  *  1. The source announces a batch of entries under a unique ID.
@@ -13,15 +13,15 @@
  *     ends at the target finds its batch. The source's batches are removed at the end.
  *  5. A cron entry is written to the target if that has none of the name, then removed from the source.
  *
- * No worker may perform jobs of the source meanwhile: that is checked before each batch. Jobs that clients still push to the
- * source are migrated, too: the migration continues until no job is left. Totals, records of ended jobs, and signals that no
+ * No worker may perform jobs of the source meanwhile: that is checked before each batch. No program may push to it either. One
+ * that does loses nothing, and the migration ends with an error: see `migrate_pushes.ts`. Totals, records of ended jobs, and signals that no
  * job waits for stay in the source.
  *
  * @module
  */
 import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
-import { migrateThrottles } from "./migrate_throttles.ts";
+import { migrateOnceKeys, migrateThrottles } from "./migrate_throttles.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
@@ -31,6 +31,7 @@ import { MAX_CRON_RECORDS } from "./port/cron.ts";
 import type { ImportedJob, MigrationBatch } from "./admin/migration.ts";
 import type { Store } from "./admin/store.ts";
 import { MigrateError, refuseSame, refuseWhileBusy } from "./migrate_checks.ts";
+import { changedMeanwhile, pushedMeanwhile, withdrawReplaced } from "./migrate_pushes.ts";
 
 /** The progress of a migration. */
 export interface MigrateProgress {
@@ -57,6 +58,8 @@ export interface MigrateResult {
 }
 
 const BATCH = 500;
+/** Places are read again for jobs that were pushed meanwhile, this often at most. */
+const MAX_PASSES = 5;
 /** Jobs of the first batch of a place, when the sizes of payloads are unknown. The next ones are larger. */
 const FIRST_BATCH = 50;
 
@@ -76,17 +79,18 @@ export async function migrateStore(
 ): Promise<MigrateResult> {
   await refuseSame(from, to);
   await refuseWhileBusy(from);
-  const { enqueued, scheduled, retry, dead } = await from.admin.stats();
-  let total = enqueued + scheduled + retry + dead;
+  const copied = await copyBatches(from, to);
+  const atStart = await jobsIn(from);
+  let total = atStart;
   let jobs = 0;
   const onMigrated = (count: number) => {
     jobs += count;
     total = Math.max(total, jobs);
     options.onProgress?.({ moved: jobs, total });
   };
-  await copyBatches(from, to);
   const done: CopiedSettings = { paused: new Set(), limited: new Set(), grouped: new Set() };
-  for (let before = -1; before < jobs;) {
+  let before = -1;
+  for (let passes = 0; before < jobs && passes < MAX_PASSES; passes++) {
     before = jobs;
     const places = await placesOf(from, to, done);
     const announced = await from.migration.announced();
@@ -96,9 +100,17 @@ export async function migrateStore(
     }
   }
   await migrateThrottles(from, to);
+  await migrateOnceKeys(from, to);
   await endSettings(from, done);
-  await removeBatches(from, to);
-  return { jobs, cron: await migrateCron(from, to, options.signal) };
+  const hasChanged = await removeBatches(from, to, copied);
+  const cron = await migrateCron(from, to, options.signal);
+  if (hasChanged || jobs > atStart || await jobsIn(from) > 0) throw pushedMeanwhile(from.url);
+  return { jobs, cron };
+}
+
+async function jobsIn(store: Store): Promise<number> {
+  const { enqueued, scheduled, retry, dead } = await store.admin.stats();
+  return enqueued + scheduled + retry + dead;
 }
 
 /** Returns the places of jobs. Copies pauses and limits to the target first. */
@@ -131,14 +143,7 @@ async function migratePlace(from: Store, to: Store, { place, onMigrated, signal 
       ? await migrateBatch(from, to, { batch, entries: some })
       : await migrateAnnounced(from, to, batch);
     onMigrated(removed);
-    if (removed < batch.refs.length) {
-      throw new MigrateError(
-        `Migration stopped: ${
-          batch.refs.length - removed
-        } jobs of "${from.url}" were removed meanwhile; stop the programs ` +
-          "that use it, then run this again",
-      );
-    }
+    if (removed < batch.refs.length) throw changedMeanwhile(from.url, batch.refs.length - removed);
     limit = some.length < entries.length ? some.length : Math.min(2 * limit, BATCH);
   }
 }
@@ -154,7 +159,8 @@ async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMig
   if (!await to.migration.hasKey(batch.id)) await copySteps(from, to, entries);
   const debounced = await from.migration.debounced(entries);
   await to.migration.importJobs(batch.id, entries.map((entry) => toImport(entry, debounced.get(entry.ref))));
-  const removed = await from.migration.removeAnnounced(batch);
+  const removed = await from.migration.removeAnnounced(batch, entries);
+  if (removed < entries.length) await withdrawReplaced(from, to, entries);
   await to.migration.forgetKey(batch.id);
   return removed;
 }

@@ -4,28 +4,52 @@
  * @module
  */
 import type { Store } from "./admin/store.ts";
+import { checkBatch } from "./ops/batches.ts";
+import type { Batch } from "./port/batches.ts";
 import { SPREAD_LIMIT } from "./port/flows.ts";
 
 const PAGE = 500;
 
+/** The versions of batches when they were copied, by ID; undefined if the target had the batch already. */
+export type CopiedBatches = ReadonlyMap<string, number | undefined>;
+
 /** Copies the batches and flows before their members. The target keeps those that it already has. */
-export async function copyBatches(from: Store, to: Store): Promise<void> {
+export async function copyBatches(from: Store, to: Store): Promise<CopiedBatches> {
+  const copied = new Map<string, number | undefined>();
   // No worker of the source is online: nodes that are due become jobs here, and migrate as such.
   while (await from.flows.spread(SPREAD_LIMIT));
-  for await (const { id, flow } of allBatches(from)) {
+  for await (const { id, flow, version } of allBatches(from)) {
+    copied.set(id, await to.batches.get(id) === undefined ? version : undefined);
     const text = await from.batches.exportBatch(id);
     if (text === undefined) continue;
     await to.batches.importBatch(text);
     if (flow) await copyNodes(from, to, id);
   }
+  return copied;
 }
 
-/** Removes the batches and flows. First copies those opened since the last copy, whose members are migrated. */
-export async function removeBatches(from: Store, to: Store): Promise<void> {
+/**
+ * Removes the batches and flows. First copies those opened since the last copy, whose members are migrated, and applies to
+ * those copied before what programs have changed since: more members, and the end.
+ *
+ * @param copied the result of the first copy
+ * @returns whether a program has changed one since that copy
+ */
+export async function removeBatches(from: Store, to: Store, copied: CopiedBatches): Promise<boolean> {
   await copyBatches(from, to);
-  const ids: string[] = [];
-  for await (const { id } of allBatches(from)) ids.push(id);
-  for (const id of ids) await from.batches.remove(id);
+  let hasChanged = false;
+  const all = await Array.fromAsync(allBatches(from));
+  for (const { id, version, closedAt, state } of all) {
+    const isNew = !copied.has(id);
+    const before = copied.get(id);
+    hasChanged ||= isNew || (before !== undefined && before !== version);
+    if (isNew || before === version) continue;
+    await checkBatch(to, id);
+    const as = state === "cancelled" || state === "abandoned" ? state : "closed";
+    if (closedAt !== undefined) await to.batches.close(id, as);
+  }
+  for (const { id } of all) await from.batches.remove(id);
+  return hasChanged;
 }
 
 async function copyNodes(from: Store, to: Store, id: string): Promise<void> {
@@ -37,7 +61,7 @@ async function copyNodes(from: Store, to: Store, id: string): Promise<void> {
   }
 }
 
-async function* allBatches(store: Store): AsyncGenerator<{ readonly id: string; readonly flow?: true }> {
+async function* allBatches(store: Store): AsyncGenerator<Batch> {
   for (const flows of [false, true]) {
     for (let cursor: string | undefined;;) {
       const { batches, next } = await store.batches.page({

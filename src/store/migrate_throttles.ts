@@ -1,5 +1,6 @@
 /**
- * Migrates throttles, so that a push right after the migration is refused as before it. A throttle with pushes at the target keeps those.
+ * Migrates throttles and the keys of idempotent pushes, so that a push right after the migration is refused, or recognized as
+ * repeated, as before it. A throttle with pushes at the target keeps those, and so does a key.
  *
  * @module
  */
@@ -8,6 +9,9 @@ import type { Store } from "./admin/store.ts";
 
 /** Pushes of one step; a throttle has at most 10,000. */
 const MAX_PUSHES = 1_000;
+
+/** Keys of one step. */
+const MAX_KEYS = 500;
 
 /** Migrates all throttles. */
 export async function migrateThrottles(from: Store, to: Store): Promise<void> {
@@ -33,4 +37,17 @@ function* inSteps(throttles: readonly ThrottleState[]): Generator<readonly Throt
     pushes = 0;
   }
   if (some.length > 0) yield some;
+}
+
+/** Migrates all keys of idempotent pushes. */
+export async function migrateOnceKeys(from: Store, to: Store): Promise<void> {
+  for (let cursor: string | undefined;;) {
+    const { keys, next } = await from.migration.onceKeys(cursor);
+    for (let i = 0; i < keys.length; i += MAX_KEYS) {
+      const some = keys.slice(i, i + MAX_KEYS);
+      await to.migration.importOnceKeys(some);
+      await from.migration.removeOnceKeys(some.map(({ key }) => key));
+    }
+    if ((cursor = next) === undefined) return;
+  }
 }

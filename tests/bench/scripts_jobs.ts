@@ -239,7 +239,7 @@ export const JOB_CASES: readonly Case[] = [
     what: "a batch of 500 from the front of the queue",
     run: async (redis) => {
       const batch = await redis.store.migration.announce(await refsAt(redis, 0, 500));
-      await redis.store.migration.removeAnnounced(batch);
+      await redis.store.migration.removeAnnounced(batch, []);
     },
   },
   {

@@ -35,6 +35,18 @@ export interface ThrottleState {
   readonly pushes: readonly { readonly jid: string; readonly agoMs: number }[];
 }
 
+/** The key of an idempotent push. */
+export interface OnceKeyState {
+  /** Names the push. */
+  readonly key: string;
+  /** The job, or the flow, that was stored with it. */
+  readonly jid: string;
+  /** Milliseconds until it is forgotten. */
+  readonly leftMs: number;
+  /** See `OnceKey`; empty for none. */
+  readonly fingerprint: string;
+}
+
 /** A batch of entries that migrates to another store. */
 export interface MigrationBatch {
   /** Unique among the batches of all stores. */
@@ -78,6 +90,15 @@ export interface MigrationStore {
   /** Removes throttles, by key. */
   removeThrottles(keys: readonly string[]): Promise<void>;
 
+  /** Returns a page of the keys of idempotent pushes. One that isn't changed meanwhile is returned at least once. */
+  onceKeys(cursor?: string): Promise<{ readonly keys: readonly OnceKeyState[]; readonly next?: string }>;
+
+  /** Imports keys of idempotent pushes, except those that this store remembers already. */
+  importOnceKeys(keys: readonly OnceKeyState[]): Promise<void>;
+
+  /** Removes keys of idempotent pushes. */
+  removeOnceKeys(keys: readonly string[]): Promise<void>;
+
   /** Remembers a key for {@linkcode KEYS_KEPT_MS}. If another connection finds it, both lead to one store. */
   rememberKey(key: string): Promise<void>;
 
@@ -102,9 +123,10 @@ export interface MigrationStore {
    * Deletes the entries of the announced batch, with their unique locks, and ends the batch, all in one step. Does nothing
    * if the batch is migrated already.
    *
+   * @param entries those of the batch, as they were read. One that a push has replaced since stays.
    * @returns how many of its entries existed; the same number when called again
    */
-  removeAnnounced(batch: MigrationBatch): Promise<number>;
+  removeAnnounced(batch: MigrationBatch, entries: readonly Entry[]): Promise<number>;
 }
 
 /** How long keys and batches are remembered, unless they are forgotten earlier. */

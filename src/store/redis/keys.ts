@@ -73,6 +73,11 @@ export function debounceKey(key: string): string {
   return `jobs:debounce:${key}`;
 }
 
+/** Ours: the key of an idempotent push, "MS/FINGERPRINT JID" (string). */
+export function onceKey(key: string): string {
+  return `jobs:once:${key}`;
+}
+
 /** Ours: the accepted pushes of a throttle, "MS JID" (list). */
 export function throttleKey(key: string): string {
   return `jobs:throttle:${key}`;

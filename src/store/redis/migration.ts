@@ -5,12 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { SetName } from "../admin/admin.ts";
-import { KEYS_KEPT_MS, type MigrationStore, type ThrottleState } from "../admin/migration.ts";
+import { KEYS_KEPT_MS, type MigrationStore, type OnceKeyState, type ThrottleState } from "../admin/migration.ts";
 import { getField } from "../../job/raw.ts";
 import type { Arg } from "./client/encode.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { ANNOUNCED, debounceKey, importedKey, listKey, SETS, stepsKey, throttleKey } from "./keys.ts";
+import { ANNOUNCED, debounceKey, importedKey, listKey, onceKey, SETS, stepsKey, throttleKey } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
@@ -20,6 +20,10 @@ const KEYS_PER_PAGE = 1_000;
 
 /** Returns the part. */
 export function migrationPart({ client, offset }: Context): MigrationStore {
+  const time = async () => {
+    const [seconds, micros] = await client.call(["TIME"]) as [string, string];
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) + Number(offset());
+  };
   return {
     async importJobs(batch, jobs) {
       if (jobs.length === 0) return 0;
@@ -68,6 +72,29 @@ export function migrationPart({ client, offset }: Context): MigrationStore {
     },
     async removeThrottles(keys) {
       if (keys.length > 0) await client.call(["UNLINK", ...keys.map(throttleKey)]);
+    },
+    async onceKeys(cursor = "0") {
+      const scan = ["SCAN", cursor, "MATCH", onceKey("*"), "COUNT", `${KEYS_PER_PAGE}`];
+      const [next, found] = await client.call(scan) as [string, string[]];
+      const lines = found.length === 0 ? [] : await client.call(["MGET", ...found]) as (string | null)[];
+      const now = await time();
+      const keys = found.flatMap((key, i): OnceKeyState[] => {
+        // As included/once_keys.lua writes it.
+        const [, till, fingerprint = "", jid] = /^(\d+)\/?([\w-]*) (.*)$/s.exec(lines[i] ?? "") ?? [];
+        const leftMs = Number(till) - now;
+        return leftMs > 0 ? [{ key: key.slice(onceKey("").length), jid: jid!, leftMs, fingerprint }] : [];
+      });
+      return { keys, ...(next !== "0" && { next }) };
+    },
+    async importOnceKeys(keys) {
+      const now = await time();
+      await Promise.all(keys.map(({ key, jid, leftMs, fingerprint }) => {
+        const line = `${Math.ceil(now + leftMs)}${fingerprint && `/${fingerprint}`} ${jid}`;
+        return client.call(["SET", onceKey(key), line, "NX", "PX", `${Math.ceil(leftMs) + 60_000}`]);
+      }));
+    },
+    async removeOnceKeys(keys) {
+      if (keys.length > 0) await client.call(["UNLINK", ...keys.map(onceKey)]);
     },
     async rememberKey(key) {
       await client.call(["SET", importedKey(key), "1", "PX", `${KEYS_KEPT_MS}`]);

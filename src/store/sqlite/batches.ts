@@ -45,7 +45,7 @@ export function batchesPart(context: Context): BatchStore {
         const refusal = parent && counters.refusal(context, parent);
         if (refusal !== undefined) return refusal;
         if (once) {
-          if (isAbandoned) onceKeys.forget(context, once.key);
+          if (isAbandoned) onceKeys.remove(context, [once.key]);
           onceKeys.remember(context, once, id, now);
           onceKeys.sweep(context, 1, now);
         }
@@ -153,9 +153,13 @@ export function batchesPart(context: Context): BatchStore {
     importBatch(text: string): Promise<void> {
       return context.commit.run(() => {
         const row = JSON.parse(text) as BatchRow;
-        const names = Object.keys(row).filter((name) => COLUMNS.has(name)) as (keyof BatchRow)[];
+        // Redis has no count of waiting nodes for a batch that isn't a flow: the column has a default.
+        const names = (Object.keys(row) as (keyof BatchRow)[]).filter((name) =>
+          COLUMNS.has(name) && row[name] !== null
+        );
         context.sql(
-          `INSERT OR IGNORE INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+          `INSERT INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
+           ON CONFLICT (id) DO NOTHING`,
         ).run(...names.map((name) => row[name]));
       });
     },

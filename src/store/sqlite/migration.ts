@@ -13,14 +13,17 @@ import {
   KEYS_KEPT_MS,
   type MigrationBatch,
   type MigrationStore,
+  type OnceKeyState,
   type ThrottleState,
 } from "../admin/migration.ts";
 import type { Entry } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
+import { locate } from "./entries.ts";
 import * as jobRows from "./job_rows.ts";
 import * as locks from "./unique_locks.ts";
+import * as onceKeys from "./once_keys.ts";
 import * as queues from "./queues.ts";
 import { parseRef } from "./refs.ts";
 import * as sets from "./sets.ts";
@@ -69,6 +72,16 @@ export function migrationPart(context: Context): MigrationStore {
       return context.commit.run(() => throttles.remove(context, keys), { rows: keys.length });
     },
 
+    onceKeys: (cursor) => context.read(() => onceKeys.page(context, cursor)),
+
+    importOnceKeys(keys: readonly OnceKeyState[]): Promise<void> {
+      return context.commit.run(() => onceKeys.importAll(context, keys), { rows: keys.length });
+    },
+
+    removeOnceKeys(keys: readonly string[]): Promise<void> {
+      return context.commit.run(() => onceKeys.remove(context, keys), { rows: keys.length });
+    },
+
     rememberKey(key: string): Promise<void> {
       return context.commit.run(() => {
         locks.take(context, { key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), context.now());
@@ -99,11 +112,13 @@ export function migrationPart(context: Context): MigrationStore {
       });
     },
 
-    removeAnnounced({ id, refs }: MigrationBatch): Promise<number> {
+    removeAnnounced({ id, refs }: MigrationBatch, read: readonly Entry[]): Promise<number> {
       const { commit, sql } = context;
+      const payloads = new Map(read.map(({ ref, payload }) => [ref, payload]));
       return commit.run(() => {
         if (announced(context)?.id === id) {
-          const gone = refs.filter((ref) => editor.remove(context, ref, "moved")).length;
+          const isSame = (ref: string) => locate(context, ref)?.payload === payloads.get(ref);
+          const gone = refs.filter((ref) => isSame(ref) && editor.remove(context, ref, "moved")).length;
           sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
         }
         return Number(sql("SELECT gone FROM departure WHERE id = ?").get(id)?.gone ?? 0);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { OnceKeyState } from "../admin/migration.ts";
 import type { OnceKey } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
@@ -31,9 +32,33 @@ export function remember(context: Context, once: OnceKey, jid: string, now: numb
   return Number(changes) === 0 ? firstWith(context, once, now) : undefined;
 }
 
-/** Forgets a key before its time. */
-export function forget({ sql }: Context, key: string): void {
-  sql("DELETE FROM once_key WHERE key = ?").run(key);
+/** Keys of a page. */
+const PAGE = 500;
+
+/** See `MigrationStore.onceKeys`. */
+export function page(
+  { sql, now: clock }: Context,
+  cursor = "",
+): { readonly keys: readonly OnceKeyState[]; readonly next?: string } {
+  const now = clock();
+  const rows = sql(
+    "SELECT key, jid, expires, fingerprint FROM once_key WHERE key > ? AND expires > ? ORDER BY key LIMIT ?",
+  ).all(cursor, now, PAGE) as { key: string; jid: string; expires: number; fingerprint: string }[];
+  const keys = rows.map(({ key, jid, expires, fingerprint }) => ({ key, jid, leftMs: expires - now, fingerprint }));
+  return { keys, ...(rows.length === PAGE && { next: rows.at(-1)!.key }) };
+}
+
+/** See `MigrationStore.importOnceKeys`. */
+export function importAll(context: Context, keys: readonly OnceKeyState[]): void {
+  const now = context.now();
+  for (const { key, jid, leftMs, fingerprint } of keys) {
+    remember(context, { key, ttlMs: leftMs, fingerprint }, jid, now);
+  }
+}
+
+/** See `MigrationStore.removeOnceKeys`. */
+export function remove({ sql }: Context, keys: readonly string[]): void {
+  sql("DELETE FROM once_key WHERE key IN (SELECT value FROM json_each(?))").run(JSON.stringify(keys));
 }
 
 /** Keys are swept once per this many new ones. */
