@@ -14,8 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "std": "",
   "version": "",
   "clock": "",
-  "text/suggest": "",
-  "job": "text/suggest",
+  "job": "",
   "cron": "job clock",
 
   // The store: its port for workers and clients, its port for operators, what is built on both, the two adapters, and
@@ -33,18 +32,18 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
-  "config": "log job text/suggest",
+  "config": "log job",
   "client": "store/ops store/port cron log job clock",
   "steps": "store/port client job clock",
-  "handlers": "steps client log job clock text/suggest",
+  "handlers": "steps client log job clock",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
   "testing": "steps handlers client store/ops store/port log job clock",
   // How the terminal and the dashboard word what both show.
   "text": "query client cron log store/port store/admin store/ops job",
-  "web": "text text/suggest query client store/port store/admin store/ops store/open cron config log version job clock",
+  "web": "text query client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web text query server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock text/suggest",
+    "web text query server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

@@ -33,7 +33,7 @@ Deno.test("imports go one way", () => {
     ["src/store/redis/take.ts", "./lua/take.lua"],
     ["src/store/migrate.ts", "./admin/admin.ts"],
     ["src/config/load.ts", "./settings.ts"],
-    ["src/config/load.ts", "../text/suggest.ts"],
+    ["src/config/load.ts", "../job/suggest.ts"],
     ["src/cli/terminal/args.ts", "@std/cli/parse-args"],
     ["src/version.ts", "../deno.json"],
     ["src/job/job.ts", "./raw.ts"],

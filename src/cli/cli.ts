@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { closestWord } from "../text/suggest.ts";
+import { closestWord } from "../job/suggest.ts";
 import { type Command, COMMAND_GROUPS, COMMANDS, HIDDEN, SUGGESTED } from "./commands_table.ts";
 import { hasFlag, splitCommand } from "./terminal/args.ts";
 import { describeError, UsageError } from "./terminal/errors.ts";

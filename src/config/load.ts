@@ -11,7 +11,7 @@ import { stringifyLossless } from "../job/json.ts";
 import { decodeText } from "../job/utf8.ts";
 import { parseDocument } from "./document.ts";
 import { TRUSTED_FOLDER, whyUntrusted } from "./ownership.ts";
-import { closestWord } from "../text/suggest.ts";
+import { closestWord } from "../job/suggest.ts";
 
 /**
  * The configuration is invalid. The message is one line for users.

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { closestWord } from "../text/suggest.ts";
+import { closestWord } from "./suggest.ts";
 import { JOB_OPTIONS, type JobOption, type OptionPlace } from "./options.ts";
 
 const ROWS = new Map<string, JobOption>(Object.entries(JOB_OPTIONS as Readonly<Record<string, JobOption>>));

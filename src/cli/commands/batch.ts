@@ -4,7 +4,7 @@ import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { checkBatch, retryBatch } from "../../store/ops/batches.ts";
 import { batchJson, batchLines, membersText } from "../../text/batches.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
 import { cancelAndPrint, checkRetry } from "../shared/cancel_batch.ts";

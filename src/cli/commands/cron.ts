@@ -1,6 +1,6 @@
 /** `jobs cron list|next|history|run|pause|resume|add|remove|check`. @module */
 import { CRON_FLAGS } from "../../job/option_names.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import type { Command } from "../commands_table.ts";
 import { optionFlagsHelp } from "../shared/option_flags.ts";
 import { splitCommand } from "../terminal/args.ts";

@@ -8,7 +8,7 @@ import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
 import { batchLines, membersText } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
 import { recordAudit } from "../shared/audit.ts";

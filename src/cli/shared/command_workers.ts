@@ -6,7 +6,7 @@
 
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { fewOf } from "../../text/format.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";

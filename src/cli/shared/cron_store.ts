@@ -7,7 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { Client } from "../../client/client.ts";
 import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
 
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
 import { traced } from "./tracing.ts";

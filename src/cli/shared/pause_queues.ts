@@ -6,7 +6,7 @@
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { recordAudit } from "./audit.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Store } from "../../store/admin/store.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { queuePlaces } from "../../store/ops/queue_places.ts";
 import { UsageError } from "../terminal/errors.ts";

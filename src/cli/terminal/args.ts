@@ -5,7 +5,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { UsageError } from "./errors.ts";
 
 /** An option of a command. */

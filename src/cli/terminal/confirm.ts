@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { number } from "../../text/format.ts";
 import type { Flag } from "./args.ts";
 import { CommandFailed, NotFoundError, UsageError } from "./errors.ts";

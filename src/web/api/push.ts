@@ -9,7 +9,7 @@ import { InvalidPayload } from "../../job/errors.ts";
 import { meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { requireZone } from "../../job/time.ts";
-import { closestWord } from "../../text/suggest.ts";
+import { closestWord } from "../../job/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
 import { warningsOf } from "../actions/warnings.ts";
 import type { Visitor } from "../auth/gate.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { levenshteinDistance } from "@std/text/levenshtein-distance";
+import { levenshteinDistance } from "../std/levenshtein_distance.ts";
 
 /** Returns the known word that begins with `given`, else the nearest one within an edit distance of a third of its length. */
 export function closestWord(given: string, known: readonly string[]): string | undefined {
