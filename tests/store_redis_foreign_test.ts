@@ -278,6 +278,43 @@ Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is
   assertEquals((await store.admin.find([jid(1)])).map(({ place }) => place.in), ["retry"]);
 });
 
+Deno.test("redis: a job that is buried for bytes that aren't UTF-8 releases its lock, and its batch counts it as dead, then as deleted", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  for (const kind of ["retry", "snooze", "bury"] as const) {
+    await redis.cli("FLUSHALL");
+    const worker = await register(store);
+    const batch = { id: jid(9), callbacks: {}, closeWithinMs: HOUR_MS, keepMs: HOUR_MS };
+    await store.batches.create(batch);
+    const unique = { key: "k".repeat(43), ttlMs: HOUR_MS };
+    const fields = `"batch":"${batch.id}","batch_counted":"pending","unique_key":"${unique.key}"`;
+    const text = `{"class":"A","args":["BYTE"],"jid":"${JID}",${fields}}`;
+    await store.jobs.enqueue([{ jid: JID, queue: "default", payload: text, unique, batch: { id: batch.id } }]);
+    await store.batches.close(batch.id, "closed");
+    await redis.cli(
+      "EVAL",
+      `local v = redis.call('LPOP', 'queue:default') redis.call('LPUSH', 'queue:default', (string.gsub(v, 'BYTE', '\\255')))`,
+      "0",
+    );
+    const { token, payload } = (await takeUpTo(store, worker, 1))[0]!;
+    // As the worker settles it: it knows of the end only if it buries the job.
+    const ends = kind === "bury" && {
+      ...{ jid: JID, unlock: unique.key, batch: { id: batch.id, from: "pending", to: "dead" } as const },
+      payload: payload.replace('"pending"', '"dead"'),
+    };
+    await store.jobs.settle(worker, [{ kind, token, payload, delayMs: HOUR_MS, ...ends }]);
+    const counts = async () => {
+      const { pending, dead, deleted, state } = (await store.batches.get(batch.id))!;
+      return { pending, dead, deleted, state };
+    };
+    assertEquals(await counts(), { pending: 0, dead: 1, deleted: 0, state: "stuck" }, kind);
+    assertEquals(await store.jobs.enqueue([{ ...job(1), unique }]), [{ stored: true }], kind);
+    const [entry] = await store.admin.find([JID]);
+    assertEquals(await store.admin.edit([entry!.ref], "delete"), 1);
+    assertEquals(await counts(), { pending: 0, dead: 0, deleted: 1, state: "failed" }, kind);
+  }
+});
+
 Deno.test("redis: a job with an infinite score is listed with that time, and found by its ref", async () => {
   await using redis = await startRedis();
   await using store = await openStore(redis.url);

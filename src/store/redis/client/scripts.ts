@@ -190,7 +190,7 @@ export const SCRIPTS = {
   settle: script(
     settle,
     job + groups + returnLease + replace + steps + noteSleep + addMember + batch + flow + trimDead + countTotals +
-      endCronJob + records,
+      endCronJob + records + unlock,
   ),
   signal: script(signal, job + steps),
   slowestGroup: script(slowestGroup, enqueuedAt),

@@ -85,6 +85,18 @@ local function endHeldLeases(first, last)
   end
 end
 
+-- Buries a job whose payload can't be stored as its worker wants. The worker doesn't know that it ends.
+local function buryExact(exact)
+  addMember('dead', now, withReason(exact))
+  local job = jobWith(exact, 'jid"')
+  if job and type(job.jid) == 'string' then
+    apart(unlock, job.jid)
+    if job.has_steps then apart(leaveAllWaiting, job.jid) end
+  end
+  local batch, counted, node = memberOf(exact)
+  if batch then noteMember(batch, counted, 'dead', node) end
+end
+
 -- token → jid of a job with steps that begins to sleep
 local sleepers = {}
 for k = firstStep, firstJob - 1, 5 do
@@ -130,7 +142,7 @@ while i <= #ARGV do
       local exact = exactOf(leases, ARGV[k], ARGV[k + 2])
       if endLease(ARGV[k]) then
         if exact then
-          addMember('dead', now, withReason(exact))
+          buryExact(exact)
         else
           local at = now + ARGV[k + 1]
           if sleepers[ARGV[k]] then at = apart(noteSleep, now, sleepers[ARGV[k]], at) or at end

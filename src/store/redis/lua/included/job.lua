@@ -27,11 +27,13 @@ local function exactOf(leases, token, text)
   return string.find(rest, '[\128-\255]') and stored or nil
 end
 
--- Returns a payload with the reason why it isn't performed again. One that isn't a JSON object with fields stays unchanged.
+-- Returns the payload of a job that dies with the reason why it isn't performed again, and as a dead member of its batch: the last of
+-- two fields with one name counts. A payload that isn't a JSON object with fields stays unchanged.
 local function withReason(payload)
   local fine, job = pcall(cjson.decode, payload)
   local members = string.match(payload, '^(.*)}%s*$')
   if not fine or type(job) ~= 'table' or not next(job) or not members then return payload end
+  if job.batch_counted == 'pending' then members = members .. ',"batch_counted":"dead"' end
   return members .. ',"error_class":"InvalidPayload","error_message":"The job failed or slept, and its payload has ' ..
     'bytes that aren\'t UTF-8: it is stored unchanged, and not performed again"}'
 end
