@@ -16,14 +16,20 @@ function errorOf({ error }: { error: unknown }): string {
   return `${(error as Error).name}: ${(error as Error).message}`;
 }
 
+/** Returns a running job. */
+function runningJob(): RunningJob {
+  const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default","has_steps":true}`)!;
+  return new RunningJob(job, "default", {} as never);
+}
+
 /** Returns the runner of a job, which writes its steps with `remember`. */
 function runnerOn(
-  remember: (step: StoredStep) => string | Promise<string>,
+  remember: (step: StoredStep) => string | undefined | Promise<string>,
   outage?: StepOutage,
   stored: readonly StoredStep[] = [],
+  job = runningJob(),
 ): StepRunner {
-  const job = parsePayload(`{"class":"Test","args":[],"jid":"j","queue":"default","has_steps":true}`)!;
-  return new StepRunner(new RunningJob(job, "default", {} as never), {
+  return new StepRunner(job, {
     clock: systemClock,
     build: () => Promise.resolve(undefined),
     ...(outage !== undefined && { outage }),
@@ -49,6 +55,22 @@ Deno.test("a step that a failing store rejects is written again, and the outage 
   });
   assertEquals(await runner.step("charge", () => 1), 1);
   assertEquals(reported, [failing, true]);
+});
+
+Deno.test("a step that the store rejects because the lease is lost aborts the job, also in an isolated process", async () => {
+  const writes: ((runner: StepRunner) => Promise<unknown>)[] = [
+    (runner) => runner.step("charge", () => 1),
+    (runner) => runner.sleep("nap", "1h"),
+    (runner) => runner.relay.remember({ name: "charge", record: "{}" }),
+    (runner) => runner.relay.wait({ name: "nap", about: "", forMs: 1 }),
+  ];
+  for (const write of writes) {
+    const job = runningJob();
+    const runner = runnerOn(() => undefined, undefined, [], job);
+    // A handler may catch the error.
+    await write(runner).catch(() => {});
+    assertEquals((job.abortedBy as Error | undefined)?.name, "LeaseLost", String(write));
+  }
 });
 
 Deno.test("each step begins later than those before it, also if the clock stands still or is set back", async () => {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
-import { Cancelled } from "../../job/errors.ts";
+import { Cancelled, LeaseLost, Shutdown } from "../../job/errors.ts";
 import { Tasks } from "../control/tasks.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
 import { LoopShare } from "./loop_share.ts";
@@ -83,4 +83,49 @@ Deno.test("no timer stays after a cancelled job that ends within its grace perio
   assertEquals([outcomes.length, clock.sleeping], [1, []]);
   await clock.advance(5_000);
   assertEquals(log.said, ["debug Start"]);
+});
+
+Deno.test("an outcome after a lost lease doesn't count, whether a heartbeat or a step has noticed it", async () => {
+  const notices: Readonly<Record<string, (processor: Processor) => void>> = {
+    heartbeat: (processor) => processor.lose(new LeaseLost()),
+    // A handler that succeeds after the shutdown timeout has succeeded, unless the lease is lost.
+    "heartbeat during a stop": (processor) => {
+      processor.abort(new Shutdown("The worker stops"));
+      processor.lose(new LeaseLost());
+    },
+    step: (processor) => processor.abort(new LeaseLost()),
+  };
+  for (const [by, notice] of Object.entries(notices)) {
+    for (const ends of ["succeeds", "fails"]) {
+      const clock = new FakeClock();
+      const log = new KeptLog();
+      const outcomes: Outcome[] = [];
+      const counted: string[] = [];
+      const handler = Promise.withResolvers<void>();
+      const services = {
+        clock,
+        log,
+        tasks: new Tasks(clock),
+        loopShare: new LoopShare(clock),
+        settler: { add: (outcome: Outcome) => outcomes.push(outcome) },
+        registry: { get: () => ({ perform: () => handler.promise, timeoutMs: undefined, options: {} }) },
+        timeouts: new Timeouts({ clock, log, killAfterMs: 5_000 }),
+        unhandledErrors: { run: (_job: unknown, run: () => unknown) => run() },
+        middleware: [],
+        classCounters: { addWait: () => {}, add: (name: string) => counted.push(name) },
+        results: { succeeded: () => ({}), failed: (outcome: Outcome) => outcome },
+        retrier: { outcome: (token: string) => Promise.resolve({ kind: "retry", token, delayMs: 1, payload: "{}" }) },
+        worker: "host:1:a",
+      } as unknown as ProcessorServices;
+      const processor = new Processor(1, services);
+      const working = processor.step({ token: "t", queue: "default", payload: `{"class":"Slow","args":[],"jid":"a"}` });
+      notice(processor);
+      if (ends === "succeeds") handler.resolve();
+      else handler.reject(new Error("down"));
+      await working;
+      assertEquals([outcomes, counted], [[], []], `${by}, ${ends}`);
+      const message = "info Finished after losing its lease: result ignored, the job runs again";
+      assertEquals(log.said, ["debug Start", message], `${by}, ${ends}`);
+    }
+  }
 });
