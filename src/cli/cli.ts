@@ -9,7 +9,7 @@ import { closestWord } from "../job/suggest.ts";
 import { type Command, COMMAND_GROUPS, COMMANDS, HIDDEN, SUGGESTED } from "./commands_table.ts";
 import { hasFlag, splitCommand } from "./terminal/args.ts";
 import { describeError, UsageError } from "./terminal/errors.ts";
-import { blankControls, disableColor, OutputClosed, print, printError, printJson } from "./terminal/output.ts";
+import { disableColor, OutputClosed, print, printError, printJson } from "./terminal/output.ts";
 
 /** Runs the command line. Never throws; returns the exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
@@ -26,7 +26,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   const needsHelp = hasFlag(argv, "--help", "-h");
   if (name === undefined) {
     if (needsHelp) print(await overview());
-    else printError(await overview());
+    else for (const line of (await overview()).split("\n")) printError(line);
     return needsHelp ? 0 : 2;
   }
   if (name === "help") return await help(rest);
@@ -129,13 +129,14 @@ function explain(error: unknown, json: boolean): number {
   }
   const known = describeError(error);
   if (known === undefined) {
-    printError(`jobs: unexpected error, please report it\n${error instanceof Error ? error.stack : String(error)}`);
+    printError("jobs: unexpected error, please report it");
+    for (const line of String(error instanceof Error ? error.stack : error).split("\n")) printError(line);
     return 1;
   }
   const { code, message, exit } = known;
   // Several problems, of cron entries, are several lines.
   const lines = code === "cron" ? message.split("\n") : [message];
-  for (const line of lines) printError(`jobs: ${blankControls(line)}`);
+  for (const line of lines) printError(`jobs: ${line}`);
   try {
     if (json) printJson({ error: { code, message } });
   } catch {

@@ -46,7 +46,7 @@ Deno.test("prints an error in one line on stderr, with the exit code of its kind
     [["pusj", "HardJob"], 2, 'jobs: Unknown command "pusj"; did you mean jobs push?'],
     [["frobnicate"], 2, 'jobs: Unknown command "frobnicate"; see jobs --help'],
     [["constructor"], 2, 'jobs: Unknown command "constructor"; see jobs --help'],
-    [["a\nb\x1b[2J"], 2, 'jobs: Unknown command "a b [2J"; see jobs --help'],
+    [["a\nb\x1b[2J"], 2, 'jobs: Unknown command "a\\nb\\u001b[2J"; see jobs --help'],
     [["help", "stat"], 2, 'jobs: Unknown help topic "stat"; did you mean jobs help stats?'],
     [["help", "retris"], 2, 'jobs: Unknown help topic "retris"; did you mean jobs help retries?'],
     [["help", "constructor"], 2, 'jobs: Unknown help topic "constructor"; see jobs help'],

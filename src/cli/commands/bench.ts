@@ -8,7 +8,7 @@ import { openScratch } from "../../store/open_scratch.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
-import { blankControls, print, printError, printJson } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import { loadSettings, storeOptions, storeUrl } from "../shared/store.ts";
 import { printTable } from "../terminal/table.ts";
@@ -54,7 +54,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     queue: QUEUE,
     // Only of the default store, which can't be a typo.
     create: settings.store === undefined,
-    warn: (message) => printError(`jobs: ${blankControls(message)}`),
+    warn: (message) => printError(`jobs: ${message}`),
   });
   await using store = await openStore(scratch.url, storeOptions(settings));
   const client = new Client({ store, onUnregistered: () => {} });

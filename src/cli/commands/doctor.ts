@@ -6,7 +6,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
 import { checkStore } from "./doctor_store.ts";
-import { blankControls, print, printError, printJson } from "../terminal/output.ts";
+import { blankControls, print, printError, printJson, printPainted } from "../terminal/output.ts";
 import { whyNotReady } from "./ready.ts";
 import { settingRows } from "../shared/setting_rows.ts";
 import { type ConfigFlags, loadSettings, withStore } from "../shared/store.ts";
@@ -55,7 +55,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = flags.settings ? all : all.filter(({ origin }) => origin !== "default");
   if (flags.json) printJson({ findings, settings: all.map(({ key, value, origin }) => ({ key, value, origin })) });
   else {
-    for (const finding of findings) print(findingText(finding));
+    for (const finding of findings) printPainted(findingText(finding));
     print("");
     printTable(
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],

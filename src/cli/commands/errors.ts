@@ -7,7 +7,7 @@ import { isoTime, localTime } from "../../text/times.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { FILTER_FLAGS, FILTER_HELP, parseFilter } from "../shared/filter_flags.ts";
-import { faint, print, printError, printJson } from "../terminal/output.ts";
+import { printError, printFaint, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import { Interrupted } from "../terminal/errors.ts";
 import { withStore } from "../shared/store.ts";
@@ -71,7 +71,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   printTable(COLUMNS, shown.map((group) => groupRow(group, now)), "No failed jobs");
-  if (all.length > shown.length) print(faint(`more: ${number(all.length - shown.length)} groups (--limit all)`));
+  if (all.length > shown.length) printFaint(`more: ${number(all.length - shown.length)} groups (--limit all)`);
   if (groups.ungrouped > 0) printError(`jobs: ${number(groups.ungrouped)} jobs have other errors: too many to group`);
   return 0;
 }

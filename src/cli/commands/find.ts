@@ -19,7 +19,7 @@ import { type WaitingNode, waitingNodes } from "../../query/waiting_nodes.ts";
 import { waitingJson } from "../../text/flows.ts";
 import { waitingCall } from "./list_waiting.ts";
 import { finishedCall, resultText } from "./list_finished.ts";
-import { faint, print, printJson } from "../terminal/output.ts";
+import { printFaint, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 
@@ -81,7 +81,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...found.waiting.map((one) => waitingRow(one, now)),
       ...found.finished.map((job) => finishedRow(job, now)),
     ], "");
-    if (found.more) print(faint("more: raise -n"));
+    if (found.more) printFaint("more: raise -n");
   }
   if (isEmpty) throw new NotFoundError(`No job found ${shown}`);
   return 0;

@@ -21,7 +21,7 @@ import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
-import { blankControls, print, printJson } from "../terminal/output.ts";
+import { print, printJson } from "../terminal/output.ts";
 import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
 
 /** The text of `--help`. */
@@ -180,7 +180,7 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   const why = await reasonsOf(store, nodes.filter((node) => stateOf(node) === "queued"), now);
   if (json) return printJson({ ...flowJson(flow), why, nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
   for (const line of batchLines(flow, now)) print(line);
-  for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${blankControls(reason)}`);
+  for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${reason}`);
   print("");
   printTable(
     NODE_COLUMNS,

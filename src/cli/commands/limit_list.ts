@@ -3,7 +3,7 @@ import type { AdminStore, QueueInfo } from "../../store/admin/admin.ts";
 import { type GroupInfo, type GroupLimit, separateLimit } from "../../store/port/groups.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
-import { faint, print } from "../terminal/output.ts";
+import { print, printFaint } from "../terminal/output.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** Groups with a separate limit that are listed for each queue. */
@@ -95,5 +95,5 @@ function useOf({ limit }: GroupInfo): string {
 }
 
 function printMore(queue: string): void {
-  print(faint(`more: groups of "${queue}" (jobs list groups ${queue} --limit all)`));
+  printFaint(`more: groups of "${queue}" (jobs list groups ${queue} --limit all)`);
 }

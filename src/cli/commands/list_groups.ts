@@ -4,7 +4,7 @@ import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { faint, print, printJson } from "../terminal/output.ts";
+import { printFaint, printJson } from "../terminal/output.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** Completes "Usage: …". */
@@ -50,12 +50,12 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
     );
     if (page.ungrouped > 0 && page.groups.length > 0) {
       const share = page.ungroupedFairShare === undefined ? "" : `, fair share ${shareText(page.ungroupedFairShare)}`;
-      print(faint(`without a group: ${page.ungrouped}${share}`));
+      printFaint(`without a group: ${page.ungrouped}${share}`);
     }
     if (page.slowest !== undefined && page.groups.length > 1) {
-      print(faint(`slowest: ${groupName(page.slowest.name)}, ${formatDuration(page.slowest.latencyMs)}`));
+      printFaint(`slowest: ${groupName(page.slowest.name)}, ${formatDuration(page.slowest.latencyMs)}`);
     }
-    if (page.next !== undefined) print(faint(`more: --cursor=${shellWord(page.next)}`));
+    if (page.next !== undefined) printFaint(`more: --cursor=${shellWord(page.next)}`);
     return 0;
   });
 }

@@ -6,7 +6,7 @@
 import type { PushResult } from "../../client/client.ts";
 import { meantOption } from "../../job/option_names.ts";
 import { number } from "../../text/format.ts";
-import { blankControls, printError } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 import type { LongWork } from "../terminal/progress.ts";
 
 /** This many invalid lines are named; the rest are counted. */
@@ -36,7 +36,7 @@ export class BulkReport {
 
   /** Reports an invalid line; returns whether to continue. */
   reject(line: number, why: string): boolean {
-    if (++this.#rejected <= MAX_NAMED) this.#print(`jobs: line ${line} is invalid: ${blankControls(why)}`);
+    if (++this.#rejected <= MAX_NAMED) this.#print(`jobs: line ${line} is invalid: ${why}`);
     if (this.#onError === "skip") return true;
     this.stopsAt ??= line;
     return false;
@@ -50,7 +50,7 @@ export class BulkReport {
       if (meant === undefined) continue;
       this.#warned.add(field);
       this.#print(
-        `jobs: line ${line}: unknown option "${blankControls(field)}" is kept in the payload; did you mean "${meant}"?`,
+        `jobs: line ${line}: unknown option "${field}" is kept in the payload; did you mean "${meant}"?`,
       );
     }
   }
@@ -72,7 +72,7 @@ export class BulkReport {
     if (failure !== undefined) {
       const why = failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
       printError(
-        `jobs: stopped at line ${failure.line}: ${blankControls(why)}; ${countLines(this.stored)} before it stored`,
+        `jobs: stopped at line ${failure.line}: ${why}; ${countLines(this.stored)} before it stored`,
       );
     } else if (this.stopsAt !== undefined) {
       printError(

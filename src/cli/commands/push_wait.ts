@@ -16,7 +16,7 @@ import { asText } from "../../log/value.ts";
 import { finishedJson, finishedState } from "../../text/job_json.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
-import { blankControls, escapeJson, print, printError, printJson } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 
 /** A record is kept at least this long: the client must be able to read it. */
 const MIN_RECORD_MS = 60_000;
@@ -99,9 +99,9 @@ function printEnded(ended: EndedJob, json: boolean): number {
   if (json) printJson(finishedJson(ended));
   else if (ended.state !== "succeeded") {
     const why = ended.error && `: ${ended.error.class}: ${ended.error.message}`;
-    printError(`jobs: ${blankControls(finishedState(ended))}${blankControls(why ?? "")}`);
+    printError(`jobs: ${finishedState(ended)}${why ?? ""}`);
   } else if (ended.resultDropped) {
-    printError(`jobs: succeeded; the result wasn't kept: ${blankControls(asText(ended.resultDropped))}`);
-  } else if (ended.result !== undefined) print(escapeJson(stringifyLossless(ended.result)!));
+    printError(`jobs: succeeded; the result wasn't kept: ${asText(ended.resultDropped)}`);
+  } else if (ended.result !== undefined) print(stringifyLossless(ended.result)!);
   return ended.state === "succeeded" ? 0 : 1;
 }

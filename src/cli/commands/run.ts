@@ -23,7 +23,7 @@ import { VERSION } from "../../version.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { banner } from "../terminal/banner.ts";
-import { hasColor, printError } from "../terminal/output.ts";
+import { hasColor, printBanner, printError } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
 import { EXIT_LEFT_PAUSED, reportLeftPaused } from "../shared/left_paused.ts";
 import { asMember, runMany } from "./run_many.ts";
@@ -209,7 +209,7 @@ async function serve(
   let isPausedLeft = false;
   let reportLeft = async () => {};
   const prepare = async ({ launcher, store, startup, stack }: Launching) => {
-    if (Deno.stderr.isTerminal() && member === undefined) printError(banner(!hasColor()));
+    if (Deno.stderr.isTerminal() && member === undefined) printBanner(banner(!hasColor()));
     say.info("Starting", {
       version: VERSION,
       worker: launcher.workerId,

@@ -13,7 +13,7 @@ import { Supervisor } from "../../server/host/supervisor.ts";
 import { Systemd } from "../../server/host/systemd.ts";
 import { VERSION } from "../../version.ts";
 import { banner } from "../terminal/banner.ts";
-import { hasColor, printError } from "../terminal/output.ts";
+import { hasColor, printBanner } from "../terminal/output.ts";
 import { EXIT_LEFT_PAUSED } from "../shared/left_paused.ts";
 
 /**
@@ -29,7 +29,7 @@ export async function runMany({ settings, warnings }: LoadedConfig, argv: readon
   using _signals = listenToSignals(inbox);
   await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
-  if (Deno.stderr.isTerminal()) printError(banner(!hasColor()));
+  if (Deno.stderr.isTerminal()) printBanner(banner(!hasColor()));
   const { processes: count, maxMemoryBytes } = settings;
   for (const warning of warnings) say.warn(warning);
   say.info("Starting processes", { version: VERSION, count });

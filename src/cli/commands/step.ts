@@ -5,7 +5,7 @@ import { argumentsText } from "../shared/arguments.ts";
 import { endProgram, requestStep } from "../shared/step_client.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { print, printError } from "../terminal/output.ts";
+import { printError, printExact } from "../terminal/output.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -149,7 +149,7 @@ async function perform(argv: readonly string[]): Promise<number> {
     printError(`jobs: ${end.failed}`);
     return 1;
   }
-  if (end.value !== undefined) print(shown(end.value));
+  if (end.value !== undefined) printExact(shown(end.value));
   return end.value === undefined && request.kind === "wait" ? 1 : 0;
 }
 

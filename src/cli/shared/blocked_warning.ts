@@ -6,7 +6,7 @@
 import type { Store } from "../../store/admin/store.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { blankControls, printError } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 import { attempt } from "./report.ts";
 
 /** A job that was pushed. */
@@ -59,6 +59,6 @@ function warningOf({ is }: Blocker, job?: PushedJob): string {
     case "blocked":
       return `all processors of ${queue} are busy`;
     case "no-handler":
-      return `it waits: no worker of ${queue} has a handler for class "${blankControls(job?.class ?? "")}"`;
+      return `it waits: no worker of ${queue} has a handler for class "${job?.class ?? ""}"`;
   }
 }

@@ -11,7 +11,7 @@ import { decodeText } from "../../job/utf8.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { unregisteredText } from "../../text/classes.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { blankControls, printError } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 import type { ClientTracing } from "./tracing.ts";
 
 /** The settings of a command's client. */
@@ -32,7 +32,7 @@ export function clientOf(
   { settings: { maxPayloadBytes, sidekiqWire }, tracing, strict = false }: CommandClient,
   effect: string,
 ): Client {
-  const onUnregistered = (name: string) => printError(`jobs: ${unregisteredText(blankControls(name), effect)}`);
+  const onUnregistered = (name: string) => printError(`jobs: ${unregisteredText(name, effect)}`);
   return new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Column, printTable } from "../terminal/table.ts";
-import { escapeJson, faint, print, printPart } from "../terminal/output.ts";
+import { print, printFaint, printPart } from "../terminal/output.ts";
 import { stringifyLossless } from "../../job/json.ts";
 
 /** The writer. */
@@ -31,7 +31,7 @@ export class ListWriter {
     if (items.length === 0) return;
     if (this.#json) {
       const texts = items.map((item) => indented(stringifyLossless(toJson(item), 2) ?? "null"));
-      printPart(escapeJson(`${this.#written === 0 ? this.#open() : ",\n"}${texts.join(",\n")}`));
+      printPart(`${this.#written === 0 ? this.#open() : ",\n"}${texts.join(",\n")}`);
     } else printTable(this.#columns, items.map(toRow), "", { headings: this.#written === 0 });
     this.#written += items.length;
   }
@@ -45,10 +45,10 @@ export class ListWriter {
   end(next: string | undefined, none: string): void {
     if (this.#json) {
       const start = this.#begun ? "\n  ]" : `{\n  "${this.#key}": []`;
-      print(escapeJson(`${start}${next === undefined ? "" : `,\n  "next": ${JSON.stringify(next)}`}\n}`));
+      print(`${start}${next === undefined ? "" : `,\n  "next": ${JSON.stringify(next)}`}\n}`);
     } else {
       if (this.#written === 0) print(none);
-      if (next !== undefined) print(faint(`more: --cursor ${next}`));
+      if (next !== undefined) printFaint(`more: --cursor ${next}`);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 import type { ClientOptions } from "../../client/client.ts";
 import { carrierOfEnvironment, openTracing } from "../../tracing/tracing.ts";
-import { blankControls, printError } from "../terminal/output.ts";
+import { printError } from "../terminal/output.ts";
 
 /** Client options for tracing; empty if tracing is off. */
 export type ClientTracing = Pick<ClientOptions, "middleware" | "batchMiddleware">;
@@ -14,7 +14,7 @@ export type ClientTracing = Pick<ClientOptions, "middleware" | "batchMiddleware"
 export async function traced<Result>(run: (tracing: ClientTracing) => Promise<Result>): Promise<Result> {
   await using tracing = await openTracing({
     brief: true,
-    warn: (message) => printError(`jobs: ${blankControls(message)}`),
+    warn: (message) => printError(`jobs: ${message}`),
   });
   if (tracing === undefined) return await run({});
   return await tracing.within(carrierOfEnvironment(), () => run(tracing.client));

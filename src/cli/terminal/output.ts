@@ -19,7 +19,7 @@ export class OutputClosed extends Error {
 }
 
 /**
- * Prints a result, and a line break.
+ * Prints a result, and a line break. Its control characters are escaped, except line breaks.
  *
  * @throws {OutputClosed}
  * @throws {OutputFailed}
@@ -30,16 +30,44 @@ export function print(text: string): void {
 
 /** Prints a value as indented JSON. */
 export function printJson(value: unknown): void {
-  print(escapeJson(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2)));
+  print(JSON.stringify(value, (_key, inner) => typeof inner === "bigint" ? String(inner) : inner, 2));
 }
 
-/** Escapes the control characters of a JSON text: payloads may contain terminal sequences. */
-export function escapeJson(text: string): string {
-  return text.replace(CONTROLS, (c) => c === "\n" ? c : escapeControl(c));
+/** Prints a value for a program, and a line break: exactly, unless stdout is a terminal. */
+export function printExact(text: string): void {
+  if (Deno.stdout.isTerminal()) print(text);
+  else writeResult(text + "\n");
 }
 
-/** Prints a remark or an error and a line break. Ignores a closed stderr. */
+/** Prints a line that is dimmed on a terminal. */
+export function printFaint(text: string): void {
+  printPainted(Deno.stdout.isTerminal() ? dim(escapeControls(text)) : escapeControls(text));
+}
+
+/** Prints text with colors, and a line break. The caller has removed the control characters of foreign text. */
+export function printPainted(text: string): void {
+  writeResult(text + "\n");
+}
+
+/**
+ * Prints a remark or an error on one line. Its control characters are escaped: names of queues and jobs may contain terminal
+ * sequences. Ignores a closed stderr.
+ */
 export function printError(text: string): void {
+  writeRemark(escapeControls(text, ""));
+}
+
+/** Prints the banner, with its colors, on stderr. */
+export function printBanner(banner: string): void {
+  writeRemark(banner);
+}
+
+/** Escapes control characters as JSON does, which keeps JSON text valid. Line breaks stay, as `kept` has them. */
+export function escapeControls(text: string, kept = "\n"): string {
+  return text.replace(CONTROLS, (c) => c === kept ? c : c === "\n" ? "\\n" : escapeControl(c));
+}
+
+function writeRemark(text: string): void {
   try {
     write(Deno.stderr, text + "\n");
   } catch {
@@ -52,11 +80,6 @@ export function terminalColumns(): number | undefined {
   return Deno.stdout.isTerminal() ? Deno.consoleSize().columns || undefined : undefined;
 }
 
-/** Returns dimmed text, on a terminal. */
-export function faint(text: string): string {
-  return Deno.stdout.isTerminal() ? dim(text) : text;
-}
-
 /** Turns colors off, for `--no-color`. */
 export function disableColor(): void {
   setColorEnabled(false);
@@ -67,8 +90,12 @@ export function hasColor(): boolean {
   return getColorEnabled();
 }
 
-/** Prints text without a line break, for output that is written in parts. */
+/** Prints text without a line break, for output that is written in parts. Its control characters are escaped, except line breaks. */
 export function printPart(text: string): void {
+  writeResult(escapeControls(text));
+}
+
+function writeResult(text: string): void {
   try {
     write(Deno.stdout, text);
   } catch (error) {
@@ -103,7 +130,7 @@ export function redraw(text: string): void {
 
 /** Prints a question on stderr and reads a line from stdin; undefined at its end. */
 export function ask(question: string): string | undefined {
-  write(Deno.stderr, question);
+  write(Deno.stderr, escapeControls(question));
   const bytes: number[] = [];
   const one = new Uint8Array(1);
   for (;;) {

@@ -10,7 +10,7 @@
  */
 import { bold, green, red, yellow } from "@std/fmt/colors";
 import { asText } from "../../log/value.ts";
-import { blankControls, print, terminalColumns } from "./output.ts";
+import { blankControls, print, printPainted, terminalColumns } from "./output.ts";
 import { cutText, textWidth } from "./text_width.ts";
 
 /** A column: its heading, and how it may be narrowed. */
@@ -74,7 +74,7 @@ export function printTable(
   if (rows.length === 0) return print(none);
   const width = terminalColumns();
   const lines = tableLines(columns, rows, { width: width ?? Infinity, painted: width !== undefined });
-  print(lines.slice(headings ? 0 : 1).join("\n"));
+  printPainted(lines.slice(headings ? 0 : 1).join("\n"));
 }
 
 /**
