@@ -22,15 +22,20 @@ for (const kind of ["sqlite", "redis"] as const) {
     await run("kill", "--all", "queued", "-q", "default", "--yes");
     await run("cancel", one, "unknown");
     await run("cancel", "--all", "running", "--yes");
-    await run("pause", "mail");
+    await run("pause", "mail", "--for", "10m");
     await run("resume");
     await run("stop", "--all");
     await run("cron add", "x", "A", "--every", "1h");
     await run("cron pause", "x");
     await run("cron run", "nothing");
+    await run("cron add", "x", "A", "--every", "2h");
     await run("clear", "default", "--yes");
     await using store = await openStore(url);
     const { events } = await store.audit.page();
+    const details = events.map(({ action, details }) => [action, details]).filter(([, details]) =>
+      details !== undefined
+    );
+    assertEquals(details.reverse(), [["pause", "for 10m"], ["cron add", "every hour"]]);
     assertEquals(events.map(({ action, target, count, outcome }) => [action, target, count, outcome]).reverse(), [
       ["retry", one, 1, undefined],
       ["kill", 'all queued jobs in queue "default"', 2, "begun"],
@@ -40,9 +45,11 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["cancel", "all running jobs", 0, undefined],
       ["pause", "queue:mail", undefined, undefined],
       ["resume", "all queues", undefined, undefined],
-      ["stop", undefined, 0, "no online worker"],
+      ["stop", "all workers", 0, "no online worker"],
       ["cron add", "x", undefined, undefined],
       ["cron pause", "x", undefined, undefined],
+      ["cron run", "nothing", undefined, 'refused: Cron entry "nothing" not found; see jobs cron list'],
+      ["cron add", "x", undefined, 'refused: Cron entry "x" already exists; --replace replaces it'],
       ["clear", "queue default", 0, "begun"],
       ["clear", "queue default", 0, undefined],
     ]);

@@ -1,13 +1,16 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
 import type { Crontab } from "../../client/crontab.ts";
+import { CrontabError } from "../../cron/crontab.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
+import { describeSchedule } from "../../cron/schedule_spec.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CRON_FLAGS } from "../../job/option_names.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { CommandFailed, UsageError } from "../terminal/errors.ts";
+import { CommandFailed, NotFoundError, UsageError } from "../terminal/errors.ts";
 import { optionFlags, optionsIn } from "../shared/option_flags.ts";
 import { recordAudit } from "../shared/audit.ts";
 import { report } from "../shared/report.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { findEntry, withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
 
@@ -16,8 +19,10 @@ export async function runNow(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS, "NAME");
   const name = args[0]!;
   await withCrontab(flags, async (crontab, store) => {
-    await findEntry(crontab, name);
-    const jid = await crontab.run(name);
+    const jid = await audited(store, { action: "cron run", target: name }, async () => {
+      await findEntry(crontab, name);
+      return await crontab.run(name);
+    });
     await report(
       () => flags.json ? printJson({ jid }) : print(jid),
       () => recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` }),
@@ -50,8 +55,10 @@ async function change(
   const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS, "NAME");
   const name = args[0]!;
   await withCrontab(flags, async (crontab, store) => {
-    await findEntry(crontab, name);
-    await make(crontab, name);
+    await audited(store, { action: `cron ${command}`, target: name }, async () => {
+      await findEntry(crontab, name);
+      await make(crontab, name);
+    });
     await report(
       () => flags.json ? printJson({ [done.toLowerCase()]: name }) : print(`${done} cron entry "${name}"`),
       () => recordAudit(store, { action: `cron ${command}`, target: name }),
@@ -107,16 +114,37 @@ export async function add(argv: readonly string[]): Promise<number> {
     : parseEntry(flags.entry);
   const added = String((input as { name?: unknown } | null)?.name);
   await withCrontab(flags, async (crontab, store) => {
-    if (!flags.replace && (await crontab.get(added))?.isLoaded) {
-      throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
-    }
-    await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
+    const deed = { action: "cron add", target: added };
+    const words = await audited(store, deed, async () => {
+      if (!flags.replace && (await crontab.get(added))?.isLoaded) {
+        throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
+      }
+      await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
+      const definition = (await crontab.get(added))?.definition;
+      return definition && describeSchedule(definition.schedule);
+    });
     await report(
       () => flags.json ? printJson({ added }) : print(`Added cron entry "${added}"`),
-      () => recordAudit(store, { action: "cron add", target: added }),
+      () => recordAudit(store, { ...deed, ...(words !== undefined && { details: words }) }),
     );
   }, { make: "always" });
   return 0;
+}
+
+/** Performs an action; records it if it is refused, as the HTTP API does. */
+async function audited<Result>(
+  store: Store,
+  deed: { readonly action: string; readonly target: string },
+  act: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof CrontabError || error instanceof NotFoundError || error instanceof CommandFailed) {
+      await recordAudit(store, { ...deed, outcome: `refused: ${error.message}` });
+    }
+    throw error;
+  }
 }
 
 function parseEntry(text: string): unknown {

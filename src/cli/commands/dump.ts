@@ -1,4 +1,5 @@
 /** `jobs dump WORKER | --here | --all`. @module */
+import { recordAudit } from "../shared/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { systemClock } from "../../clock.ts";
@@ -32,6 +33,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { json } = selection.flags;
   return await withStore(selection.flags, async (store) => {
     const workers = await selectWorkers(store, selection);
+    for (const { id } of workers) await recordAudit(store, { action: "dump", target: id });
     const dumps = await Promise.all(workers.map(async (worker) => ({ worker, text: await dumpOf(store, worker) })));
     const silent = dumps.filter(({ text }) => text === undefined).map(({ worker }) => worker);
     const blocked = silent.find((worker) => !isSidekiqWorker(worker));

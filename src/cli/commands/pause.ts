@@ -34,7 +34,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const forMs = flags.for === undefined ? undefined : parsePause(flags.for);
   const { group } = flags;
   if (group !== undefined) return await changeGroupPause("pause", flags, { queues: args, group, forMs });
-  return await changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs));
+  return await changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs), forMs);
 }
 
 function parsePause(text: string): number {

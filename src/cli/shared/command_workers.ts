@@ -84,7 +84,9 @@ export async function commandWorkers(
     for (const { id } of await selectWorkers(store, selection)) {
       if (await store.workers.send(id, { verb })) sent.push(id);
     }
-    const result = sent.length === 0 ? { outcome: "no online worker" } : { target: fewOf(sent) };
+    const result = sent.length === 0
+      ? { outcome: "no online worker", ...(selection.flags.all && { target: "all workers" }) }
+      : { target: fewOf(sent) };
     const lines = sent.length === 0 ? ["No online workers"] : sent.map((id) => `${VERBS[verb]} worker ${id}`);
     await report(
       () => selection.flags.json ? printJson({ workers: sent }) : print(lines.join("\n")),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { formatDuration } from "../../job/duration.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
@@ -16,12 +17,13 @@ import { report } from "./report.ts";
 import { shownQueue } from "./queue_rows.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
-/** Pauses or resumes the named queues, or all queues if none is named. */
+/** Pauses or resumes the named queues, or all queues if none is named. @param forMs when the pause ends; undefined: never */
 export async function changePauses(
   verb: "pause" | "resume",
   flags: ConfigFlags & { readonly json: boolean },
   names: readonly string[],
   change: (store: Store, queue: string) => Promise<void>,
+  forMs?: number,
 ): Promise<number> {
   const invalid = names.find((name) => !isQueueName(name));
   if (invalid !== undefined) {
@@ -31,12 +33,13 @@ export async function changePauses(
   return await withStore(flags, async (store) => {
     const [{ queues: before }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
     const past = verb === "pause" ? "Paused" : "Resumed";
+    const details = forMs === undefined ? {} : { details: `for ${formatDuration(forMs)}` };
     const records: (() => unknown)[] = [];
     for (const queue of queues) {
       await change(store, queue);
       const remark = verb === "pause" ? unknownQueue(queue, before, workers) : notPaused(queue, before);
       records.push(
-        () => recordAudit(store, { action: verb, target: pauseTarget(queue) }),
+        () => recordAudit(store, { action: verb, target: pauseTarget(queue), ...details }),
         () => remark !== undefined && printError(`jobs: ${remark}`),
       );
     }
