@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { hidePassword } from "./port/hide_password.ts";
 import type { Clock } from "../clock.ts";
 import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
@@ -69,9 +70,4 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
         }": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
       );
   }
-}
-
-/** Replaces the passwords of an address by `***`, also a password with characters that should be escaped. */
-export function hidePassword(url: string): string {
-  return url.replace(/(\/\/[^:@/]*:).*@/s, "$1***@").replace(/([?&]sentinel_password=)[^&]*/, "$1***");
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import { sqliteUrl } from "./open_path.ts";
-import { hidePassword, openStore } from "./open.ts";
+import { hidePassword } from "./port/hide_password.ts";
+import { openStore } from "./open.ts";
 import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
 

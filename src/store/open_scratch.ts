@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { StoreError } from "./port/errors.ts";
-import { hidePassword } from "./open.ts";
+import { hidePassword } from "./port/hide_password.ts";
 
 /** An empty store, deleted when disposed. */
 export interface Scratch extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { checkEntries } from "../../cron/entry_check.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { hidePassword } from "../../store/open.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { localMinute, localTime, relative } from "../../text/times.ts";
 import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";

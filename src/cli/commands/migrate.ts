@@ -1,7 +1,8 @@
 /** `jobs migrate --from URL --to URL`. @module */
 import { type MigrateProgress, migrateStore } from "../../store/migrate.ts";
 import { sameStore } from "../../store/migrate_checks.ts";
-import { hidePassword, openStore } from "../../store/open.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
+import { openStore } from "../../store/open.ts";
 import { isSameFile } from "../../store/open_same_file.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";

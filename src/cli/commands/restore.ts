@@ -4,7 +4,7 @@ import { confirm, YES } from "../terminal/confirm.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { checkAddress, loadSettings, storeUrl } from "../shared/store.ts";
-import { hidePassword } from "../../store/open.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
 
 /** The text of `--help`. */
 export const help = `

@@ -5,7 +5,7 @@
  */
 import { type Setting, type SettingName, SETTINGS } from "../../config/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { hidePassword } from "../../store/open.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
 import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
 

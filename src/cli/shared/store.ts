@@ -8,7 +8,8 @@ import { handlerCheck, loadConfig, type LoadedConfig, readEnv, SYSTEM_FOLDER } f
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { sqliteUrl } from "../../store/open_path.ts";
-import { hidePassword, openStore, type StoreOptions } from "../../store/open.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
+import { openStore, type StoreOptions } from "../../store/open.ts";
 import { attempt } from "./report.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";

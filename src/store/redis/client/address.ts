@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { hidePassword } from "../../port/hide_password.ts";
 import { StoreError } from "../../port/errors.ts";
 
 /** The address that a server listens on. */
@@ -145,7 +146,9 @@ function readTls(scheme: string, parameters: ReadonlyMap<string, string>): Pick<
 function readHost(text: string, defaultPort: number, shown: string): Endpoint {
   const match = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(text);
   const port = Number(match?.[2] ?? defaultPort);
-  if (!match || port < 1 || port > 65_535) throw wrong(shown, `invalid host "${text}", expected HOST or HOST:PORT`);
+  if (!match || port < 1 || port > 65_535) {
+    throw wrong(shown, `invalid host "${hidePassword(`//${text}`).slice(2)}", expected HOST or HOST:PORT`);
+  }
   return { host: match[1]!.replace(/^\[(.*)\]$/, "$1") || "localhost", port };
 }
 
@@ -175,5 +178,5 @@ function unescaped(url: string): StoreError {
 }
 
 function wrong(shown: string, why: string): StoreError {
-  return new StoreError("wrong", `Cannot use the address "${shown}": ${why}`);
+  return new StoreError("wrong", `Cannot use the address "${hidePassword(shown)}": ${why}`);
 }

@@ -51,7 +51,9 @@ Deno.test("parseAddress names the invalid part of an address, never the password
   const bad: [string, string][] = [
     ["redis://h/x", 'invalid database "x"'],
     ["redis://h:99999", 'invalid host "h:99999"'],
-    ["redis://:pw@h:port/1", '"redis://h:port/1": invalid host "h:port"'],
+    ["redis://:pw@h:port/1", '"redis://h:***/1": invalid host "h:***", expected HOST or HOST:PORT'],
+    ["redis://bob:pw", '"redis://bob:***": invalid host "bob:***"'],
+    ["redis://h?password=pw", '"redis://h?password=***": unknown parameter "password"'],
     ["redis://bob@h", "missing password"],
     ["redis+unix:", "the socket's absolute path"],
     ["redis+sentinel://a,b", "missing master name"],
