@@ -11,6 +11,7 @@ import {
   definitionText,
   LOADED_TTL_MS,
   readDefinition,
+  readRecord,
   readState,
   stateText,
 } from "../cron/definition.ts";
@@ -102,9 +103,7 @@ export class Crontab {
    * @throws {InvalidPayload} if the limit isn't a whole number from 1 to 1,000
    */
   async history(name: string, limit: number): Promise<CronRecord[]> {
-    return (await this.#store.cron.history(name, checkLimit("limit", limit))).map((text) =>
-      JSON.parse(text) as CronRecord
-    );
+    return (await this.#store.cron.history(name, checkLimit("limit", limit))).map(readRecord);
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { CronEntry } from "./entry.ts";
+import type { CronRecord } from "./occurrence.ts";
 import type { CronState } from "./plan.ts";
 import { openSchedule } from "./schedule_spec.ts";
 
@@ -33,7 +34,7 @@ export function readDefinition(text: string): CronDefinition | undefined {
   const read = readObject(text) as Partial<CronDefinition> | undefined;
   const isWhole = typeof read?.name === "string" && typeof read.class === "string" && Array.isArray(read.args) &&
     isSchedule(read.schedule) && typeof read.overlap === "string" && typeof read.catchUp?.policy === "string" &&
-    typeof read.options === "object";
+    typeof read.options === "object" && read.options !== null;
   return isWhole ? read as CronDefinition : undefined;
 }
 
@@ -46,6 +47,29 @@ export function stateText(state: CronState): string {
 export function readState(text: string): CronState | undefined {
   const read = readObject(text) as Partial<CronState> | undefined;
   return isTime(read?.considered) && isSchedule(read?.schedule) ? read as CronState : undefined;
+}
+
+/** An unreadable record is shown this far. */
+const MAX_SHOWN_CHARS = 100;
+
+/** Reads the record of a run. Never throws: one of another program has the outcome `unreadable`. */
+export function readRecord(text: string): CronRecord {
+  const { outcome, scheduledAt, decidedAt, jid, count, first, reason } = (readObject(text) ?? {}) as Record<
+    string,
+    unknown
+  >;
+  if (typeof outcome !== "string" || !isTime(scheduledAt) || !isTime(decidedAt)) {
+    return { outcome: "unreadable", scheduledAt: NaN, decidedAt: NaN, reason: text.slice(0, MAX_SHOWN_CHARS) };
+  }
+  return {
+    outcome: outcome as CronRecord["outcome"],
+    scheduledAt,
+    decidedAt,
+    ...(typeof jid === "string" && { jid }),
+    ...(typeof count === "number" && { count }),
+    ...(isTime(first) && { first }),
+    ...(typeof reason === "string" && { reason }),
+  };
 }
 
 /** Returns whether a schedule is valid. Other programs write into the store, too. */
@@ -61,7 +85,7 @@ function isSchedule(value: unknown): boolean {
   }
 }
 
-function isTime(value: unknown): boolean {
+function isTime(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MAX_TIME_MS;
 }
 

@@ -31,8 +31,9 @@ export interface CronRecord {
    * - `replaced`: a later run took its place before it was enqueued.
    * - `missed`: it was decided too late. Stands for `count` runs from `first` to `scheduledAt`.
    * - `manual`: it was enqueued by hand.
+   * - `unreadable`: another program has written the record (`reason`). Its times are NaN. Never stored.
    */
-  readonly outcome: "enqueued" | "waiting" | "skipped" | "replaced" | "missed" | "manual";
+  readonly outcome: "enqueued" | "waiting" | "skipped" | "replaced" | "missed" | "manual" | "unreadable";
   /** The time of the run; of several missed runs, the last. */
   readonly scheduledAt: number;
   /** The time of the decision. */

@@ -17,8 +17,9 @@ export type StepKind = "step" | "sleep" | "wait" | "child" | "each";
  * - `failed`: the last attempt failed. With `final`, no attempt follows.
  * - `running`: an iteration that has stored a cursor.
  * - `waiting`: a sleep, a wait or a child that has not ended.
+ * - `unreadable`: another program has written the record. Only shown steps have this state.
  */
-export type StepState = "succeeded" | "failed" | "running" | "waiting";
+export type StepState = "succeeded" | "failed" | "running" | "waiting" | "unreadable";
 
 /** A step, as read from its record. Times are epoch milliseconds. */
 export interface Step {
@@ -113,14 +114,40 @@ export function readStep(name: string, record: string): Step {
   return { name, kind: "sleep", ...parseLossless(record) as Omit<Step, "name" | "kind"> };
 }
 
-/** Reads a record, without its value or cursor if the record is longer than `maxLength` characters. */
+/**
+ * Reads a record to show it, without its value or cursor if the record is longer than `maxLength` characters. Never throws: any
+ * program may have written it.
+ */
 export function readStepHead(name: string, record: string, maxLength: number): Step {
-  if (record.length <= maxLength) return readStep(name, record);
+  if (record.length <= maxLength) return readShownStep(name, record);
   // Value or cursor is the last member. Quotation marks in the texts before it are escaped.
   const [end] = [record.indexOf(`,"value":`), record.indexOf(`,"cursor":`)].filter((at) => at >= 0).sort((a, b) =>
     a - b
   );
-  return readStep(name, end === undefined ? record : `${record.slice(0, end)}}`);
+  return readShownStep(name, end === undefined ? record : `${record.slice(0, end)}}`);
+}
+
+const STATES: ReadonlySet<unknown> = new Set(["succeeded", "failed", "running", "waiting"] satisfies StepState[]);
+/** The types of the fields that are shown. */
+const FIELD_TYPES: Readonly<Record<string, string>> = {
+  ...{ kind: "string", key: "string", child: "string", final: "boolean", timedOut: "boolean" },
+  ...{ since: "number", ended: "number", until: "number", attempts: "number", count: "number" },
+};
+
+function readShownStep(name: string, record: string): Step {
+  try {
+    const step = readStep(name, record);
+    const fields = step as unknown as Readonly<Record<string, unknown>>;
+    const isRight = Object.entries(FIELD_TYPES).every(([field, type]) =>
+      fields[field] === undefined || typeof fields[field] === type
+    );
+    const { state, since, error } = step;
+    const hasError = error === undefined || typeof error?.class === "string" && typeof error.message === "string";
+    if (isRight && hasError && STATES.has(state) && since !== undefined) return { ...step, name };
+  } catch {
+    // It isn't JSON.
+  }
+  return { name, kind: "step", state: "unreadable", since: NaN };
 }
 
 /** Returns whether a job may have steps in the store: it is marked, or a worker died while it ran the job. */

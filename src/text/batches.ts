@@ -6,7 +6,7 @@
 import type { Batch } from "../store/port/batches.ts";
 import { formatDuration } from "../job/duration.ts";
 import { number } from "./format.ts";
-import { localTime } from "./times.ts";
+import { isoTime, localTime } from "./times.ts";
 
 const STATES: Readonly<Record<Batch["state"], string>> = {
   open: "more members may come",
@@ -81,13 +81,12 @@ const ENDS = ["dead", "succeeded", "failed", "cancelled", "expired", "deleted"] 
 /** Returns a batch as `--json` and the HTTP API have it: times in ISO 8601. */
 export function batchJson(batch: Batch): Record<string, unknown> {
   const { createdAt, closedAt, completedAt, dueAt, version: _, callbacks, ...rest } = batch;
-  const time = (ms: number | undefined) => ms === undefined ? undefined : new Date(ms).toISOString();
   return {
     ...rest,
-    createdAt: time(createdAt),
-    closedAt: time(closedAt),
-    completedAt: time(completedAt),
-    dueAt: time(dueAt),
-    callbacks: callbacks.map(({ pushedAt, ...callback }) => ({ ...callback, pushedAt: time(pushedAt) })),
+    createdAt: isoTime(createdAt),
+    closedAt: isoTime(closedAt),
+    completedAt: isoTime(completedAt),
+    dueAt: isoTime(dueAt),
+    callbacks: callbacks.map(({ pushedAt, ...callback }) => ({ ...callback, pushedAt: isoTime(pushedAt) })),
   };
 }

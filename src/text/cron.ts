@@ -5,11 +5,14 @@
  */
 import type { CrontabEntry } from "../client/crontab.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
+import { isoTime } from "./times.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 
 /** Returns the outcome of a run, with its reason. */
 export function outcomeOf({ outcome, count, first, reason }: CronRecord): string {
-  if (outcome === "missed" && (count ?? 1) > 1) return `${count} missed since ${utc(first!)}`;
+  if (outcome === "missed" && (count ?? 1) > 1) {
+    return `${count} missed${first === undefined ? "" : ` since ${utc(first)}`}`;
+  }
   return reason === undefined ? outcome : `${outcome}: ${reason}`;
 }
 
@@ -20,10 +23,10 @@ export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
     name,
     ...definition,
     when: definition && describeSchedule(definition.schedule),
-    next: next === undefined ? undefined : utc(next),
+    next: isoTime(next),
     local: next === undefined ? undefined : inZone(next, definition!.schedule),
     paused: state?.paused ?? false,
-    waiting: state?.waiting === undefined ? undefined : utc(state.waiting),
+    waiting: isoTime(state?.waiting),
     live,
     loaded: isLoaded,
     counts: state?.counts ?? {},
@@ -35,9 +38,9 @@ export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
 export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): Record<string, unknown> {
   return {
     ...rest,
-    scheduledAt: utc(scheduledAt),
-    decidedAt: utc(decidedAt),
-    first: first === undefined ? undefined : utc(first),
+    scheduledAt: isoTime(scheduledAt),
+    decidedAt: isoTime(decidedAt),
+    first: isoTime(first),
   };
 }
 
@@ -53,7 +56,7 @@ export function inZone(at: number, schedule: ScheduleSpec): string {
   return zoned.toString({ smallestUnit: "second", timeZoneName: "never" });
 }
 
-/** Returns epoch milliseconds as ISO 8601 in UTC. */
+/** Returns epoch milliseconds as ISO 8601 in UTC; empty if it isn't a valid time. */
 export function utc(at: number): string {
-  return new Date(at).toISOString();
+  return isoTime(at) ?? "";
 }

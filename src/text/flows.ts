@@ -9,6 +9,7 @@ import type { FlowNode } from "../store/port/flows.ts";
 import type { WaitingNode } from "../query/waiting_nodes.ts";
 import { batchJson } from "./batches.ts";
 import { payloadTime, readablePayload } from "./job_json.ts";
+import { isoTime } from "./times.ts";
 
 /** A sentence names at most this many nodes. */
 const MAX_NAMED = 5;
@@ -37,7 +38,7 @@ export function nodeJson(node: FlowNode, state: ShownState): Record<string, unkn
     after,
     onDead,
     waitsFor,
-    changedAt: new Date(changedAt).toISOString(),
+    changedAt: isoTime(changedAt),
   };
 }
 

@@ -17,7 +17,7 @@ export interface ServerCounts {
   /** Attempts by class. The number of classes is bounded. */
   readonly classes: ReadonlyMap<string, ClassCounts>;
   /** Cron occurrences that this worker decided on, by outcome. */
-  readonly occurrences: Readonly<Record<CronRecord["outcome"], number>>;
+  readonly occurrences: Readonly<Record<Exclude<CronRecord["outcome"], "unreadable">, number>>;
   /** How late occurrences were enqueued. */
   readonly lateness: Durations;
   /** Leases of offline workers that this one returned to their queues. */
@@ -62,6 +62,7 @@ export class Counters {
 
   /** Counts an occurrence. */
   occurrence({ outcome, count, decidedAt, scheduledAt }: CronRecord): void {
+    if (outcome === "unreadable") return;
     this.#occurrences[outcome] += count ?? 1;
     if (outcome !== "enqueued") return;
     this.#lateness.add(decidedAt - scheduledAt);

@@ -28,9 +28,9 @@ export type BatchRow =
     readonly closed_as: ClosedAs | null;
   };
 
-/** Returns the batch of a row. */
+/** Returns the batch of a row. Any program may have changed it: the name of an unreadable one is `(unreadable)`. */
 export function batchOf(row: BatchRow): Batch {
-  const { name, tags = [], callbacks } = JSON.parse(row.spec) as BatchSpec;
+  const { name, tags = [], callbacks } = readSpec(row.spec);
   const { id, total, pending, dead, succeeded, failed, cancelled, expired, deleted, version } = row;
   return {
     id,
@@ -55,6 +55,21 @@ export function batchOf(row: BatchRow): Batch {
     ...(row.due !== null && { dueAt: row.due }),
     version,
   };
+}
+
+function readSpec(text: string): BatchSpec {
+  try {
+    const { name, tags, callbacks } = JSON.parse(text) as BatchSpec;
+    return {
+      ...(typeof name === "string" && { name }),
+      ...(Array.isArray(tags) && { tags: tags.filter((tag) => typeof tag === "string") }),
+      callbacks: Object.fromEntries(
+        Object.entries(callbacks).filter(([, one]) => typeof one?.jid === "string" && typeof one.class === "string"),
+      ),
+    };
+  } catch {
+    return { name: "(unreadable)", callbacks: {} };
+  }
 }
 
 function stateOf({ closed_as: closedAs, pending, waiting, dead, succeeded, total }: BatchRow): BatchState {

@@ -49,12 +49,23 @@ export function specOf({ jid, class: name, queue, group, delayMs, at, onDead, af
   return JSON.stringify(spec);
 }
 
-/** Returns the node of a record. */
+/** Returns the node of a record. Any program may have changed it: the class of an unreadable one is `(unreadable)`. */
 export function nodeOf({ name, position, spec, state, needs, changed, payload }: NodeRecord): FlowNode {
-  const { jid, class: className, queue, onDead, after } = JSON.parse(spec) as NodeSpec;
+  const { jid, class: className, queue, onDead, after } = readSpec(spec);
   const waitsFor = state === "waiting" ? needs : 0;
   return {
     ...{ name, position, jid, class: className, queue, onDead, after, state, waitsFor, changedAt: changed },
     ...(payload !== null && { payload }),
   };
+}
+
+function readSpec(text: string): NodeSpec {
+  try {
+    const spec = JSON.parse(text) as NodeSpec;
+    const texts = [spec.jid, spec.class, spec.queue, spec.onDead, ...spec.after];
+    if (texts.every((one) => typeof one === "string")) return spec;
+  } catch {
+    // It isn't JSON, or not of this shape.
+  }
+  return { jid: "", class: "(unreadable)", queue: "", onDead: "stop", after: [] };
 }

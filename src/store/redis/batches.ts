@@ -114,7 +114,7 @@ function rowOf(fields: Record<string, string>): BatchRow | undefined {
   const row: Record<string, string | number | null> = {};
   for (const name of COLUMNS) {
     const text = fields[name];
-    row[name] = text === undefined ? null : TEXTS.has(name) ? text : Number(text);
+    row[name] = text === undefined ? null : TEXTS.has(name) ? text : Number(text) || 0;
   }
   return row as unknown as BatchRow;
 }

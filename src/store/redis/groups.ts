@@ -193,7 +193,7 @@ export async function readLargest(
         const lengths = await Promise.all(some.map((group) => client.call(["LLEN", listKey({ queue, group })])));
         some.forEach((group, i) => sizes.set(group, lengths[i] as number));
       }
-      const total = Number(await client.call(["HGET", groupsKey("state", queue), "size"]) ?? 0);
+      const total = Number(await client.call(["HGET", groupsKey("state", queue), "size"])) || 0;
       return largestOf(queue, { sizes, total, running: running.get(queue) ?? new Map() }, count);
     }),
   );

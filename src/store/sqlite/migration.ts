@@ -5,7 +5,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { readStep, waitsUntil } from "../../job/step.ts";
+import { readStepHead, waitsUntil } from "../../job/step.ts";
 import type { StoredStep } from "../port/steps.ts";
 import { endStep, stepRecord, takeWake } from "./step_rows.ts";
 import {
@@ -54,7 +54,7 @@ export function migrationPart(context: Context): MigrationStore {
             continue;
           }
           sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);
-          const key = waits ? readStep(name, record).key : undefined;
+          const key = waits ? readStepHead(name, record, Infinity).key : undefined;
           if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
         }
       }, { rows: steps.length });

@@ -160,10 +160,38 @@ function followClockBack(context: Context, now: number): void {
 /** See `WorkerStore.list`. */
 export function list(context: Context): WorkerInfo[] {
   const now = context.now();
-  const rows = context.sql("SELECT record, heartbeat_at, deadline FROM worker ORDER BY id").all();
+  const rows = context.sql("SELECT id, record, heartbeat_at, deadline FROM worker ORDER BY id").all();
   return rows.map((row) => ({
-    ...JSON.parse(String(row.record)) as WorkerRecord,
+    ...readRecord(String(row.id), String(row.record)),
     heartbeatAt: Number(row.heartbeat_at),
     alive: Number(row.deadline) > now,
   }));
+}
+
+/** Reads a record. Another program may have changed it: fields of another type are left out. */
+function readRecord(id: string, text: string): WorkerRecord {
+  const empty = {
+    ...{
+      id,
+      hostname: "(unreadable)",
+      pid: 0,
+      tag: "",
+      labels: [],
+      queues: [],
+      weights: {},
+      concurrency: 0,
+      version: "",
+    },
+    ...{ startedAt: 0, quiet: false, busy: 0, rss: 0, work: [] },
+  };
+  try {
+    const fields = Object.entries(JSON.parse(text)).filter(([name, value]) => {
+      const like = (empty as Readonly<Record<string, unknown>>)[name] ?? {};
+      return value !== null && typeof value === typeof like && Array.isArray(value) === Array.isArray(like) ||
+        name === "classes" && Array.isArray(value);
+    });
+    return { ...empty, ...Object.fromEntries(fields) };
+  } catch {
+    return empty;
+  }
 }

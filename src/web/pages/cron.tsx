@@ -155,6 +155,7 @@ const OUTCOMES: Readonly<Record<CronRecord["outcome"], string>> = {
   skipped: "warn",
   replaced: "warn",
   missed: "bad",
+  unreadable: "bad",
 };
 
 /** The latest run: how its job ended, or else whether it was enqueued. */

@@ -15,7 +15,7 @@ for i = 2, #names do
   -- A key of another type has no jobs.
   local length = paused[i] == 0 and redis.pcall('LLEN', 'queue:' .. names[i])
   if type(length) == 'number' and length > 0 then return 1 end
-  local inGroups = length == 0 and tonumber(redis.call('HGET', 'jobs:groups:state:' .. names[i], 'size') or 0) or 0
+  local inGroups = length == 0 and tonumber(redis.call('HGET', 'jobs:groups:state:' .. names[i], 'size')) or 0
   if inGroups > 0 then
     for _, group in ipairs(redis.call('HKEYS', 'jobs:groups:paused:' .. names[i])) do
       if groupPausedFor(now, names[i], group) ~= 0 then

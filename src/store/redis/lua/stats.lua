@@ -28,13 +28,14 @@ local waits = { sleep = 0, wait = 0, child = 0 }
 local counted = call('HGETALL', 'jobs:waits')
 for i = 1, #counted, 2 do
   local kind, hour = string.match(counted[i], '^(%a+) (%d+)$')
-  if hour * 3600000 > now then waits[kind] = (waits[kind] or 0) + counted[i + 1] end
+  -- Another program may have written the field.
+  if waits[kind] and hour * 3600000 > now then waits[kind] = waits[kind] + (tonumber(counted[i + 1]) or 0) end
 end
 
 local counts = {
   now,
-  tonumber(call('GET', 'stat:processed') or 0),
-  tonumber(call('GET', 'stat:failed') or 0),
+  tonumber(call('GET', 'stat:processed')) or 0,
+  tonumber(call('GET', 'stat:failed')) or 0,
   call('ZCARD', 'schedule'),
   call('ZCARD', 'retry'),
   call('ZCARD', 'dead'),

@@ -54,7 +54,7 @@ local function rowsOf(now, names)
     local held, isSet = 0, 0
     local head = isList and headOf(key)
     if isList and limits[i] and string.sub(limits[i], -2) == ' g' then
-      size = size + (redis.call('HGET', 'jobs:groups:state:' .. name, 'size') or 0)
+      size = size + (tonumber(redis.call('HGET', 'jobs:groups:state:' .. name, 'size')) or 0)
       head = oldestOf(name, head, maxGroups, budget)
     end
     if limits[i] and string.sub(limits[i], -2) == ' g' then
