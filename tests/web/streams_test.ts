@@ -2,10 +2,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { passwordSecret } from "../../src/web/auth/accounts.ts";
 import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
-import { openSite, type Site } from "./site.ts";
+import { openSite, quickSecret, type Site } from "./site.ts";
 
 /** The limit of streams for one address. */
 const MAX_STREAMS = 50;
@@ -37,7 +36,7 @@ Deno.test("a visitor who left before the stream opened takes no place", async ()
 });
 
 Deno.test("connections that end during their login check leave no streams behind", async () => {
-  await using site = await openSite("sqlite", { users: [`ann:reader:${await passwordSecret("correct horse")}`] });
+  await using site = await openSite("sqlite", { users: [`ann:reader:${quickSecret("correct horse")}`] });
   await using server = await serve(site.web, { host: "127.0.0.1", port: 0 });
   const ask = async (method: string) => {
     const socket = connect(server.address.port, "127.0.0.1").on("error", () => {});

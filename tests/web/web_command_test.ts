@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { freePort } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `${ROOT}tests/support/handlers.js`;
@@ -41,9 +42,28 @@ Deno.test("jobs web refuses to listen for other machines without users; --new-us
   const short = await jobs(["web", "--new-user", "ann"], { stdin: "short\n" });
   assertEquals(short.code, 2);
   const made = await jobs(["web", "--new-user", "ann", "--role", "reader"], { stdin: "correct horse\n" });
-  assertMatch(made.stdout, /^ann:reader:scrypt\$15\$[\w-]{22}\$[\w-]{43}\n$/);
+  assertMatch(made.stdout, /^ann:reader:scrypt\$17\$[\w-]{22}\$[\w-]{43}\n$/);
   const token = JSON.parse((await jobs(["web", "--new-token", "ci", "--json"])).stdout);
   assertMatch(token.user, /^ci:operator:sha256\$[\w-]{43}$/);
+});
+
+Deno.test("--new-user doesn't show the password that is typed on a terminal", async () => {
+  requireTool("python3");
+  const script = `${ROOT}tests/support/typist.py`;
+  const type = async (...answers: string[]) => {
+    const args = [script, ...answers, "--", ...jobsCommand(), "web", "--new-user", "ann"];
+    const { code, stdout, stderr } = await new Deno.Command("python3", { args }).output();
+    return { code, shown: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+  };
+  // DEL removes a character, ^U the line.
+  const made = await type("Password: ", "no\x15correct horsX\x7fe\r", "again: ", "correct horse\r");
+  assertMatch(made.shown, /^Password: [\r\n]+Password again: [\r\n]+ann:operator:scrypt\$17\$[\w$-]+\r?\n$/);
+  assertEquals(made.code, 0);
+  const differs = await type("Password: ", "correct horse\r", "again: ", "correct house\r");
+  assertMatch(differs.shown, /jobs: The passwords differ: no user was made\r?\n$/);
+  assertEquals([differs.code, differs.shown.includes("horse")], [2, false]);
+  const stopped = await type("Password: ", "correct\x03");
+  assertEquals([stopped.code, stopped.shown.includes("correct")], [130, false]);
 });
 
 Deno.test("jobs run --web shows the jobs of its worker, and is not ready once quiet", async () => {

@@ -8,7 +8,7 @@ import { Accounts, newToken, passwordSecret } from "../../web/auth/accounts.ts";
 import { DEFAULT_ADDRESS, parseListenAddress } from "../../web/http/serve.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { print, printError, printJson } from "../terminal/output.ts";
+import { askHidden, print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
 import { openWeb } from "./web_open.ts";
 
@@ -108,10 +108,7 @@ async function printUser(name: string, role: string, token: boolean, json: boole
     }
     return 0;
   }
-  if (Deno.stdin.isTerminal()) printError("Password, then Enter:");
-  const typed = decodeLine(await new Response(Deno.stdin.readable.pipeThrough(firstLine())).bytes());
-  if (typed === undefined) throw new UsageError("Invalid password: expected UTF-8 text");
-  const password = typed.trimEnd();
+  const password = (Deno.stdin.isTerminal() ? typedPassword() : await readPassword()).trimEnd();
   if (password.length < 8) throw new UsageError("Password too short: expected 8 characters or more");
   const secret = await passwordSecret(password).catch((error: RangeError) => {
     throw new UsageError(error.message);
@@ -120,6 +117,24 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   if (json) printJson({ user: line });
   else print(line);
   return 0;
+}
+
+/** Asks twice on the terminal: what is typed isn't shown. */
+function typedPassword(): string {
+  const [password, again] = askHidden(["Password: ", "Password again: "]).map(decoded);
+  if (password !== again) throw new UsageError("The passwords differ: no user was made");
+  return password!;
+}
+
+/** Reads a line from a pipe or a file. */
+async function readPassword(): Promise<string> {
+  return decoded(await new Response(Deno.stdin.readable.pipeThrough(firstLine())).bytes());
+}
+
+function decoded(bytes: Uint8Array): string {
+  const text = decodeLine(bytes);
+  if (text === undefined) throw new UsageError("Invalid password: expected UTF-8 text");
+  return text;
 }
 
 /** Passes the first line only. */

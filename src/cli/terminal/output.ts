@@ -5,6 +5,7 @@
  */
 import { dim, getColorEnabled, setColorEnabled } from "@std/fmt/colors";
 import { CONTROLS, escapeControl } from "../../log/control_characters.ts";
+import { Interrupted } from "./errors.ts";
 
 const encoder = new TextEncoder();
 
@@ -138,6 +139,46 @@ export function ask(question: string): string | undefined {
     if (read === null) return bytes.length === 0 ? undefined : new TextDecoder().decode(Uint8Array.from(bytes));
     if (one[0] === 10) return new TextDecoder().decode(Uint8Array.from(bytes)).trim();
     bytes.push(one[0]!);
+  }
+}
+
+const [CTRL_C, CTRL_D, BACKSPACE, LINE_FEED, RETURN, CTRL_U, DELETE] = [3, 4, 8, 10, 13, 21, 127];
+
+/**
+ * Prints questions on stderr and reads a line for each from the terminal without showing it. Returns their bytes.
+ *
+ * @throws {Interrupted} on Ctrl-C
+ */
+export function askHidden(questions: readonly string[]): Uint8Array[] {
+  // Before the first question: an early answer isn't shown either.
+  Deno.stdin.setRaw(true);
+  try {
+    return questions.map((question) => {
+      write(Deno.stderr, escapeControls(question));
+      try {
+        return readHidden();
+      } finally {
+        writeRemark("\r");
+      }
+    });
+  } finally {
+    Deno.stdin.setRaw(false);
+  }
+}
+
+function readHidden(): Uint8Array {
+  const bytes: number[] = [];
+  const one = new Uint8Array(1);
+  for (;;) {
+    const byte = Deno.stdin.readSync(one) === null ? CTRL_D : one[0]!;
+    if (byte === CTRL_C) throw new Interrupted("Interrupted");
+    if (byte === CTRL_D || byte === LINE_FEED || byte === RETURN) return Uint8Array.from(bytes);
+    if (byte === CTRL_U) bytes.length = 0;
+    else if (byte === BACKSPACE || byte === DELETE) {
+      // All bytes of the last character.
+      while ((bytes.at(-1)! & 0xc0) === 0x80) bytes.pop();
+      bytes.pop();
+    } else bytes.push(byte);
   }
 }
 

@@ -1,8 +1,25 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { randomBytes, scryptSync } from "node:crypto";
 import { Accounts, equal, newToken, passwordSecret } from "./accounts.ts";
 
+/** The secret of a password with another cost, as earlier versions made them. */
+function secretOf(password: string, cost = 10): string {
+  const salt = randomBytes(16);
+  const hash = scryptSync(password, salt, 32, { N: 2 ** cost, r: 8, p: 1, maxmem: 2 ** 27 });
+  return `scrypt$${cost}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+}
+
+Deno.test("hashes a new password with N = 2^17, and accepts the hashes of earlier versions", async () => {
+  const secret = await passwordSecret("correct horse");
+  assertMatch(secret, /^scrypt\$17\$/);
+  const accounts = new Accounts([`ann:reader:${secret}`, `bob:reader:${secretOf("battery staple", 15)}`]);
+  assertEquals((await accounts.withPassword("ann", "correct horse"))?.name, "ann");
+  assertEquals((await accounts.withPassword("bob", "battery staple"))?.name, "bob");
+  assertEquals(await accounts.withPassword("bob", "correct horse"), undefined);
+});
+
 Deno.test("authenticates a user only by the right name and password", async () => {
-  const accounts = new Accounts([`ann:operator:${await passwordSecret("correct horse")}`, "bob:reader"]);
+  const accounts = new Accounts([`ann:operator:${secretOf("correct horse")}`, "bob:reader"]);
   assertEquals(await accounts.withPassword("ann", "correct horse"), { name: "ann", role: "operator" });
   for (const [name, password] of [["ann", "wrong"], ["bob", ""], ["eve", "correct horse"], ["", ""]] as const) {
     assertEquals(await accounts.withPassword(name, password), undefined, name);
@@ -10,13 +27,13 @@ Deno.test("authenticates a user only by the right name and password", async () =
 });
 
 Deno.test("accepts a password in each Unicode composition of its letters", async () => {
-  const accounts = new Accounts([`ann:reader:${await passwordSecret("caf\u00e9 au lait")}`]);
+  const accounts = new Accounts([`ann:reader:${secretOf("caf\u00e9 au lait")}`]);
   assertEquals((await accounts.withPassword("ann", "cafe\u0301 au lait"))?.name, "ann");
 });
 
 Deno.test("rejects a password of over 1,024 characters without hashing it", async () => {
   const longest = "x".repeat(1_024);
-  const accounts = new Accounts([`ann:reader:${await passwordSecret(longest)}`]);
+  const accounts = new Accounts([`ann:reader:${secretOf(longest)}`]);
   assertEquals((await accounts.withPassword("ann", longest))?.name, "ann");
   assertEquals(await accounts.withPassword("ann", `${longest}x`), undefined);
   await assertRejects(() => passwordSecret(`${longest}x`), RangeError, "expected at most 1024");
@@ -30,7 +47,7 @@ Deno.test("authenticates a user by token, not by the token's hash", () => {
 });
 
 Deno.test("refuses a ninth password check at the same time", async () => {
-  const accounts = new Accounts([]);
+  const accounts = new Accounts([`ann:reader:${secretOf("correct horse")}`]);
   const eight = Array.from({ length: 8 }, () => accounts.withPassword("a", "b"));
   await assertRejects(() => accounts.withPassword("a", "b"), RangeError, "Too many logins at once");
   await Promise.all(eight);
