@@ -44,6 +44,7 @@ export type * from "./store/admin/audit.ts";
 export type * from "./store/admin/health.ts";
 export type * from "./store/admin/history.ts";
 export type * from "./store/admin/migration.ts";
+export type * from "./store/admin/sessions.ts";
 export type { StoreOptions } from "./store/open.ts";
 export type {
   Batch as StoredBatch,

@@ -14,7 +14,7 @@ import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { allows, RouteRules } from "./auth/access.ts";
 import { equal } from "./auth/accounts.ts";
-import { Hosts, isCrossSiteRead, proxyHint, requestOrigin } from "./auth/origin.ts";
+import { Hosts, isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import { recordRefused } from "./actions/audit.ts";
 import type { Services, WebEnv } from "./services.ts";
@@ -211,7 +211,7 @@ async function guardActions(
   if (c.req.method !== "POST") return refuse(services, c, 405, "Method not allowed: expected GET or POST");
   const visitor = c.get("visitor");
   if (requestOrigin(c.req.raw.headers) === "cross" && visitor.by !== "token") {
-    const reason = proxyHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
+    const reason = originHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
     throw new HttpError(403, `Cross-site request blocked: ${reason}`);
   }
   checkRole(services, rules, c);

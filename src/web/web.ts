@@ -110,6 +110,8 @@ export function createWeb(options: WebOptions): Web {
     onRefused: (login) => void recordRefusedLogin(services, login),
     readOnly: options.readOnly ?? false,
     clock,
+    store: store.sessions,
+    prefix,
   });
   const client = new Client({
     store,

@@ -37,6 +37,7 @@ import { replace } from "./replace.ts";
 import { rescue } from "./rescue.ts";
 import { results } from "./results.ts";
 import { search } from "./search.ts";
+import { sessions } from "./sessions.ts";
 import { settle } from "./settle.ts";
 import { steps } from "./steps.ts";
 import { take } from "./take.ts";
@@ -72,6 +73,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   edit,
   cron,
   audit,
+  sessions,
   results,
   classes,
   measures,

@@ -9,6 +9,7 @@ import type { AdminStore } from "./admin.ts";
 import type { AuditStore } from "./audit.ts";
 import type { MigrationStore } from "./migration.ts";
 import type { QueueSampler } from "./queue_samples.ts";
+import type { SessionStore } from "./sessions.ts";
 
 /**
  * The store, with every part.
@@ -29,6 +30,8 @@ export interface Store extends ServerStore {
   readonly queueSamples: QueueSampler;
   /** The audit log. */
   readonly audit: AuditStore;
+  /** The key and the live sessions of dashboards. */
+  readonly sessions: SessionStore;
   /** Migration of everything to another store. */
   readonly migration: MigrationStore;
 }

@@ -173,6 +173,14 @@ export function signalledKey(id: string): string {
 /** Ours: the audit log (stream). */
 export const AUDIT = "jobs:audit";
 
+/** Ours: the key that signs sessions and forms of dashboards (string). */
+export const SESSION_KEY = "jobs:session-key";
+
+/** Ours: the live sessions of a dashboard's user, by their expiry (sorted set). */
+export function sessionsKey(user: string): string {
+  return `jobs:sessions:${user}`;
+}
+
 /** The keys with fixed names, and their types. */
 export const TYPES: Readonly<Record<string, string>> = {
   [QUEUES]: "set",
@@ -190,6 +198,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [FLOWS]: "zset",
   [FLOWS_PENDING]: "list",
   [AUDIT]: "stream",
+  [SESSION_KEY]: "string",
   [WAITS]: "hash",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",

@@ -18,6 +18,7 @@ import { metricsPart } from "./metrics.ts";
 import { migrationPart } from "./migration.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
 import { Results } from "./results.ts";
+import { sessionsPart } from "./sessions.ts";
 import { stepsPart } from "./steps.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
 import { Workers } from "./workers.ts";
@@ -48,6 +49,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     classes: classesPart(context),
     admin: adminPart(context),
     audit: auditPart(context),
+    sessions: sessionsPart(context),
     migration: migrationPart(context),
     [Symbol.asyncDispose]() {
       endWaits();

@@ -26,6 +26,7 @@ import { readLargest } from "./largest_groups.ts";
 import * as queues from "./queues.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
+import { sessionsPart } from "./sessions.ts";
 import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
@@ -117,6 +118,7 @@ export function sqliteStore(url: string, context: Context): Store {
       forgetQueue: (queue) => queues.forget(context, queue),
     },
     audit: auditPart(context),
+    sessions: sessionsPart(context),
     migration: migrationPart(context),
     async [Symbol.asyncDispose]() {
       if (isClosed) return;

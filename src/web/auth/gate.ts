@@ -8,9 +8,11 @@
  *
  * @module
  */
+import { createHmac, randomBytes } from "node:crypto";
 import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
 import type { Clock } from "../../clock.ts";
+import type { SessionStore } from "../../store/admin/sessions.ts";
 import { Accounts, type User } from "./accounts.ts";
 import { Attempts } from "./attempts.ts";
 import { Sessions } from "./sessions.ts";
@@ -30,6 +32,10 @@ export interface GateOptions {
   /** Refuses all actions: operators become readers, and push tokens only wait for results. */
   readonly readOnly: boolean;
   readonly clock: Clock;
+  /** Keeps the sessions. */
+  readonly store: SessionStore;
+  /** Precedes the paths of the dashboard. */
+  readonly prefix: string;
 }
 
 /** A refused login. */
@@ -59,9 +65,6 @@ export type Admission = Visitor | { readonly refused: "unknown" } | {
   readonly waitMs: number;
 };
 
-/** The cookie of sessions. */
-export const SESSION_COOKIE = "jobs_session";
-
 /** How long a verified password is accepted without computing its hash again. */
 const VERIFIED_FOR_MS = 5 * 60_000;
 const MAX_VERIFIED = 1_000;
@@ -72,6 +75,7 @@ export class Gate {
   readonly #options: GateOptions;
   readonly #accounts: Accounts;
   readonly #attempts: Attempts;
+  readonly #key = randomBytes(32);
   #hasReported = false;
   /** Users by fingerprint of verified credentials. */
   readonly #verified = new Map<string, { readonly user: User; readonly until: number }>();
@@ -87,7 +91,7 @@ export class Gate {
     this.#options = options;
     this.#accounts = new Accounts(options.users);
     this.#attempts = new Attempts(options.clock);
-    this.sessions = new Sessions(options.clock);
+    this.sessions = new Sessions(options.clock, options.store, options.prefix);
   }
 
   /** Whether no login is required. */
@@ -110,29 +114,36 @@ export class Gate {
     return this.#accounts.canLogIn;
   }
 
+  /** Returns a text that changes when the secret of an account does: its sessions end then. */
+  stampOf(name: string): string {
+    return this.#accounts.stampOf(name);
+  }
+
   /** Authenticates a request; `peer` is the address at the other end of the connection. */
   async admit(c: Context, peer: string): Promise<Admission> {
     const address = this.addressOf(c, peer);
-    const visitor = (user: User, by: Visitor["by"], session?: string): Visitor => ({
+    const visitor = async (user: User, by: Visitor["by"], session?: string): Promise<Visitor> => ({
       ...user,
       role: this.#options.readOnly && user.role === "operator" ? "reader" : user.role,
       address,
       by,
-      formToken: this.sessions.formToken(session ?? `${by}:${user.name}`),
+      formToken: await this.sessions.formToken(session ?? `${by}:${user.name}`),
       ...(session === undefined ? {} : { session }),
     });
-    if (this.open) return visitor({ name: "local", role: "operator" }, "open");
+    if (this.open) return await visitor({ name: "local", role: "operator" }, "open");
     const named = this.#namedByProxy(c, peer);
-    if (named) return visitor(named, "proxy");
+    if (named) return await visitor(named, "proxy");
     const [scheme, credentials] = splitOnce(c.req.header("authorization") ?? "", " ");
     if (scheme.toLowerCase() === "bearer" || scheme.toLowerCase() === "basic") {
       const user = await this.#withCredentials(scheme.toLowerCase(), credentials, address);
-      return "role" in user ? visitor(user, scheme.toLowerCase() === "bearer" ? "token" : "password") : user;
+      if (!("role" in user)) return user;
+      return await visitor(user, scheme.toLowerCase() === "bearer" ? "token" : "password");
     }
-    const session = this.sessions.read(getCookie(c, SESSION_COOKIE) ?? "");
+    const cookie = this.canLogIn ? getCookie(c, await this.sessions.cookieName()) : undefined;
+    const session = cookie === undefined ? undefined : await this.sessions.read(cookie, (name) => this.stampOf(name));
     const user = session && this.#accounts.named(session.name);
     // A program has no session: it would evade the bounds of its role.
-    return user && user.role !== "push" ? visitor(user, "cookie", session.id) : { refused: "unknown" };
+    return user && user.role !== "push" ? await visitor(user, "cookie", session.id) : { refused: "unknown" };
   }
 
   /** Logs in with a name and a password, or with a token and no name. */
@@ -159,7 +170,8 @@ export class Gate {
 
   async #withCredentials(scheme: string, credentials: string, address: string) {
     if (scheme === "bearer") return await this.#attempt("", credentials, address);
-    const key = this.sessions.fingerprint(credentials);
+    // The credentials themselves must not be kept in memory.
+    const key = createHmac("sha256", this.#key).update(credentials).digest("base64url");
     const verified = this.#verified.get(key);
     if (verified && verified.until > this.#options.clock.monotonic()) return verified.user;
     const [name, password] = splitOnce(decodeBase64(credentials), ":");

@@ -1,12 +1,17 @@
 import { assertEquals } from "@std/assert";
 import type { Context } from "hono";
 import { FakeClock } from "../../../tests/support/clock.ts";
-import { Gate } from "./gate.ts";
+import { Gate, type GateOptions } from "./gate.ts";
+
+/** Doesn't use the store. */
+function gateOf(options: Partial<GateOptions>): Gate {
+  const store = {} as GateOptions["store"];
+  return new Gate({ users: [], proxies: [], readOnly: false, clock: new FakeClock(), store, prefix: "", ...options });
+}
 
 Deno.test("reports once that X-Forwarded-For comes from an address that isn't in web.proxies", () => {
   const reported: string[] = [];
-  const options = { users: [], proxies: ["10.0.0.1"], readOnly: false, clock: new FakeClock() };
-  const gate = new Gate({ ...options, onUnknownProxy: (peer) => reported.push(peer) });
+  const gate = gateOf({ proxies: ["10.0.0.1"], onUnknownProxy: (peer) => reported.push(peer) });
   const addressOf = (peer: string, forwarded?: string) =>
     gate.addressOf({ req: { header: () => forwarded } } as unknown as Context, peer);
   assertEquals(addressOf("127.0.0.1"), "127.0.0.1");
@@ -18,8 +23,7 @@ Deno.test("reports once that X-Forwarded-For comes from an address that isn't in
 });
 
 Deno.test("counts a visitor behind a proxy by its address, without the port of its connection", () => {
-  const options = { users: [], proxies: ["10.0.0.1"], readOnly: false, clock: new FakeClock() };
-  const gate = new Gate(options);
+  const gate = gateOf({ proxies: ["10.0.0.1"] });
   const rows = [
     ["203.0.113.7:51234", "203.0.113.7"],
     ["[2001:db8::1]:443", "2001:db8::1"],

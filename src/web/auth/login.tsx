@@ -5,8 +5,7 @@
  */
 import type { Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { SESSION_COOKIE } from "./gate.ts";
-import { proxyHint, requestOrigin } from "./origin.ts";
+import { originHint, requestOrigin } from "./origin.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf, SMALL_FORM_BYTES } from "../http/forms.ts";
@@ -37,7 +36,7 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/login", async (c) => {
     // Otherwise another site could log its visitor in under another name.
     if (requestOrigin(c.req.raw.headers) === "cross") {
-      const reason = proxyHint(c.req.raw.headers) ?? "log in on this dashboard's page";
+      const reason = originHint(c.req.raw.headers) ?? "log in on this dashboard's page";
       throw new HttpError(403, `Cross-site request blocked: ${reason}`);
     }
     const peer = c.env?.peer ?? "";
@@ -60,16 +59,19 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
       return c.html(page(c, next, { name, problem }), 403);
     }
     services.audit.info("Logged in", { user: user.name, address });
-    setCookie(c, SESSION_COOKIE, services.gate.sessions.begin(user.name), cookieOptions(c, services));
+    const { sessions } = services.gate;
+    const cookie = await sessions.begin(user.name, services.gate.stampOf(user.name));
+    setCookie(c, await sessions.cookieName(), cookie, cookieOptions(c, services));
     return c.redirect(services.prefix + next, 303);
   });
 }
 
 /** Ends the visitor's session. */
-export function logOut(c: Context<WebEnv>, services: Services): Response {
-  const { session } = c.get("visitor");
-  if (session !== undefined) services.gate.sessions.end(session);
-  deleteCookie(c, SESSION_COOKIE, { path: services.prefix || "/" });
+export async function logOut(c: Context<WebEnv>, services: Services): Promise<Response> {
+  const { name, session } = c.get("visitor");
+  const { sessions } = services.gate;
+  if (session !== undefined) await sessions.end({ name, id: session });
+  deleteCookie(c, await sessions.cookieName(), { path: services.prefix || "/" });
   return c.redirect(`${services.prefix}/login`, 303);
 }
 

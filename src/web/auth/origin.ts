@@ -29,15 +29,27 @@ export function requestOrigin(headers: Headers): "same" | "cross" | "none" {
   if (site !== null) return site === "same-origin" ? "same" : "cross";
   const origin = headers.get("origin");
   if (origin === null) return "none";
-  return URL.canParse(origin) && new URL(origin).host === headers.get("host")?.toLowerCase() ? "same" : "cross";
+  return isHostOf(headers.get("host"), origin) ? "same" : "cross";
+}
+
+/** Returns whether `Host` is that of an origin. The default port may be missing in either: 443 of https, 80 of http. */
+function isHostOf(host: string | null, origin: string): boolean {
+  if (host === null || /[/?#@\\\s]/.test(host) || !URL.canParse(origin)) return false;
+  const { protocol, host: expected } = new URL(origin);
+  const url = `${protocol}//${host}`;
+  return expected !== "" && URL.canParse(url) && new URL(url).host === expected;
 }
 
 /**
- * Returns the setting that a proxy needs if a request was refused only because the proxy removed the port from the `Host`
- * header, as nginx does with `proxy_set_header Host $host`; undefined otherwise.
+ * Returns what to do if a request was refused although it may come from this dashboard's page: a proxy removed the port from the
+ * `Host` header, as nginx does with `proxy_set_header Host $host`, or the browser doesn't name the page; undefined otherwise.
  */
-export function proxyHint(headers: Headers): string | undefined {
+export function originHint(headers: Headers): string | undefined {
   const origin = headers.get("origin");
+  if (origin === "null") {
+    return "the browser sent Origin: null; open the dashboard in a window, not in a sandboxed frame, and let the proxy pass on " +
+      "its header Referrer-Policy: same-origin";
+  }
   if (origin === null || !URL.canParse(origin)) return undefined;
   const { hostname, port } = new URL(origin);
   if (port === "" || hostname !== headers.get("host")?.toLowerCase()) return undefined;

@@ -1,0 +1,32 @@
+/**
+ * The sessions part of the port: a key, and a sorted set for each user. Its commands may be sent again.
+ *
+ * @module
+ */
+import { MAX_SESSIONS, newSessionKey, type SessionStore } from "../admin/sessions.ts";
+import type { Context } from "./context.ts";
+import { SESSION_KEY, sessionsKey } from "./keys.ts";
+
+/** Returns the part. */
+export function sessionsPart({ client }: Context): SessionStore {
+  return {
+    async key() {
+      const key = await client.call(["GET", SESSION_KEY]) as string | null;
+      if (key !== null) return key;
+      await client.call(["SET", SESSION_KEY, newSessionKey(), "NX"]);
+      return await client.call(["GET", SESSION_KEY]) as string;
+    },
+    async begin({ user, id, expiresAt, ttlMs }) {
+      const key = sessionsKey(user);
+      await client.call(["ZADD", key, `${expiresAt}`, id]);
+      await client.call(["ZREMRANGEBYRANK", key, "0", `${-MAX_SESSIONS - 1}`]);
+      await client.call(["PEXPIRE", key, `${ttlMs}`]);
+    },
+    async isLive(user, id) {
+      return await client.call(["ZSCORE", sessionsKey(user), id]) !== null;
+    },
+    async end(user, id) {
+      await client.call(["ZREM", sessionsKey(user), id]);
+    },
+  };
+}
