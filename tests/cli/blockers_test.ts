@@ -78,7 +78,7 @@ Deno.test("doctor, workers and show name a job that blocks its worker, one that 
   assertMatch(await run("doctor"), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
   assertMatch(await run("workers"), /host:1:aaaaaaaaaaaa +1\/1 +blocked/);
   assertMatch(await run("show", jid), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
-  const [worker] = JSON.parse(await run("workers", "--json"));
+  const [worker] = JSON.parse(await run("workers", "--json")).workers;
   assertEquals([worker.state, worker.blocked.class, worker.blocked.jid], ["blocked", "Hang", "h1"]);
 
   await beat({ busy: 1, work: [job("Cancelled")] });

@@ -90,7 +90,7 @@ async function openAlone() {
     assertEquals(code, 0, stderr);
   };
   const heartbeatAt = async () =>
-    JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0].heartbeatAt;
+    JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout).workers[0].heartbeatAt;
   const first = await heartbeatAt();
   await until(async () => await heartbeatAt() > first, "a beat of the thread, which then has the file open, too");
   await push("before");

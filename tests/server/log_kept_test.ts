@@ -11,7 +11,7 @@ Deno.test("a process that pushes and ends does not remove the log of a running w
   await using server = new JobsProcess({ store, args: [handlers] });
   await server.logged("Ready");
   // After a heartbeat, its thread has the file open, too.
-  const beats = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout)[0];
+  const beats = async () => JSON.parse((await jobs(["workers", "--json", "--store", store])).stdout).workers[0];
   const first = (await beats()).heartbeatAt;
   await until(async () => (await beats()).heartbeatAt > first, "a beat of the thread");
   for (let count = 1; count <= 3; count++) {

@@ -45,7 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     paused: pausedQueues((await store.admin.stats()).queues),
   }));
   if (flags.json) {
-    printJson(workers.map((worker) => workerJson(worker)));
+    printJson({ workers: workers.map((worker) => workerJson(worker)) });
     return 0;
   }
   const now = systemClock.now();
