@@ -1,12 +1,14 @@
 /** `jobs find [TEXT] [FILTER …]`. @module */
+import { Mask } from "../../text/mask.ts";
+import { maskedEnded, maskedEntry, maskedNode } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
 import type { JobFilter } from "../../query/filter.ts";
-import { finishedJobs, jobsIn } from "../../query/jobs.ts";
-import { page } from "../../store/ops/scan.ts";
+import { type Finished, finishedJobs, jobsIn } from "../../query/jobs.ts";
+import { page, type Source } from "../../store/ops/scan.ts";
 import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
 import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
@@ -34,7 +36,7 @@ of jobs this takes seconds. Exit 1 if nothing is found.
 
 ${FILTER_HELP}
 
-  -n, --limit N          show at most this many jobs, and this many
+  -n, --limit N|all      show at most this many jobs, and this many
                          waiting and finished ones (25)
 
 Examples
@@ -53,12 +55,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("Missing argument: TEXT or a filter. Usage: jobs find [TEXT] [FILTER …]");
   }
   const limit = parseLimit(flags.limit);
-  if (limit === Infinity) {
-    throw new UsageError('Invalid --limit "all": expected a number; jobs list STATE --limit all lists without limit');
-  }
   const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { text }) };
-  const found = await withStore(flags, async (store) => {
-    const jobs = hasFilter(flags) ? await searchFiltered(store, filter, limit) : await searchText(store, text, limit);
+  const found = await withStore(flags, async (store, { webMask }) => {
+    // Without a limit, all is read page by page: a reply of the store stays small.
+    const jobs = hasFilter(flags) || limit === Infinity
+      ? await searchFiltered(store, filter, limit)
+      : await searchText(store, text, limit);
     const waiting: WaitingNode[] = [];
     for await (const some of waitingNodes(store, filter)) {
       waiting.push(...some);
@@ -67,7 +69,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     // A dead job also has a record of its last attempt.
     const stored = new Set(jobs.entries.map((entry) => glance(entry).jid));
     const finished = jobs.finished.filter(({ jid }) => !stored.has(jid));
-    return { ...jobs, finished, waiting: waiting.slice(0, limit), more: jobs.more || waiting.length > limit };
+    const mask = new Mask(webMask, true);
+    return {
+      entries: jobs.entries.map((entry) => maskedEntry(entry, mask)),
+      finished: finished.map((job) => maskedEnded(job, mask)),
+      waiting: waiting.slice(0, limit).map((one) => maskedNode(one, mask)),
+      more: jobs.more || waiting.length > limit,
+    };
   });
   const shown = [text === "" ? "" : `with "${text}"`, describeFilterFlags(flags)].filter(Boolean).join(" ");
   const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;
@@ -86,6 +94,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (isEmpty) throw new NotFoundError(`No job found ${shown}`);
   return 0;
 }
+
+/** Rows read at once. */
+const PAGE_SIZE = 500;
 
 const COLUMNS: readonly Column[] = [
   { heading: "jid", is: "whole" },
@@ -122,17 +133,30 @@ async function searchFiltered(store: Store, filter: JobFilter, limit: number): P
     const { places } = await placesOf(store, state, undefined);
     for (const place of places) {
       if (entries.length > limit) break;
-      const source = jobsIn({ store }, { place, filter });
-      entries.push(...(await page(source, systemClock, { limit: limit + 1 - entries.length })).rows);
+      await readAll(entries, jobsIn({ store }, { place, filter }), limit);
     }
   }
-  const { rows } = await page(finishedJobs({ store }, filter), systemClock, { limit: limit + 1 });
-  const finished = rows.flatMap((one) => one?.job ?? []);
+  const records: (Finished | undefined)[] = [];
+  // A text as the only criterion has one page.
+  const criteria = limit === Infinity ? { class: "*", ...filter } : filter;
+  await readAll(records, finishedJobs({ store }, criteria), limit);
+  const finished = records.flatMap((one) => one?.job ?? []);
   return {
     entries: entries.slice(0, limit),
     finished: finished.slice(0, limit),
     more: entries.length > limit || finished.length > limit,
   };
+}
+
+/** Adds matching rows, page by page: at most one more than the limit, which tells whether there are more. */
+async function readAll<Row>(rows: Row[], source: Source<Row>, limit: number): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    const size = Math.min(limit + 1 - rows.length, PAGE_SIZE);
+    const found = await page(source, systemClock, { limit: size, cursor });
+    rows.push(...found.rows);
+    cursor = found.next;
+  } while (cursor !== undefined && rows.length <= limit);
 }
 
 function entryRow(entry: Entry, now: number): unknown[] {

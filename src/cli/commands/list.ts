@@ -1,4 +1,6 @@
 /** `jobs list STATE`. @module */
+import { Mask } from "../../text/mask.ts";
+import { maskedEntry } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Entry, Place } from "../../store/admin/admin.ts";
@@ -85,10 +87,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (state === "waiting" && (flags.reverse || flags.cursor !== undefined)) {
     throw new UsageError(`--${flags.reverse ? "reverse" : "cursor"} doesn't apply to waiting nodes; raise -n`);
   }
-  return await withStore(flags, async (store) => {
-    if (state === "waiting") return await listWaiting(store, { ...flags, limit, flags });
-    if (state === "finished") return await listFinished(store, { ...flags, limit, flags });
-    return await listState(store, state, { ...flags, limit, flags });
+  return await withStore(flags, async (store, { webMask }) => {
+    const options = { ...flags, limit, flags, mask: new Mask(webMask, true) };
+    if (state === "waiting") return await listWaiting(store, options);
+    if (state === "finished") return await listFinished(store, options);
+    return await listState(store, state, options);
   });
 }
 
@@ -98,14 +101,15 @@ interface ListOptions {
   readonly reverse: boolean;
   readonly json: boolean;
   readonly flags: FilterFlags;
+  readonly mask: Mask;
 }
 
 async function listState(store: Store, state: State, options: ListOptions): Promise<number> {
-  const { reverse, json, flags } = options;
+  const { reverse, json, flags, mask } = options;
   const now = systemClock.now();
   const { places, queue } = await placesOf(store, state, flags.queue);
   const filter = { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) };
-  const context = { now, ...(state === "running" && { running: reportsByJid(await store.workers.list()) }) };
+  const context = { now, ...(state === "running" && { running: reportsByJid(await store.workers.list()), mask }) };
   const writer = new ListWriter(json, jobColumns(state));
   let left = options.limit;
   let next = options.cursor;
@@ -113,7 +117,8 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
     const source = jobsIn({ store }, { place: at.place, filter, reverse });
     const found: Page<Entry> = await page(source, systemClock, { cursor: at.cursor, limit: Math.min(left, PAGE_SIZE) });
     left -= found.rows.length;
-    writer.write(found.rows, jobJson, (entry: Entry) => jobRow(state, entry, context));
+    const shown = found.rows.map((entry) => maskedEntry(entry, mask));
+    writer.write(shown, jobJson, (entry: Entry) => jobRow(state, entry, context));
     at = found.next === undefined ? following(places, at) : { place: at.place, cursor: found.next };
     next = at && cursorOf(at, places);
   }

@@ -16,6 +16,8 @@ import { localTime } from "../../text/times.ts";
 import { describeFilterFlags, type FilterFlags, hasFilter, parseFilter } from "../shared/filter_flags.ts";
 import { argsText } from "../shared/job_text.ts";
 import { ListWriter } from "../shared/list_writer.ts";
+import type { Mask } from "../../text/mask.ts";
+import { maskedEnded } from "../shared/masked.ts";
 import { type Column, STATE_COLORS } from "../terminal/table.ts";
 
 const COLUMNS: readonly Column[] = [
@@ -39,9 +41,10 @@ export async function listFinished(
     readonly cursor: string | undefined;
     readonly limit: number;
     readonly json: boolean;
+    readonly mask: Mask;
   },
 ): Promise<number> {
-  const { flags, json } = request;
+  const { flags, json, mask } = request;
   const now = systemClock.now();
   const filter = parseFilter(flags, now);
   const writer = new ListWriter(json, COLUMNS);
@@ -50,7 +53,8 @@ export async function listFinished(
   const source = finishedJobs({ store }, filter);
   do {
     const found = await page(source, systemClock, { cursor: next, limit: Math.min(left, PAGE_SIZE) });
-    writer.write(found.rows.flatMap((one) => one?.job ?? []), finishedJson, (job) => finishedRow(job, now));
+    const shown = found.rows.flatMap((one) => one === undefined ? [] : [maskedEnded(one.job, mask)]);
+    writer.write(shown, finishedJson, (job) => finishedRow(job, now));
     left -= found.rows.length;
     next = found.next;
   } while (left > 0 && next !== undefined);

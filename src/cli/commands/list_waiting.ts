@@ -3,6 +3,8 @@
  *
  * @module
  */
+import type { Mask } from "../../text/mask.ts";
+import { maskedNode } from "../shared/masked.ts";
 import { systemClock } from "../../clock.ts";
 import { type WaitingNode, waitingNodes, type WaitingStore } from "../../query/waiting_nodes.ts";
 import { waitingJson, waitText } from "../../text/flows.ts";
@@ -23,13 +25,19 @@ const COLUMNS: readonly Column[] = [
 /** Lists waiting nodes, those of the latest flow first. Returns the exit code. */
 export async function listWaiting(
   store: WaitingStore,
-  { flags, limit, json }: { readonly flags: FilterFlags; readonly limit: number; readonly json: boolean },
+  { flags, limit, json, mask }: {
+    readonly flags: FilterFlags;
+    readonly limit: number;
+    readonly json: boolean;
+    readonly mask: Mask;
+  },
 ): Promise<number> {
   const now = systemClock.now();
   const writer = new ListWriter(json, COLUMNS);
   let left = limit;
   for await (const found of waitingNodes(store, parseFilter(flags, now))) {
-    writer.write(found.slice(0, left), waitingJson, (one) => waitingRow(one, now));
+    const shown = found.slice(0, left).map((one) => maskedNode(one, mask));
+    writer.write(shown, waitingJson, (one) => waitingRow(one, now));
     left -= found.length;
     if (left <= 0) break;
   }

@@ -8,6 +8,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
+import type { Mask } from "../../text/mask.ts";
 import { localTime } from "../../text/times.ts";
 import type { Column } from "../terminal/table.ts";
 import { glance } from "../top/job_summary.ts";
@@ -24,6 +25,8 @@ export interface RowContext {
   readonly now: number;
   /** jid → the last report of its worker; of running jobs. */
   readonly running?: ReadonlyMap<string, RunningJobRecord>;
+  /** Masks those reports. */
+  readonly mask?: Mask;
 }
 
 interface JobColumn {
@@ -70,9 +73,10 @@ const COLUMNS: Readonly<Record<State, readonly JobColumn[]>> = {
     JOB,
     {
       column: "progress",
-      cell: (entry, { running }) => {
+      cell: (entry, { running, mask }) => {
         const job = running?.get(glance(entry).jid ?? "");
-        return job?.progress ?? job?.lastLine ?? "";
+        const text = job?.progress ?? job?.lastLine ?? "";
+        return mask?.text(text) ?? text;
       },
     },
   ],

@@ -11,6 +11,7 @@ import type { Entry } from "../../store/admin/admin.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { readablePayload } from "../../text/job_json.ts";
 import type { Mask } from "../../text/mask.ts";
+import { maskedEnded } from "./masked.ts";
 
 /** The last attempt of a job. */
 export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" | "log" | "worker"> {
@@ -47,9 +48,7 @@ function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?
 export async function readMasked(store: Store, jid: string, mask: Mask): Promise<EndedJob | undefined> {
   const record = await store.results.get(jid);
   if (record === undefined) return undefined;
-  const { payload, ...ended } = readEnded(record);
-  const masked = mask.value(ended) as EndedJob;
-  return payload === undefined ? masked : { ...masked, payload: mask.payload(payload as Payload) };
+  return maskedEnded(readEnded(record), mask);
 }
 
 /** The parts of an entry that are shown. */

@@ -1,0 +1,69 @@
+/** Lists of jobs mask secrets as `jobs show` and the dashboard do, and `jobs find` lists without a limit. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { encodeBacktrace } from "../../src/job/failure.ts";
+import { endedText } from "../../src/job/result.ts";
+import { Bench, benchOn } from "../support/bench.ts";
+import { jobs } from "../support/process.ts";
+
+benchOn((folder) => `sqlite:${folder}/jobs.db`);
+
+Deno.test("list and find mask the secrets of jobs, as text and as JSON", async () => {
+  await using bench = await Bench.open();
+  const SECRETS = ["hunter2", "AKIA0123456789ABCDEF", "s3same", "pw-of-url"];
+  const secret = {
+    args: ["bob", { password: "hunter2", key: "AKIA0123456789ABCDEF", house: "s3same" }],
+    error_class: "HTTPError",
+    error_message: "GET https://bob:pw-of-url@example.com failed",
+    error_backtrace: encodeBacktrace(["at https://bob:pw-of-url@example.com"]),
+    retry_count: 0,
+    failed_at: 1.7e9,
+  };
+  const payload = (jid: string) => JSON.stringify({ class: "Login", jid, queue: "default", ...secret });
+  await bench.store.jobs.enqueue([
+    { queue: "default", jid: "q1", payload: payload("q1") },
+    { queue: "default", jid: "s1", payload: payload("s1"), delayMs: 3_600_000 },
+    { queue: "default", jid: "d1", payload: payload("d1") },
+    { queue: "default", jid: "u1", payload: `{"jid":"u1","password":"hunter2"` },
+  ]);
+  await bench.store.admin.edit([(await bench.store.admin.find(["d1"]))[0]!.ref], "kill");
+  const ended = {
+    ...{ jid: "f1", class: "Login", queue: "default", state: "succeeded", attempt: 1, startedAt: 1, endedAt: 2 },
+    ...{ elapsedMs: 1, worker: "w", result: { token: "hunter2" }, payload: JSON.parse(payload("f1")) },
+  };
+  await bench.store.results.keep({ jid: "f1", ttlMs: 3_600_000, body: endedText(ended as never) });
+  await bench.client.flow("nightly", {
+    one: { job: { class: "Login", args: secret.args as never[] } },
+    two: { job: { class: "Login", args: secret.args as never[] }, after: "one" },
+  });
+  const env = { JOBS_STORE: bench.url, JOBS_WEB_MASK: "house" };
+  const run = (...args: string[]) => jobs(args, { env, cwd: bench.folder });
+  for (
+    const args of [
+      ["list", "queued", "--limit", "all"],
+      ["list", "scheduled"],
+      ["list", "dead"],
+      ["list", "finished"],
+      ["list", "waiting"],
+      ["find", "login"],
+      ["find", "", "--class", "Login", "--limit", "all"],
+    ]
+  ) {
+    for (const more of [[], ["--json"]]) {
+      const { code, stdout, stderr } = await run(...args, ...more);
+      assertEquals([code, stderr], [0, ""], args.join(" "));
+      assertEquals(SECRETS.filter((one) => stdout.includes(one)), [], `${args.join(" ")}: ${stdout}`);
+      assertStringIncludes(stdout, "bob", args.join(" "));
+    }
+  }
+});
+
+Deno.test("find --limit all shows every job", async () => {
+  await using bench = await Bench.open();
+  await bench.store.jobs.enqueue(Array.from({ length: 1_201 }, (_, i) => {
+    const jid = `j${i}`;
+    return { queue: "default", jid, payload: JSON.stringify({ class: "Many", args: [], jid, queue: "default" }) };
+  }));
+  const { stdout } = await jobs(["find", "many", "--limit", "all", "--json", "--store", bench.url]);
+  const { jobs: found, more } = JSON.parse(stdout);
+  assertEquals([found.length, more], [1_201, false]);
+});
