@@ -66,10 +66,12 @@ export function signalKey(key: unknown): string {
 function checkName(label: string, full: unknown): string {
   if (
     typeof full === "string" && full !== "" && full.length <= MAX_STEP_NAME && full.isWellFormed() &&
-    full !== "__proto__"
+    !full.includes("\0") && full !== "__proto__"
   ) return full;
   throw new StepError(
-    `Invalid ${label} ${JSON.stringify(full)?.slice(0, 300)}: expected 1 to ${MAX_STEP_NAME} characters`,
+    `Invalid ${label} ${
+      JSON.stringify(full)?.slice(0, 300)
+    }: expected 1 to ${MAX_STEP_NAME} characters, none of them NUL`,
   );
 }
 

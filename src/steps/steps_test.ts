@@ -512,6 +512,7 @@ Deno.test("invalid options are errors before anything runs", async () => {
   const uses: readonly [(ctx: JobContext) => Promise<unknown>, RegExp][] = [
     [(ctx) => ctx.step("", () => 1), /Invalid step name ""/],
     [(ctx) => ctx.step("x".repeat(201), () => 1), /expected 1 to 200 characters/],
+    [(ctx) => ctx.step("a\0b", () => 1), /Invalid step name "a\\u0000b": expected .* none of them NUL/],
     [(ctx) => ctx.step("a", () => 1, { retry: -1 }), /Invalid retry -1: expected a whole number from 0/],
     [(ctx) => ctx.step("a", () => 1, { timeout: "soon" }), /timeout is "soon"/],
     [

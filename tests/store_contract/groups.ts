@@ -72,6 +72,27 @@ function prioritized(priority: "high" | "low", from: number, to: number): NewJob
 }
 
 export const groups: Cases = {
+  "groups of any name, also with a NUL, are listed apart, in a queue of any name": async (open) => {
+    await using t = await open();
+    const queue = "straße 🚚";
+    const names = ["a", "a\0b", "a\0c", "\0", "🚚\0"];
+    await t.store.jobs.enqueue(
+      names.flatMap((name, i) => jobs(10 * i + 1, 10 * i + 1 + i, { queue }).map((job) => ({ ...job, group: name }))),
+    );
+    const found: [string, number][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await t.store.admin.groups(queue, { limit: 2, ...(cursor !== undefined && { cursor }) });
+      for (const { name, size } of page.groups) found.push([name, size]);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    assertEquals(found.toSorted(), names.map((name, i): [string, number] => [name, i + 1]).toSorted());
+    const [largest] = await t.store.admin.largestGroups([queue], 2);
+    assertEquals(largest!.groups.map(({ name, size }) => [name, size]), [["🚚\0", 5], ["\0", 4]]);
+    const slowest = (await t.store.admin.groups(queue, { withSlowest: true })).slowest?.name;
+    assert(names.includes(slowest!), JSON.stringify(slowest));
+  },
+
   "takes from the groups of a queue in turn, oldest job first, for any number of jobs of one": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

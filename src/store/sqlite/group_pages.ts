@@ -17,7 +17,7 @@ import {
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 import { pausedFor } from "./group_pauses.ts";
-import { groupIn, hasLimits, limitOf } from "./groups.ts";
+import { groupIn, hasLimits, limitOf, wholeName } from "./groups.ts";
 import * as limits from "./limits.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -29,14 +29,16 @@ export function readGroups(context: Context, queue: string, request: GroupReques
   if (row === undefined) return { groups: [], ungrouped: 0 };
   const id = Number(row.id);
   const { group, isSet = false, withSlowest = false, cursor, limit = DEFAULT_LIMIT } = request;
+  // As bytes: substr ends at a NUL, and a group may have any name.
+  const from = new TextEncoder().encode(queue).length + 2;
   const names = group !== undefined ? [group] : sql(
-    `SELECT name FROM (
-       SELECT substr(name, ?2) AS name FROM queue
+    `SELECT CAST(name AS BLOB) AS name FROM (
+       SELECT CAST(substr(CAST(name AS BLOB), ?2) AS TEXT) AS name FROM queue
          WHERE ?5 = 0 AND parent = ?1 AND (size > 0 OR id IN (SELECT queue FROM lease WHERE from_group > 0))
        UNION SELECT name FROM group_limit WHERE queue = ?1 AND name <> ''
        UNION SELECT name FROM group_pause WHERE queue = ?1 AND (until IS NULL OR until > ?6))
      WHERE name > ?3 ORDER BY name LIMIT ?4`,
-  ).all(id, queue.length + 2, cursor ?? "", limit + 1, isSet ? 1 : 0, context.now()).map(({ name }) => String(name));
+  ).all(id, from, cursor ?? "", limit + 1, isSet ? 1 : 0, context.now()).map(wholeName);
   const each = limitOf(context, id, "");
   const { isOwn: _each, weight, ...parts } = each;
   const shown = names.slice(0, limit);
@@ -64,14 +66,14 @@ export function readGroups(context: Context, queue: string, request: GroupReques
 function unequalGroups(context: Context, queue: number): string[] {
   const { sql } = context;
   const rows = sql(
-    `SELECT name FROM group_limit WHERE queue = ?1 AND name <> '' AND weight IS NOT NULL
-     UNION SELECT name FROM group_pause WHERE queue = ?1`,
+    `SELECT CAST(name AS BLOB) AS name FROM group_limit WHERE queue = ?1 AND name <> '' AND weight IS NOT NULL
+     UNION SELECT CAST(name AS BLOB) FROM group_pause WHERE queue = ?1`,
   ).all(queue);
   // Without limits, no running job changes the share of its group.
   const running = !hasLimits(context, queue) ? [] : sql(
-    "SELECT DISTINCT name FROM lease CROSS JOIN queue ON queue.id = lease.queue WHERE from_group > 0 AND parent = ?",
-  ).all(queue).map(({ name }) => groupIn(String(name)));
-  return [...(["high", "low"] as const).map(laneOf), ...rows.map(({ name }) => String(name)), ...running];
+    "SELECT DISTINCT CAST(name AS BLOB) AS name FROM lease CROSS JOIN queue ON queue.id = lease.queue WHERE from_group > 0 AND parent = ?",
+  ).all(queue).map((row) => groupIn(wholeName(row)));
+  return [...(["high", "low"] as const).map(laneOf), ...rows.map(wholeName), ...running];
 }
 
 /** Returns the number of running jobs of each group of all queues, by the group's ID. */
@@ -124,10 +126,10 @@ function findSlowest(
   queue: { readonly id: number; readonly name: string },
 ): SlowestGroup | undefined {
   const row = context.sql(
-    `SELECT id, substr(name, ?) AS name, (SELECT min(job) FROM queued WHERE queued.queue = one.id) AS first
+    `SELECT id, CAST(name AS BLOB) AS name, (SELECT min(job) FROM queued WHERE queued.queue = one.id) AS first
      FROM (SELECT id, name FROM queue WHERE parent = ? AND state > 0 LIMIT ${MAX_COUNTED_GROUPS}) AS one
      ORDER BY first LIMIT 1`,
-  ).get(queue.name.length + 2, queue.id);
+  ).get(queue.id);
   const latencyMs = row && latencyOf(context, Number(row.id));
-  return latencyMs === undefined ? undefined : { name: String(row!.name), latencyMs };
+  return latencyMs === undefined ? undefined : { name: groupIn(wholeName(row!)), latencyMs };
 }

@@ -199,3 +199,8 @@ export function groupIn(name: string): string {
 function nameOfQueue({ sql }: Context, id: number): string {
   return String(sql("SELECT name FROM queue WHERE id = ?").get(id)!.name);
 }
+
+/** Returns a name that was read as bytes: the driver cuts a text at a NUL. */
+export function wholeName({ name }: Readonly<Record<string, unknown>>): string {
+  return new TextDecoder().decode(name as Uint8Array);
+}

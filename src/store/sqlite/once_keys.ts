@@ -6,6 +6,7 @@
 import type { OnceKeyState } from "../admin/migration.ts";
 import type { OnceKey } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
+import { wholeName } from "./groups.ts";
 
 /** The push that stored a job with a key. */
 export interface FirstPush {
@@ -42,10 +43,13 @@ export function page(
 ): { readonly keys: readonly OnceKeyState[]; readonly next?: string } {
   const now = clock();
   const rows = sql(
-    "SELECT key, jid, expires, fingerprint FROM once_key WHERE key > ? AND expires > ? ORDER BY key LIMIT ?",
-  ).all(cursor, now, PAGE) as { key: string; jid: string; expires: number; fingerprint: string }[];
-  const keys = rows.map(({ key, jid, expires, fingerprint }) => ({ key, jid, leftMs: expires - now, fingerprint }));
-  return { keys, ...(rows.length === PAGE && { next: rows.at(-1)!.key }) };
+    "SELECT CAST(key AS BLOB) AS name, jid, expires, fingerprint FROM once_key WHERE key > ? AND expires > ? ORDER BY key LIMIT ?",
+  ).all(cursor, now, PAGE) as { name: Uint8Array; jid: string; expires: number; fingerprint: string }[];
+  const keys = rows.map((row) => {
+    const { jid, expires, fingerprint } = row;
+    return { key: wholeName(row), jid, leftMs: expires - now, fingerprint };
+  });
+  return { keys, ...(rows.length === PAGE && { next: keys.at(-1)!.key }) };
 }
 
 /** See `MigrationStore.importOnceKeys`. */
