@@ -17,6 +17,7 @@ Deno.test("cancelJob deletes a waiting job in the step that keeps its record, an
       edit: () => Promise.reject(new Error("not in a separate step")),
     },
     workers: { send: () => Promise.reject(new Error("it isn't running")) },
+    steps: { read: () => Promise.resolve([]) },
     results: { keep: (record, ref) => Promise.resolve(kept.push([record, ref]) === 2) },
   };
   assertEquals(await cancelJob(store, "a", 1_000), "removed");
@@ -36,6 +37,7 @@ Deno.test("cancelJob says that a job moved if it was somewhere else each time, a
       edit: () => Promise.reject(new Error("not in a separate step")),
     },
     workers: { send: () => Promise.reject(new Error("it isn't running")) },
+    steps: { read: () => Promise.resolve([]) },
     results: { keep: () => Promise.resolve(false) },
   };
   assertEquals(await cancelJob(store, "a", 1_000), "moved");
