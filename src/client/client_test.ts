@@ -466,9 +466,13 @@ Deno.test("Invalid registered options are ignored, and an unreachable store is a
   assertEquals(store.payloads.map(({ queue }) => queue), useless.map(() => "default"));
   const down = Object.assign(new Recorder(), { classes: { read: () => Promise.reject(new Error("down")) } });
   await assertRejects(() => new Client({ store: down, clock }).push("Told", []), Error, "down");
-  const interrupted = all(new Client({ store: down, clock }).pushMany([{ class: "Told", args: [] }]));
+  const client = new Client({ store: down, clock });
+  const interrupted = all(client.pushMany([{ class: "Told", args: [] }]));
   await assertRejects(() => interrupted, BulkInterrupted, "after 0 jobs: down");
   assertEquals(down.stored, []);
+  Object.assign(down.classes, { read: () => Promise.resolve([]) });
+  await client.push("Told", []);
+  assertEquals(down.stored.length, 1, "the class is read again after a failure");
 });
 
 /** A store with the given registered classes. */

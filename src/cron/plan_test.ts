@@ -1,5 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { MAX_COUNTED, MAX_DUE, MAX_STEP_BACK_MS, ON_TIME_MS, pause, type Plan, plan, resume } from "./plan.ts";
+import {
+  heldUntil,
+  MAX_COUNTED,
+  MAX_DUE,
+  MAX_STEP_BACK_MS,
+  ON_TIME_MS,
+  pause,
+  type Plan,
+  plan,
+  resume,
+} from "./plan.ts";
 import type { CatchUp, CronState, Planned } from "./plan.ts";
 import { between } from "./schedule.ts";
 import { openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
@@ -232,4 +242,20 @@ Deno.test("plan: decides each run once, as due or missed, whenever the checks ha
       assertEquals(fired.length + missed, all.length, `${policy} ${JSON.stringify(spec)}`);
     }
   }
+});
+
+Deno.test("heldUntil: runs that a clock ahead has decided are held for more than a minute and at most a day", () => {
+  const held = (aheadMs: number, more: Partial<CronState> = {}) =>
+    heldUntil({ ...considered({ rule: "0 * * * * *", timezone: "UTC" }, NOON + aheadMs), ...more }, NOON);
+  assertEquals(held(ON_TIME_MS), undefined);
+  assertEquals(held(ON_TIME_MS + 1), NOON + ON_TIME_MS + 1);
+  assertEquals(held(MAX_STEP_BACK_MS), NOON + MAX_STEP_BACK_MS);
+  assertEquals(held(MAX_STEP_BACK_MS + 1), undefined);
+  assertEquals(held(HOUR, { paused: true }), undefined);
+  const hourly = (aheadMs: number) => heldUntil(considered(HOURLY, NOON + aheadMs), NOON);
+  assertEquals(
+    [hourly(HOUR - 1), hourly(HOUR)],
+    [undefined, NOON + HOUR],
+    "none of its runs is in that time, and one is",
+  );
 });

@@ -167,3 +167,32 @@ Deno.test("quiet returns the jobs that have not started and those of a pending t
   await third;
   assertEquals((await processor)?.token, "d", "the first job that a processor gets");
 });
+
+Deno.test("jobs that waited for a second are returned, and none is taken ahead until the rate is measured again", async () => {
+  const clock = new FakeClock();
+  const limits: number[] = [];
+  const released: string[] = [];
+  const leases = ["a", "b"].map((token) => ({ token, queue: "default", payload: "{}" }));
+  const take = ({ limit }: TakeRequest) => Promise.resolve((limits.push(limit), leases.splice(0)));
+  const store = { jobs: { take } } as unknown as ServerStore;
+  const settler = { add: ({ token }: Outcome) => released.push(token) } as unknown as Settler;
+  const fetcher = new Fetcher({ store, worker: "w", clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  for (let i = 0; i < 50; i++) fetcher.buffer.next();
+  await clock.advance(10);
+  await fetcher.step();
+  assertEquals(limits, [100]);
+  await clock.advance(999);
+  await fetcher.step();
+  assertEquals(released, []);
+  limits.splice(0);
+  await clock.advance(1);
+  await fetcher.step();
+  assertEquals([released, limits], [["a", "b"], []]);
+  // A processor that waits gets a job, and no other is taken with it.
+  const stop = new AbortController();
+  const waiting = fetcher.buffer.wait(stop.signal);
+  await fetcher.step();
+  assertEquals(limits, [1]);
+  stop.abort();
+  await waiting;
+});

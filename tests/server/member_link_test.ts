@@ -151,3 +151,15 @@ Deno.test("a member without a parent has no peers, and a missing socket of a liv
 function frameOf(version: string): CountsFrame {
   return { ...counted(9), classes: [], version };
 }
+
+Deno.test("a request for counts ends with the connection, without waiting for replies", async () => {
+  await using site = exchangeAmong(2);
+  const first = await site.join(1, counted(1));
+  const asked = Promise.withResolvers<void>();
+  await site.answering(2, (frame) => frame.kind === "ask" && asked.resolve());
+  const asking = first.counts();
+  await asked.promise;
+  first[Symbol.dispose]();
+  // The clock does not move.
+  assertEquals(await asking, [{ process: 2, counts: undefined }]);
+});

@@ -22,6 +22,7 @@ export const queueSamples: Cases = {
       latencyMs: 0,
     }]);
     await other.queueSamples.record([{ queue: "mail|é", size: 3, latencyMs: 9_000 }]);
+    await t.store.queueSamples.record([{ queue: "mail|é", size: 5, latencyMs: 10 }]);
     for (const window of WINDOWS) {
       const [low, mail, ...more] = await t.store.queueSamples.read(window);
       assertEquals([low!.queue, mail!.queue, more.length], ["low", "mail|é", 0]);

@@ -1,0 +1,72 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import type { ServerStore } from "../../store/port/store.ts";
+import { NameTaken, UniqueName } from "./unique_name.ts";
+
+/** A name that another worker holds until the test frees it. */
+function lab(more: { readonly predecessor?: string; readonly predecessorEnded?: string } = {}) {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const calls: string[] = [];
+  const state = { holder: "other", heartbeatUntil: 1_000 };
+  const workers = {
+    claimName: (key: string, worker: string) => {
+      calls.push(`claim ${key} ${worker}`);
+      return Promise.resolve(state.holder === "");
+    },
+    nameHolder: () =>
+      Promise.resolve(state.holder === "" ? undefined : { worker: state.holder, heartbeatUntil: state.heartbeatUntil }),
+    releaseName: (key: string, worker: string) => {
+      calls.push(`release ${key} ${worker}`);
+      if (state.holder === worker) state.holder = "";
+      return Promise.resolve();
+    },
+    noteDeath: (worker: string, how: string) => Promise.resolve(void calls.push(`death ${worker} ${how}`)),
+  };
+  const store = { workers } as unknown as ServerStore;
+  const name = new UniqueName({ store, name: "mail", worker: "me", ttlMs: 60_000, clock, log, ...more });
+  return { clock, log, calls, state, name };
+}
+
+Deno.test("a start claims the name as soon as its holder is offline", async () => {
+  const { clock, log, state, name } = lab();
+  const started = name.start();
+  await clock.untilSleeping();
+  assertEquals(log.said, ["warn Waiting until the worker that has the name is offline"]);
+  await clock.advance(250);
+  await clock.untilSleeping();
+  state.holder = "";
+  await clock.advance(250);
+  await started;
+  assertEquals(clock.sleeping, []);
+});
+
+Deno.test("a heartbeat of the holder, or another holder, ends the start", async () => {
+  for (const change of [{ heartbeatUntil: 2_000 }, { holder: "third" }]) {
+    const { clock, state, name } = lab();
+    const started = name.start();
+    const failed = assertRejects(() => started, NameTaken, 'A live worker has the name "mail"');
+    await clock.untilSleeping();
+    Object.assign(state, change);
+    await clock.advance(250);
+    await failed;
+  }
+});
+
+Deno.test("a stop ends the wait at once, and claims nothing", async () => {
+  const { clock, calls, name } = lab();
+  const started = name.start();
+  await clock.untilSleeping();
+  calls.splice(0);
+  name.stop();
+  await started;
+  assertEquals([calls, clock.sleeping], [[], []]);
+});
+
+Deno.test("a predecessor that has ended leaves its name, and its death is noted", async () => {
+  const { calls, name, state } = lab({ predecessor: "before", predecessorEnded: "killed" });
+  state.holder = "before";
+  await name.start();
+  assertEquals(calls, ["death before killed", "release name:mail before", "claim name:mail me"]);
+});
