@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { systemClock } from "../clock.ts";
+import { FakeClock } from "../../tests/support/clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { Discard } from "../job/errors.ts";
 import { parsePayload } from "../job/job.ts";
 import { MAX_STEPS, readStep } from "../job/step.ts";
@@ -28,9 +29,10 @@ function runnerOn(
   outage?: StepOutage,
   stored: readonly StoredStep[] = [],
   job = runningJob(),
+  clock: Clock = systemClock,
 ): StepRunner {
   return new StepRunner(job, {
-    clock: systemClock,
+    clock,
     build: () => Promise.resolve(undefined),
     ...(outage !== undefined && { outage }),
     steps: {
@@ -150,6 +152,28 @@ Deno.test("a step that ends after the outcome of its attempt is decided is not w
   resolve(1);
   await assertRejects(() => step, Error, "This attempt has ended, and its steps are not stored");
   assertEquals(written, []);
+});
+
+Deno.test("a step without a result that took longer than 100 ms is stored before the code after it runs", async () => {
+  for (const [ms, isAwaited] of [[100, false], [101, true]] as const) {
+    const clock = new FakeClock();
+    const names: string[] = [];
+    const runner = runnerOn(({ name, record }) => (names.push(name), record), undefined, [], runningJob(), clock);
+    await runner.step("slow", async () => await clock.advance(ms));
+    assertEquals(names.length, isAwaited ? 1 : 0, `${ms} ms`);
+    await runner.store();
+    assertEquals(names, ["slow"]);
+  }
+});
+
+Deno.test("an iteration that fails at its first item writes no cursor", async () => {
+  const names: string[] = [];
+  const runner = runnerOn(({ name, record }) => (names.push(name), record));
+  const fails = () => {
+    throw new Error("no");
+  };
+  await assertRejects(() => runner.each("rows", () => [1], fails), Error, "no");
+  assertEquals(names, []);
 });
 
 Deno.test("a step without a result is stored before the next one runs", async () => {

@@ -39,3 +39,28 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
   assertEquals(kept(recorder({ succeededTtlMs: 600_000 }), 1_500), new Array(1_500).fill(600_000));
   assertEquals(kept(recorder({ resultTtlMs: 0 }), 10), []);
 });
+
+Deno.test("a record has at most twenty lines of an error's stack, and no payload of more than 16 KiB", () => {
+  const results = new ResultRecorder({
+    clock: systemClock,
+    settings: defaultSettings(),
+    registry: new Registry(),
+    worker: "web1:7:abc",
+    log: logger("processor", systemClock),
+  });
+  const bodyOf = (lines: number, length: number) => {
+    const error = new Error("no");
+    error.stack = ["Error: no", ...Array.from({ length: lines }, (_, i) => `    at line${i} (file:///a.ts:1:1)`)].join(
+      "\n",
+    );
+    const base = JSON.stringify({ class: "HardJob", jid: "a".repeat(24), queue: "default", args: [], x: "" }).length;
+    const job = runningJob({ payload: { x: "x".repeat(length - base) } });
+    assertEquals(job.job.raw.length, length);
+    const end = { since: 0, steps: undefined };
+    const outcome = results.failed({ kind: "bury" as const, token: "t", payload: job.job.raw }, job, error, end);
+    return JSON.parse((outcome as unknown as { record: { body: string } }).record.body);
+  };
+  assertEquals(bodyOf(20, 1_000).error.stack.length, 20);
+  assertEquals(bodyOf(21, 1_000).error.stack.length, 20);
+  assertEquals([bodyOf(1, 16_384).payload === undefined, bodyOf(1, 16_385).payload === undefined], [false, true]);
+});
