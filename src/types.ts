@@ -60,6 +60,7 @@ export type {
   CloseResult,
   FirstBatch,
   MemberChange,
+  MemberCount,
   NewBatch,
 } from "./store/port/batches.ts";
 export type * from "./store/port/classes.ts";

@@ -1,5 +1,6 @@
 /** On Redis: payloads that other programs have written, and counters that they have made. No script stops in the middle. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { checkBatch } from "../src/store/ops/batch_check.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Store } from "../src/store/admin/store.ts";
 import { HOUR_MS, jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
@@ -177,6 +178,36 @@ Deno.test("redis: a part of a batch that another program made doesn't stop the e
     assertEquals([done?.pending, done?.succeeded, done?.state], [0, 1, "succeeded"]);
     assertEquals((await store.admin.stats()).enqueued, 1, "its callback is pushed");
   }
+});
+
+Deno.test("redis: a check finds members that Sidekiq's page deleted, and counters that another program changed", async () => {
+  await using redis = await startRedis();
+  const id = "01J0000000000000000000000A";
+  const payload = (n: number) => `{"class":"A","jid":"${n}","args":[],"batch":"${id}","batch_counted":"pending"}`;
+  await using store = await openStore(redis.url);
+  await store.batches.create({ id, callbacks: {}, closeWithinMs: 1e9, keepMs: 1e9 });
+  const places = [{}, { group: "g" }, { delayMs: 1e9 }, {}];
+  await store.jobs.enqueue(places.map((place, n) => job(n, { payload: payload(n), batch: { id }, ...place })));
+  const counted = async () => {
+    const { result, pending } = (await checkBatch(store, id))!;
+    const { total } = (await store.batches.get(id))!;
+    return [result, pending, total];
+  };
+  assertEquals(await counted(), ["right", 4, 4]);
+  await redis.cli("LPOP", "queue:default");
+  assertEquals(await counted(), ["corrected", 3, 3]);
+  for (const by of ["5", "-2"]) {
+    await redis.cli("HINCRBY", `jobs:batch:${id}`, "pending", by);
+    await redis.cli("HINCRBY", `jobs:batch:${id}`, "total", by);
+    assertEquals(await counted(), ["corrected", 3, 3]);
+  }
+  // Too many bytes for one step: several readings find the same.
+  await store.jobs.enqueue(
+    [5, 6, 7, 8, 9].map((n) => job(n, { payload: `{"jid":"${n}","args":["${"x".repeat(1e6)}"]}` })),
+  );
+  assertEquals([await store.batches.count(id), await counted()], ["large", ["right", 3, 3]]);
+  await redis.cli("DEL", "schedule");
+  assertEquals([await counted(), await counted()], [["corrected", 2, 2], ["right", 2, 2]]);
 });
 
 Deno.test("redis: leases whose queue can't be written stay, and the others are rescued or released", async () => {

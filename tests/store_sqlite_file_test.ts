@@ -81,6 +81,36 @@ Deno.test("sqlite: migrates the store of an older version with its jobs", async 
   assertEquals((await store.cron.read()).entries, []);
 });
 
+Deno.test("sqlite: indexes the members of batches in the store of an older version", async () => {
+  await using folder = await sqliteFolder();
+  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
+  const deep = `${"[".repeat(1_500)}${"]".repeat(1_500)}`;
+  const payloads = [
+    `{"jid":"a","batch":"b1","batch_counted":"pending"}`,
+    `{"jid":"b","batch":"b0","batch" : "b1","batch_counted":"dead"}`,
+    `{"jid":"c","args":[{"batch":"b1"}]}`,
+    `{"jid":"d","batch":{"id":"b1"}}`,
+    `{"jid":"e","batch":""}`,
+    `{"jid":"f","batch":"b1"`,
+    `["batch","b1"]`,
+    `"batch"`,
+  ];
+  const insert = (payload: string, i: number) =>
+    `INSERT INTO job VALUES (${i}, NULL, '${payload}'); INSERT INTO queued VALUES (1, ${i});`;
+  tamper(folder.file, `INSERT INTO queue (id, name, size) VALUES (1, 'q', 9); ${payloads.map(insert).join("")}`);
+  const store = await folder.open();
+  const members = async () => (await store.admin.members!("b1", {})).entries.map(({ payload }) => payload);
+  assertEquals(await members(), payloads.slice(0, 2));
+  // SQLite can't read it, but it is counted.
+  const nested = `{"jid":"g","args":${deep},"batch":"b1","batch_counted":"pending"}`;
+  await store.jobs.enqueue([{ jid: "g", queue: "q", payload: nested }]);
+  assertEquals((await members()).length, 3);
+  await store.batches.create({ id: "b1", callbacks: {}, closeWithinMs: 1e9, keepMs: 1e9 });
+  const counted = await store.batches.count("b1");
+  assert(typeof counted === "object");
+  assertEquals([counted.pending, counted.dead], [2, 1]);
+});
+
 Deno.test("sqlite: migrates workers with their leases and commands", async () => {
   await using folder = await sqliteFolder();
   const worker = "host:1:aaaaaaaaaaaa";

@@ -95,8 +95,8 @@ export class Batches {
   }
 
   /**
-   * Cancels a batch: closes it, removes its members that wait, and has its running ones aborted. Looks through all jobs of the
-   * store.
+   * Cancels a batch: closes it, removes its members that wait, and has its running ones aborted. On Redis, looks through all
+   * jobs of the store.
    *
    * @returns how many jobs are cancelled
    * @throws {BatchError} if it doesn't exist, or has ended
@@ -106,7 +106,7 @@ export class Batches {
   }
 
   /**
-   * Enqueues the dead members of a batch again. Looks through all dead jobs.
+   * Enqueues the dead members of a batch again. On Redis, looks through all dead jobs.
    *
    * @returns how many
    * @throws {BatchError} if the batch doesn't exist, or was cancelled

@@ -144,7 +144,7 @@ export class Flows {
   }
 
   /**
-   * Cancels a flow: the nodes that wait, and the jobs of the others. Looks through all jobs of the store.
+   * Cancels a flow: the nodes that wait, and the jobs of the others. On Redis, looks through all jobs of the store.
    *
    * @returns how many nodes are cancelled
    * @throws {BatchError} if it doesn't exist, or has ended
@@ -154,7 +154,7 @@ export class Flows {
   }
 
   /**
-   * Enqueues the dead nodes of a flow again. Looks through all dead jobs.
+   * Enqueues the dead nodes of a flow again. On Redis, looks through all dead jobs.
    *
    * @returns how many
    * @throws {BatchError} if the flow doesn't exist

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Store } from "./admin/store.ts";
-import { checkBatch } from "./ops/batches.ts";
+import { checkBatch } from "./ops/batch_check.ts";
 import type { Batch } from "./port/batches.ts";
 import { SPREAD_LIMIT } from "./port/flows.ts";
 

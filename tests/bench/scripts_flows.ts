@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { openStore } from "../../src/store/open.ts";
+import { MAX_COUNTED_JOBS } from "../../src/store/redis/batches.ts";
 import { nodeJid } from "../../src/job/flow.ts";
 import type { NewBatch } from "../../src/store/port/batches.ts";
 import type { NewNode } from "../../src/store/port/flows.ts";
@@ -18,6 +20,8 @@ const NODES = 1_000;
 const STEPS = 1_000;
 
 let id = "";
+/** The address of a database without other jobs. */
+let small = "";
 let lease: StepLease;
 let graph: readonly NewNode[];
 
@@ -39,6 +43,15 @@ export const FLOW_CASES: readonly Case[] = [
     run: async ({ store }) => {
       const { version } = (await store.batches.get(id))!;
       await store.batches.correct(id, { pending: 1, dead: 0, version });
+    },
+  },
+  {
+    script: "batchCount",
+    what: `a batch of ${MAX_COUNTED_JOBS} jobs, the only ones in the store`,
+    prepare: fillBatch,
+    run: async () => {
+      await using other = await openStore(small);
+      await other.batches.count(id);
     },
   },
   { script: "batchClose", what: "a batch", prepare: openBatch, run: ({ store }) => store.batches.close(id, "closed") },
@@ -175,6 +188,20 @@ function batch(change: Partial<NewBatch> = {}): NewBatch {
 async function openBatch({ store }: Pick<Redis, "store">): Promise<void> {
   id = newId();
   await store.batches.create(batch());
+}
+
+/** Fills a batch in another database of the server, which has no other jobs. */
+async function fillBatch({ server }: Redis): Promise<void> {
+  small = server.url.replace(/\/\d+$/, "/1");
+  id = newId();
+  await using other = await openStore(small);
+  await server.cli("-n", "1", "FLUSHDB");
+  await other.batches.create(batch());
+  const more = `"batch":"${id}","batch_counted":"pending"`;
+  const jobs = newJobs(MAX_COUNTED_JOBS - 1).map((job) => {
+    return { ...job, payload: job.payload.replace(/}$/, `,${more}}`), batch: { id } };
+  });
+  await other.jobs.enqueue(jobs);
 }
 
 async function openBatches({ store }: Redis, count: number, closeWithinMs: number): Promise<void> {

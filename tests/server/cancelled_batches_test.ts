@@ -1,5 +1,7 @@
 /** Workers end the members of a cancelled batch instead of starting them. */
 import { assertEquals } from "@std/assert";
+import { cancelBatch } from "../../src/store/ops/batches.ts";
+import { checkBatch } from "../../src/store/ops/batch_check.ts";
 import { Bench } from "../support/bench.ts";
 import { startRedis } from "../support/redis.ts";
 
@@ -25,6 +27,11 @@ export function Isolated(_ctx, file) {
   note(file, "isolated");
 }
 Isolated.options = { isolate: true };
+export function Retries(_ctx, file) {
+  note(file, "retries");
+  throw new Error("Planned");
+}
+Retries.options = { retry: 10_000, retryIn: () => 0.01 };
 export function Complete(_ctx, file) {
   note(file, "complete");
 }
@@ -60,6 +67,28 @@ for (const kind of ["SQLite", "Redis"] as const) {
     for (const jid of jids) assertEquals((await client.result(jid))?.state, "cancelled", jid);
     assertEquals(await store.steps.read(jids[0]!), []);
     await bench.until(async () => (await store.workers.list())[0]?.totals?.["Inline"]?.cancelled === 1);
+    assertEquals(worker.complaints.filter(({ msg }) => msg !== "Failed"), []);
+  });
+
+  Deno.test(`checks and cancels a batch whose members fail and retry all the time, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    await using bench = await Bench.open(redis?.url);
+    const { store, client, notes } = bench;
+    const module = `${bench.folder}/members.js`;
+    await Deno.writeTextFile(module, MODULE);
+    await using worker = await bench.server([module]);
+    const { id } = await client.batch({ complete: { class: "Complete", args: [notes] } }, async (add) => {
+      for (let i = 0; i < 12; i++) await add("Retries", [notes]);
+    });
+    await bench.until(async () => (await bench.readNotes()).length > 100, "they retry");
+    for (let i = 0; i < 5; i++) {
+      const checked = (await checkBatch(store, id))!;
+      assertEquals([checked.result, checked.pending, checked.dead], ["right", 12, 0]);
+    }
+    assertEquals((await cancelBatch(store, id, Date.now()))?.closedAs, "cancelled");
+    await bench.noted("complete");
+    const { pending, dead, cancelled } = (await store.batches.get(id))!;
+    assertEquals([pending, dead, cancelled], [0, 0, 12]);
     assertEquals(worker.complaints.filter(({ msg }) => msg !== "Failed"), []);
   });
 }

@@ -7,7 +7,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
-import { checkBatch } from "../../src/store/ops/batches.ts";
+import { checkBatch } from "../../src/store/ops/batch_check.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
 import { Cast } from "./cast.ts";

@@ -5,6 +5,7 @@
  */
 import { audit } from "./audit.ts";
 import { batches } from "./batches.ts";
+import { batchesMoving } from "./batches_moving.ts";
 import { batchesRandom } from "./batches_random.ts";
 import { bytes } from "./bytes.ts";
 import { claim } from "./worker_names.ts";
@@ -81,6 +82,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   steps,
   batches,
   "batches at random": batchesRandom,
+  "batches in motion": batchesMoving,
   flows,
   flowKeys,
   "large flows": largeFlows,

@@ -2,7 +2,8 @@
 import { parseBatchOptions } from "../../client/batch_options.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { checkBatch, retryBatch } from "../../store/ops/batches.ts";
+import { checkBatch } from "../../store/ops/batch_check.ts";
+import { retryBatch } from "../../store/ops/batches.ts";
 import { batchJson, batchLines, membersText } from "../../text/batches.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { recordAudit } from "../shared/audit.ts";
@@ -30,7 +31,7 @@ members add jobs, and the callbacks follow when all have ended. list shows the
 latest batches first, show one: members by state, callbacks. cancel closes a
 batch and cancels its members. retry enqueues its dead members again. check
 counts its members in the store, and corrects its counters if another program
-removed some. cancel, retry and check look through all jobs.
+removed some. On Redis, cancel, retry and check look through all jobs.
 
       --strict           with open, reject a class that no worker has registered
   -n, --limit N          list this many (25)
@@ -146,7 +147,7 @@ async function check(store: Store, id: string, json: boolean): Promise<void> {
       ? `Batch ${id} is correct: ${counts}`
       : result === "corrected"
       ? `Corrected batch ${id}: ${counts}; it counted ${before.pending} pending, ${before.dead} dead`
-      : `Batch ${id} kept changing: nothing corrected; run this again when fewer of its jobs end`,
+      : `Batch ${id} kept changing: nothing corrected; run this again when fewer of its jobs end or move`,
   );
 }
 

@@ -36,7 +36,7 @@ or retries flows. FILE is a JSON object with name and nodes (- is stdin). A node
 has class, args, the options of a job, the nodes before it (after), and what
 happens to the nodes after it if it fails (onDead: stop, continue or cancel).
 push checks the whole flow before it stores anything, and prints its ID. retry
-enqueues its dead nodes again. cancel and retry look through all jobs.
+enqueues its dead nodes again. On Redis, cancel and retry look through all jobs.
 
 results is for a program that performs a node: it prints the results of earlier
 nodes as a JSON object, by default of those directly before it. Exit 1 if its

@@ -110,6 +110,12 @@ export interface Stats {
   readonly queues: readonly QueueInfo[];
 }
 
+/** Which members of a batch to read. */
+export interface MemberRequest extends Omit<PageRequest, "reverse"> {
+  /** Only dead ones. */
+  readonly dead?: boolean;
+}
+
 /** A paused queue, or the pause of all queues. */
 export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
 
@@ -136,6 +142,12 @@ export interface AdminStore {
    * @throws {CursorError} if the cursor doesn't belong to this place; the same holds for every list
    */
   page(place: Place, request?: PageRequest): Promise<Page>;
+
+  /**
+   * Returns a page of the jobs that name a batch, in any order. Present if the store has an index of them: otherwise all
+   * places have to be read.
+   */
+  members?(batch: string, request: MemberRequest): Promise<Page>;
 
   /** Returns the entry, if it is still where its ref says. */
   get(ref: string): Promise<Entry | undefined>;

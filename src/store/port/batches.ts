@@ -183,6 +183,16 @@ export interface BatchSweep {
   readonly more: boolean;
 }
 
+/** A batch, and its members that are in the store, at one moment. */
+export interface MemberCount {
+  /** The batch, with its counters. */
+  readonly batch: Batch;
+  /** Jobs, nested batches and waiting nodes that are pending. */
+  readonly pending: number;
+  /** Jobs and nested batches that are dead. */
+  readonly dead: number;
+}
+
 /** Stores batches. Members arrive by `jobs.enqueue`, and leave by every verb that ends a job. */
 export interface BatchStore {
   /**
@@ -207,6 +217,13 @@ export interface BatchStore {
    * @returns the new payload; undefined if the lease is lost, or the batch accepts no members
    */
   admit(lease: StepLease, id: string): Promise<string | undefined>;
+
+  /**
+   * Counts the members of a batch that are in the store, by their marks.
+   *
+   * @returns undefined for an unknown batch; `large` if the store has no index of members, and too many jobs to read in one step
+   */
+  count(id: string): Promise<MemberCount | "large" | undefined>;
 
   /** Corrects the counters of members that are in the store, if the batch has not changed since `version`. */
   correct(

@@ -10,6 +10,10 @@ import type { Context } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { BATCHES, BATCHES_DUE, batchKey, flowKey, flowNodesKey, flowRootsKey, FLOWS, leasesKey } from "./keys.ts";
 
+/** Stores with more jobs, or larger ones, are counted in several steps: this many take Redis some 10 ms. */
+export const MAX_COUNTED_JOBS = 5_000;
+const MAX_COUNTED_BYTES = 4 * 1_024 * 1_024;
+
 /** Returns the part. */
 export function batchesPart({ client, offset, wire }: Context): BatchStore {
   const read = async (id: string): Promise<BatchRow | undefined> =>
@@ -54,6 +58,19 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     async admit({ worker, token }, id) {
       const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(worker)], [offset(), token, id]);
       return payload as string | null ?? undefined;
+    },
+
+    async count(id) {
+      const limits = [`${MAX_COUNTED_JOBS}`, `${MAX_COUNTED_BYTES}`];
+      const reply = await client.run(SCRIPTS.batchCount, [], [id, ...limits]) as "large" | [
+        number,
+        number,
+        ...string[],
+      ];
+      if (reply === "large") return reply;
+      const [pending, dead, ...fields] = reply;
+      const row = rowOf(pairs(fields));
+      return row && { batch: batchOf(row), pending: pending + (row.waiting ?? 0), dead };
     },
 
     async correct(id, { pending, dead, version }) {

@@ -6,6 +6,7 @@
  * @module
  */
 import {
+  BATCH_FIELD,
   type BatchEvent,
   batchIn,
   type Counted,
@@ -39,10 +40,34 @@ export function refusal(context: Context, { id, by }: BatchMember, isAdmission =
   return accepts ? undefined : batch.closed_as;
 }
 
-/** Returns whether a job belongs to a cancelled batch. */
-export function isInCancelled({ sql }: Context, payload: string): boolean {
-  const id = batchIn(payload);
-  return id !== undefined && sql("SELECT 1 FROM batch WHERE id = ? AND closed_as = 'cancelled'").get(id) !== undefined;
+/** Something like the batch of a payload; or of an argument. */
+const BATCH_IN = new RegExp(`"${BATCH_FIELD}"\\s*:\\s*"([^"\\\\]+)"`, "g");
+
+/** Finds jobs of cancelled batches. Keeps what it has read: for one transaction. */
+export class CancelledBatches {
+  readonly #context: Context;
+  #known: Map<string, boolean> | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Returns whether a job belongs to a cancelled batch. Parses only payloads that contain the ID of one. */
+  has(payload: string): boolean {
+    if (!payload.includes(`"${BATCH_FIELD}"`)) return false;
+    for (const [, id] of payload.matchAll(BATCH_IN)) if (this.#isCancelled(id!) && batchIn(payload) === id) return true;
+    return false;
+  }
+
+  #isCancelled(id: string): boolean {
+    this.#known ??= new Map();
+    let is = this.#known.get(id);
+    if (is === undefined) {
+      const cancelled = "SELECT 1 FROM batch WHERE id = ? AND closed_as = 'cancelled'";
+      this.#known.set(id, is = this.#context.sql(cancelled).get(id) !== undefined);
+    }
+    return is;
+  }
 }
 
 function isRunningIn(context: Context, id: string, by: MemberLease | undefined): boolean {

@@ -20,6 +20,7 @@ import type {
 import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow, COLUMNS } from "../ops/batch_record.ts";
+import { count } from "./batch_members.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
@@ -103,6 +104,8 @@ export function batchesPart(context: Context): BatchStore {
         return marked;
       });
     },
+
+    count: (id: string) => context.read(() => count(context, id)),
 
     correct(
       id: string,

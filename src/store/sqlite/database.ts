@@ -41,6 +41,7 @@ import schema30 from "./schema/30.sql" with { type: "text" };
 import schema31 from "./schema/31.sql" with { type: "text" };
 import schema32 from "./schema/32.sql" with { type: "text" };
 import schema33 from "./schema/33.sql" with { type: "text" };
+import schema34 from "./schema/34.sql" with { type: "text" };
 
 /** Marks a database as a store of jobs: "JOBS". */
 const APPLICATION_ID = 0x4a4f4253;
@@ -79,6 +80,7 @@ const MIGRATIONS: readonly string[] = [
   schema31,
   schema32,
   schema33,
+  schema34,
 ];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;

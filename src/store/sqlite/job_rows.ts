@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { batchIn } from "../../job/batch.ts";
 import type { Context } from "./context.ts";
 
 /** A job's content. */
@@ -10,6 +11,12 @@ export interface Content {
   /** Null if the payload has none. */
   readonly jid: string | null;
   readonly payload: string;
+}
+
+/** A new job. */
+export interface NewContent extends Content {
+  /** The batch that the payload names, if the caller knows it. */
+  readonly batch?: string | undefined;
 }
 
 /** A job with its number, which is also its position. */
@@ -21,14 +28,17 @@ export interface JobRow extends Content {
 export const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 
 /** Creates jobs with consecutive numbers, higher than all others. Returns the first number. */
-export function create(context: Context, contents: readonly Content[]): number {
+export function create(context: Context, contents: readonly NewContent[]): number {
   let last = 0;
   let done = 0;
   for (const count of ROWS_PER_STATEMENT) {
-    const insert = context.sql(`INSERT INTO job (jid, payload) VALUES ${marks("(?, ?)", count)}`);
+    const insert = context.sql(`INSERT INTO job (jid, payload, batch) VALUES ${marks("(?, ?, ?)", count)}`);
     for (; contents.length - done >= count; done += count) {
       const values: (string | null)[] = [];
-      for (let i = done; i < done + count; i++) values.push(contents[i]!.jid, contents[i]!.payload);
+      for (let i = done; i < done + count; i++) {
+        const { jid, payload, batch = batchIn(payload) ?? null } = contents[i]!;
+        values.push(jid, payload, batch);
+      }
       last = Number(insert.run(...values).lastInsertRowid);
     }
   }

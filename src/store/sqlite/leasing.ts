@@ -6,7 +6,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease } from "../port/jobs.ts";
-import { isInCancelled } from "./batch_rows.ts";
+import { CancelledBatches } from "./batch_rows.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { numberOf } from "./lease_workers.ts";
@@ -62,9 +62,10 @@ export function addLeases(
   from: Pick<Lease, "queue" | "group">,
   take: Take,
 ): void {
+  const cancelled = new CancelledBatches(context);
   for (const [job, payload] of rows) {
     const lease: Lease = { token: `${job}.${take.number}`, ...from, payload };
-    take.leases.push(isInCancelled(context, payload) ? { ...lease, cancelled: true } : lease);
+    take.leases.push(cancelled.has(payload) ? { ...lease, cancelled: true } : lease);
     locks.releaseStarted(context, payload);
   }
 }

@@ -27,8 +27,9 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): n
   });
   const first = jobRows.create(
     context,
-    jobs.map(({ jid, payload }, i) => {
-      return { jid, payload: "queue" in destinations[i]! ? withEnqueuedAt(payload, time) : payload };
+    jobs.map(({ jid, payload, batch }, i) => {
+      const stored = "queue" in destinations[i]! ? withEnqueuedAt(payload, time) : payload;
+      return { jid, payload: stored, batch: batch?.id };
     }),
   );
   place(context, destinations, first);

@@ -14,7 +14,7 @@ import { type EntryRow, toEntry } from "./entries.ts";
 const DEFAULT_LIMIT = 25;
 
 /** A page begins after the entry with this time and number. */
-interface Position {
+export interface Position {
   readonly at: number;
   readonly id: number;
 }
@@ -86,7 +86,8 @@ export function cursorAt({ at, id }: EntryRow): string {
   return `${at ?? 0}.${id}`;
 }
 
-function parseCursor(cursor: string | undefined, reverse: boolean): Position {
+/** Returns the position after which a page begins. @throws {CursorError} if the cursor isn't one */
+export function parseCursor(cursor: string | undefined, reverse: boolean): Position {
   if (cursor === undefined) {
     const edge = reverse ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
     return { at: edge, id: edge };

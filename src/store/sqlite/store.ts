@@ -6,6 +6,7 @@
 import type { Store } from "../admin/store.ts";
 import { cancelElsewhere } from "../ops/cancel.ts";
 import { auditPart } from "./audit.ts";
+import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import * as commands from "./commands.ts";
@@ -99,6 +100,7 @@ export function sqliteStore(url: string, context: Context): Store {
       history: (from, to) => read(() => history(context, from, to)),
       health: () => health(context),
       page: (place, request) => read(() => readPage(context, place, request)),
+      members: (batch, request) => read(() => readMembers(context, batch, request)),
       get: (ref) =>
         read(() => {
           const row = entries.locate(context, ref);

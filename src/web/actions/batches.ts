@@ -80,7 +80,7 @@ export async function retry(services: Services, visitor: Visitor, kind: BatchKin
   return await changeMembers(services, visitor, { ...task, steps: retryMembers(services.store, id) });
 }
 
-/** Changes jobs in steps: a batch keeps no list of its members, so that all jobs of the store are read. */
+/** Changes jobs in steps: a batch may have many members, and Redis has no index of them, so that all jobs of the store are read. */
 async function changeMembers(
   services: Services,
   visitor: Visitor,

@@ -11,6 +11,7 @@ import announce from "../lua/announce.lua" with { type: "text" };
 import batchAdmit from "../lua/batch_admit.lua" with { type: "text" };
 import batchClose from "../lua/batch_close.lua" with { type: "text" };
 import batchCorrect from "../lua/batch_correct.lua" with { type: "text" };
+import batchCount from "../lua/batch_count.lua" with { type: "text" };
 import batchCreate from "../lua/batch_create.lua" with { type: "text" };
 import batchPage from "../lua/batch_page.lua" with { type: "text" };
 import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
@@ -134,6 +135,7 @@ export const SCRIPTS = {
   batchAdmit: script(batchAdmit, job + groups + batch + flow),
   batchClose: script(batchClose, job + groups + batch + flow + closeBatch),
   batchCorrect: script(batchCorrect, job + groups + batch + flow),
+  batchCount: script(batchCount, job + groups + batch),
   batchCreate: script(batchCreate, job + onceKeys + groups + batch + flow),
   batchPage: script(batchPage),
   batchSweep: script(batchSweep, job + groups + batch + flow + closeBatch),

@@ -22,8 +22,7 @@ local bytes = tonumber(ARGV[5])
 local minTurn = tonumber(ARGV[6])
 local first = 8 + ARGV[7]
 local again = {}
-local cancelled = {}
-local result = { prefix, again, cancelled }
+local result = { prefix, again, {} }
 
 -- Fail on a key of the wrong type before a job is popped.
 call('HLEN', KEYS[1])
@@ -61,15 +60,7 @@ if first > 8 then
 end
 -- Returns the result, with the numbers of the leases that must not start.
 local function finish()
-  local known, number = {}, 0
-  local function look(payload)
-    number = number + 1
-    if isInCancelled(payload, known) then cancelled[#cancelled + 1] = number end
-  end
-  for i = 2, #again, 2 do look(again[i]) end
-  for i = 4, #result do
-    for k = 1, #result[i] - 1 do look(result[i][k]) end
-  end
+  result[3] = cancelledIn(again, result, 4)
   return result
 end
 if left == 0 or bytes <= 0 or first > #ARGV then return finish() end
