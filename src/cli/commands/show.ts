@@ -35,8 +35,9 @@ Usage: jobs show JID [--json]
 Shows one job: its state, why it isn't running, its position in its queue, its
 arguments, its progress and last log lines, its last ten failures, the stack
 trace of the last one if the job keeps it (backtrace), and, while its record is
-kept, how it ended, its stack, log, result and durable steps. Values of fields such as password
-and those of web.mask are hidden. Exit 1 if the job isn't found.
+kept, how it ended, its stack, log, result and durable steps. Values of fields
+such as password and those of web.mask are hidden. Exit 1 if the job isn't
+found.
 
 Examples
   jobs show 1a1fd5150c39f4ae2f200001
