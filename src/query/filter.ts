@@ -97,12 +97,11 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
  * no parsing. True decides nothing.
  */
 export function compileHint(filter: JobFilter): (raw: string) => boolean {
-  const exact = [filter.class, filter.group, filter.tag].flatMap((pattern) =>
-    pattern === undefined ? [] : hintsOf(pattern, "*")
-  );
+  const exact = [filter.class, filter.group, filter.tag].flatMap((pattern) => hintsOf(pattern, /[*\\"/]+/));
+  // The error joins two fields; a text may contain the syntax between fields, which others space differently.
   const folded = [
-    ...(filter.error?.toLowerCase().split(": ") ?? []).flatMap((part) => hintsOf(part, "*")),
-    ...(filter.text === undefined ? [] : filter.text.toLowerCase().split(/: |\n/).flatMap((part) => hintsOf(part))),
+    ...hintsOf(filter.error?.toLowerCase(), /[*\\"/:\s]+/),
+    ...hintsOf(filter.text?.toLowerCase(), /[\\"/:,{}[\]\s]+/),
   ];
   if (exact.length + folded.length === 0) return () => true;
   return (raw) => {
@@ -204,11 +203,9 @@ export function compileGlob(pattern: string): (text: string) => boolean {
   };
 }
 
-/** Returns the parts of a criterion that JSON doesn't escape. */
-function hintsOf(text: string, separator?: string): string[] {
-  return (separator === undefined ? [text] : text.split(separator)).flatMap((part) => part.split(/[\\"/]+/)).filter((
-    part,
-  ) => /^[\x20-\x7e]+$/.test(part));
+/** Returns the parts of a criterion that stand in JSON as they are, between separators. */
+function hintsOf(text: string | undefined, separators: RegExp): string[] {
+  return text?.split(separators).filter((part) => /^[\x20-\x7e]+$/.test(part)) ?? [];
 }
 
 /** Returns the payload, and the parts that JSON escapes as they are. */

@@ -49,6 +49,24 @@ Deno.test("matches an error anywhere in its class and message, ignoring case", (
   assertEquals(matched({ error: "TypeError: * account: *" }, jobs), [true, false, false]);
 });
 
+Deno.test("matches texts across the borders of fields, however the payload is spaced", () => {
+  const tight = JSON.stringify({
+    jid: "a",
+    class: "Import",
+    args: [{ customer: 5, list: [1, 2] }],
+    error_class: "TypeError",
+    error_message: "No such: x",
+  });
+  const spaced = tight.replaceAll(",", ", ").replaceAll(/":/g, '": ');
+  const filters = [
+    ...["TypeError:", "TypeError:*x", "r: N", " No such", ": no*: x", ":*"].map((error) => ({ error })),
+    ...["typeerror:", "TypeError: No such: x", '"customer":5', '{"customer":5,"list":[1,2]}'].map((text) => ({ text })),
+  ];
+  for (const filter of filters) {
+    assertEquals(matched(filter, [entry(tight), entry(spaced)]), [true, true], JSON.stringify(filter));
+  }
+});
+
 Deno.test("matches one of the tags, and the queue that the job is in or returns to", () => {
   const jobs = [
     entry({ tags: ["night", "mail"], queue: "low" }),
