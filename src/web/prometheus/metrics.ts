@@ -106,7 +106,7 @@ function storeFamilies(stats: Stats): string[] {
     family(
       "jobs_step_waits",
       "gauge",
-      "Durable steps that wait, by kind: sleep, wait (for a signal) or child",
+      "Durable steps that wait, also those of dead jobs, by kind: sleep, wait (for a signal) or child",
       WAIT_KINDS.map((kind) => ({ labels: { kind }, value: stats.waits[kind] })),
     ),
     one("jobs_running", "gauge", "Running jobs", stats.running),
