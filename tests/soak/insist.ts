@@ -20,3 +20,40 @@ export async function insist<T>(ask: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/** The verbs that change nothing. */
+const READS = new Set([
+  "page",
+  "stats",
+  "find",
+  "get",
+  "list",
+  "read",
+  "search",
+  "count",
+  "members",
+  "groups",
+  "health",
+]);
+
+/** Returns the store with reads that are repeated while it is down: the soak's own must not end with it. */
+export function insisting<Store extends object>(store: Store): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const part: unknown = Reflect.get(target, name);
+      if (typeof part === "function") return part.bind(target);
+      return typeof part === "object" && part !== null ? insistingPart(part) : part;
+    },
+  });
+}
+
+function insistingPart(part: object): object {
+  return new Proxy(part, {
+    get: (target, name) => {
+      const verb: unknown = Reflect.get(target, name);
+      if (typeof verb !== "function") return verb;
+      if (!READS.has(String(name))) return verb.bind(target);
+      return (...args: unknown[]) => insist(() => verb.apply(target, args));
+    },
+  });
+}

@@ -9,6 +9,7 @@ import { Connection } from "../../src/store/redis/client/connection.ts";
 import type { RedisServer } from "../support/redis.ts";
 import { startRedisGroup } from "../support/redis_group.ts";
 import type { Disturbance } from "./disturbance.ts";
+import { insisting } from "./insist.ts";
 import type { Ground, GroundOptions, RawPlace } from "./ground.ts";
 import { lineDisturbances } from "./disturb_lines.ts";
 import { redisDisturbances } from "./disturb_redis.ts";
@@ -23,7 +24,7 @@ export async function openRedisGround({ incidents, folder, heartbeatTimeoutMs }:
   const clock = await ShiftedClock.make(folder);
   const config = { "min-replicas-to-write": "1" };
   const group = await startRedisGroup({ aof: "always", config, ...(clock && { env: clock.env }) });
-  const store = await openStore(group.url);
+  const store = insisting(await openStore(group.url));
   const lines: RedisLine[] = [];
   const disturbances: Disturbance[] = [
     ...lineDisturbances(heartbeatTimeoutMs),

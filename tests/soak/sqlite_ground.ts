@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../src/store/open.ts";
 import { checkPlaces, pushRaw } from "../support/stores.ts";
 import { sqliteDisturbances } from "./disturb_sqlite.ts";
+import { insisting } from "./insist.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
 import { ShiftedClock } from "./shifted_clock.ts";
 import { pause } from "./uptime.ts";
@@ -20,7 +21,7 @@ export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }
   const clock = await ShiftedClock.make(folder);
   const file = `${disk?.folder ?? folder}/jobs.db`;
   const url = `sqlite:${file}`;
-  const store = await openStore(url);
+  const store = insisting(await openStore(url));
   return {
     kind: "sqlite",
     store,
