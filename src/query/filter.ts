@@ -25,7 +25,7 @@ export interface JobFilter {
   readonly error?: string;
   /** One of the tags, exact; `*` stands for any characters. */
   readonly tag?: string;
-  /** Text anywhere in the payload except the packed stack, ignoring case. */
+  /** Text anywhere in the payload except the packed stack, or in `ErrorClass: message`, ignoring case; as shown, or as in JSON. */
   readonly text?: string;
   /** Epoch milliseconds: the job entered its state before this time. */
   readonly before?: number;
@@ -79,6 +79,8 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
   const [isClass, isQueue, isGroup, isTag] = [has("class"), has("queue"), has("group"), has("tag")];
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
   const text = filter.text?.toLowerCase();
+  const escaped = text && JSON.stringify(text).slice(1, -1);
+  const hasText = (whole: string) => whole.includes(text!) || whole.includes(escaped!);
   const { before, after } = filter;
   return (job) =>
     (isState === undefined || isState(job.state ?? "")) &&
@@ -89,7 +91,12 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
     (isTag === undefined || job.tags.some(isTag)) &&
     (before === undefined || job.since !== undefined && job.since < before) &&
     (after === undefined || job.since !== undefined && job.since >= after) &&
-    (text === undefined || job.text().toLowerCase().includes(text));
+    (text === undefined || hasText(job.text().toLowerCase()));
+}
+
+/** Returns whether every writer of JSON writes a text as it is: then it can be searched in payloads that aren't parsed. */
+export function isPlainText(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text) && !/[\\"/:,{}[\]]/.test(text);
 }
 
 /**

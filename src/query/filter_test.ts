@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Entry } from "../store/admin/admin.ts";
-import { compileEntryFilter, compileGlob, isEmptyFilter, type JobFilter } from "./filter.ts";
+import { compileEntryFilter, compileGlob, isEmptyFilter, isPlainText, type JobFilter } from "./filter.ts";
 
 function entry(payload: Record<string, unknown> | string, place: Entry["place"] = { in: "dead" }, at = 5_000): Entry {
   const raw = typeof payload === "string"
@@ -87,6 +87,12 @@ Deno.test("counts the age of a job from when it entered its state, by Sidekiq 7'
   const eight = entry({ failed_at: 1_800_000_000_000 }, { in: "retry" });
   assertEquals(matched({ after: 1_800_000_000_000 }, [eight]), [true]);
   assertEquals(matched({ before: Infinity }, [entry({}, { in: "retry" })]), [false], "a job of unknown age");
+});
+
+Deno.test("searches a text as it is shown, however JSON escapes it", () => {
+  const php = entry(String.raw`{"class":"A","args":["caf\u00e9 \"b\" \/c \\d"],"jid":"a"}`);
+  for (const text of ['Café "b"', "/C \\d", String.raw`\"b\"`]) assertEquals(matched({ text }, [php]), [true], text);
+  assertEquals(["no such", "é", "a/b", 'a"', "E: m", '{"a":1}'].map(isPlainText), [true, ...Array(5).fill(false)]);
 });
 
 Deno.test("searches the payload, but not its packed stack", () => {

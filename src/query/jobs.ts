@@ -11,6 +11,7 @@ import {
   compileEntryFilter,
   compileFilter,
   isEmptyFilter,
+  isPlainText,
   type JobFacts,
   type JobFilter,
   type Mask,
@@ -73,7 +74,7 @@ export function finishedJobs(
   filter: JobFilter = {},
 ): Source<Finished | undefined> {
   const matches = compileFilter(filter);
-  const isText = filter.text !== undefined && Object.keys(filter).length === 1;
+  const isText = filter.text !== undefined && Object.keys(filter).length === 1 && isPlainText(filter.text);
   const fits = (one: Finished | undefined) => one !== undefined && matches(finishedFacts(one));
   return {
     read: async (page) => {
@@ -111,7 +112,7 @@ function finishedFacts({ job, record, isMasked }: Finished): JobFacts {
     group: String(job.payload?.["group"] ?? ""),
     error,
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
-    text: () => isMasked ? `${stringifyLossless(job)}\n${error}` : record,
+    text: () => `${isMasked ? stringifyLossless(job) : record}\n${error}`,
     since: job.endedAt,
   };
 }

@@ -40,6 +40,9 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals((await classes(bench, "dead", "--older-than", "1h")).length, 0);
     assertEquals((await classes(bench, "dead", "--tag", "night", "--newer-than", "1h")).length, 7);
 
+    const pasted = await on(bench, "find", "typeerror: no such account: 2", "--json");
+    assertEquals(JSON.parse(pasted.stdout).jobs.length, 2, "an error as it is shown");
+
     const { groups } = JSON.parse((await on(bench, "errors", "--json")).stdout);
     const found = groups.map((group: Record<string, unknown>) =>
       `${group["class"]} ${group["error"]} ${group["dead"]}`

@@ -6,7 +6,7 @@ import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
-import type { JobFilter } from "../../query/filter.ts";
+import { isPlainText, type JobFilter } from "../../query/filter.ts";
 import { type Finished, finishedJobs, jobsIn } from "../../query/jobs.ts";
 import { page, type Source } from "../../store/ops/scan.ts";
 import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
@@ -58,7 +58,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { text }) };
   const found = await withStore(flags, async (store, { webMask }) => {
     // Without a limit, all is read page by page: a reply of the store stays small.
-    const jobs = hasFilter(flags) || limit === Infinity
+    const jobs = hasFilter(flags) || limit === Infinity || !isPlainText(text)
       ? await searchFiltered(store, filter, limit)
       : await searchText(store, text, limit);
     const waiting: WaitingNode[] = [];
