@@ -57,6 +57,16 @@ for (const name of Object.keys(CRITERIA) as CriterionName[]) {
   );
 }
 
+onBothStores("an action isn't done with an empty filter or one that would be cut", async (site) => {
+  await bury(site.store, "a", { error_class: "E", error_message: "x".repeat(600) });
+  const api = (all: object) =>
+    site.visitor().api("POST", "/actions", { action: "delete", all: { in: "dead", ...all } });
+  for (const name of ["class", "q", "older", "tag", "error"]) {
+    for (const value of ["", " \t", "x".repeat(501)]) assertEquals((await api({ [name]: value })).status, 422, name);
+  }
+  assertEquals((await api({ error: "x".repeat(500) })).value, { changed: 1 });
+});
+
 onBothStores(
   "an action spares the jobs that only failed long ago: the age of a dead job counts from its death",
   async (site) => {

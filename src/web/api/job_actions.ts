@@ -142,8 +142,9 @@ function selectionOf({ refs, all }: Readonly<Record<string, unknown>>) {
     if (name !== "in" && !Object.hasOwn(FILTERS, name)) {
       throw new HttpError(422, `Unknown filter "${name.slice(0, 40)}"`, `all.${name.slice(0, 40)}`);
     }
-    if (typeof value !== "string") {
-      throw new HttpError(422, `Invalid filter "${name}": expected a string`, `all.${name}`);
+    // Left out, an empty one would select all: it may be a variable that is unset.
+    if (typeof value !== "string" || value.trim() === "") {
+      throw new HttpError(422, `Invalid filter "${name}": expected a text that isn't empty`, `all.${name}`);
     }
     params.set(name, value);
   }

@@ -28,6 +28,11 @@ const MAX_VALUE_CHARS = 500;
  * @throws {HttpError} if a filter is invalid
  */
 export function parseFilter(params: URLSearchParams, known: Partial<typeof FINISHED_FILTERS> = FILTERS): Filter {
+  // A text that is cut would match more jobs.
+  const long = Object.keys(known).find((name) => (params.get(name)?.trim().length ?? 0) > MAX_VALUE_CHARS);
+  if (long !== undefined) {
+    throw new HttpError(422, `Invalid filter "${long}": expected at most ${MAX_VALUE_CHARS} characters`, long);
+  }
   const filter = textsOf(params, Object.keys(known));
   jobFilter(filter, 0);
   return filter;
