@@ -43,11 +43,13 @@ export const optionalText: Kind<string | undefined> = {
   parse: (value) => typeof value === "string" ? value : undefined,
 };
 
-/** A list of texts; in text form, separated by commas. */
+/** A list of texts; in text form, separated by commas, of which those in parentheses separate nothing: `push(class=A,queue=b)`. */
 export const texts: Kind<readonly string[]> = {
   expected: "a list of texts",
   parse(value, fromText) {
-    if (fromText && typeof value === "string") return value.split(",").map((part) => part.trim()).filter(Boolean);
+    if (fromText && typeof value === "string") {
+      return value.split(/,(?![^()]*\))/).map((part) => part.trim()).filter(Boolean);
+    }
     if (typeof value === "string") return [value];
     return Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "") ? value : undefined;
   },

@@ -38,6 +38,7 @@ Deno.test("reads texts from a list, one text, or separated by commas", () => {
     [null, undefined],
   ]);
   readsText(texts, [["a, b,,c ", ["a", "b", "c"]], ["a", ["a"]]]);
+  readsText(texts, [["t:push(class=A|B,queue=b):s, c(", ["t:push(class=A|B,queue=b):s", "c("]]]);
 });
 
 Deno.test("keeps whole numbers within bounds, and rejects texts in a file", () => {
