@@ -134,9 +134,9 @@ export class JobsClient {
       }
       // A reply that was cut off may be complete the next time.
       const isTransient = error.status === undefined || TRANSIENT.has(error.status) || error.isCut;
-      if (!isTransient || attempt >= this.#retries || performance.now() >= deadline) throw error;
       const delayMs = error.retryAfterMs ?? Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (!isTransient || attempt >= this.#retries || performance.now() + delayMs >= deadline) throw error;
+      await pause(delayMs, signal);
     }
   }
 
@@ -226,6 +226,20 @@ function hasFinished({ finished }) {
 /** Returns a job as the API takes it: a Date becomes text. */
 function requestOf(job) {
   return job?.at instanceof Date ? { ...job, at: job.at.toISOString() } : job;
+}
+
+/** Waits, until the signal aborts: then it throws the signal's reason. */
+async function pause(ms, signal) {
+  let timer;
+  let end;
+  await new Promise((resolve) => {
+    end = resolve;
+    timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end);
+  });
+  clearTimeout(timer);
+  signal?.removeEventListener("abort", end);
+  signal?.throwIfAborted();
 }
 
 /** Node 18 has no `AbortSignal.any`. */

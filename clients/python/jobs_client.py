@@ -169,9 +169,9 @@ class JobsClient:
             try:
                 return self._send_once(method, path, body, key, is_expected, extra)
             except JobsError as error:
-                if not error.is_transient or attempt >= self._retries or time.monotonic() >= deadline:
-                    raise
                 delay = error.retry_after or min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1)
+                if not error.is_transient or attempt >= self._retries or time.monotonic() + delay >= deadline:
+                    raise
             time.sleep(delay)
             attempt += 1
 

@@ -20,7 +20,19 @@ await Promise.all(
     });
     try {
       if (call === "push") out[name] = (await jobs.push("A", [1])).jid;
-      else if (call === "result") out[name] = await jobs.result("j1", { timeoutMs: 30_000 });
+      else if (call === "aborted") {
+        // Aborts once the client has read the reply, and pauses.
+        const [abort, reason] = [new AbortController(), new Error("aborted")];
+        const answer = async (...request) => {
+          const { status, statusText, headers, ok } = await fetch(...request);
+          const text = () => Promise.resolve(setTimeout(() => abort.abort(reason), 0)).then(() => "");
+          return { status, statusText, headers, ok, text };
+        };
+        const waiting = new JobsClient({ url: `${server}/${name}`, fetch: answer });
+        out[name] = await waiting.result("j1", { timeoutMs: 90_000, signal: abort.signal }).catch((error) =>
+          error === reason
+        );
+      } else if (call === "result") out[name] = await jobs.result("j1", { timeoutMs: 30_000 });
       else {
         out[name] = [];
         for await (const result of jobs.pushMany([{ class: "A" }, { class: "B" }])) out[name].push(result);
