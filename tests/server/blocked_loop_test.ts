@@ -6,7 +6,7 @@ import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireRoot } from "../support/tools.ts";
-import { childrenOf } from "../../src/handlers/isolation/process_group.ts";
+import { descendantsOf } from "../../src/handlers/isolation/process_group.ts";
 
 const AT_DEADLINE = "Event loop is blocked at the shutdown deadline, exiting without it";
 const HOUR = 3_600_000;
@@ -162,7 +162,7 @@ Deno.test("at the deadline of a blocked worker, its isolated processes and progr
   await bench.until(async () => (await Deno.readTextFile(pidFile).catch(() => "")).trim() !== "");
   const isolated = await bench.push("Hang", [bench.notes]);
   await bench.noted(`start ${isolated}`);
-  const children = await childrenOf(server.pid);
+  const children = await descendantsOf(server.pid);
   assert(children.length >= 2 && children.includes(Number(await Deno.readTextFile(pidFile))));
   const blocking = await bench.push("Block", [bench.notes, HOUR]);
   await bench.noted(`start ${blocking}`);
@@ -170,6 +170,26 @@ Deno.test("at the deadline of a blocked worker, its isolated processes and progr
   assertEquals((await server.status()).code, 0);
   assertEquals((await queued(bench)).sort(), [program, isolated, blocking].sort());
   for (const pid of children) await bench.until(async () => !await isRunning(pid), "they have ended");
+});
+
+Deno.test("at the deadline of a worker that a handler's execSync blocks, that command is killed with all that it has started", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/exec.js`;
+  const started = `${bench.folder}/started`;
+  await Deno.writeTextFile(
+    module,
+    `import { execSync } from "node:child_process";
+     export function Exec() { execSync("sh -c 'echo >${started}; sleep 3600; :'; :"); }`,
+  );
+  await using server = await bench.server([module, "-t", "100ms"]);
+  const jid = await bench.push("Exec", []);
+  await bench.until(() => Deno.stat(started).then(() => true, () => false));
+  const processes = await descendantsOf(server.pid);
+  assert(processes.length >= 2);
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+  assertEquals(await queued(bench), [jid]);
+  for (const pid of processes) await bench.until(async () => !await isRunning(pid), "they have ended");
 });
 
 Deno.test("a blocked worker whose store is frozen ends as well, with exit code 1", async () => {
@@ -202,7 +222,7 @@ Deno.test("as PID 1, a worker whose event loop is blocked ends on TERM", async (
   }).spawn();
   const jid = await bench.push("Block", [bench.notes, HOUR]);
   await bench.noted(`start ${jid}`);
-  const [inside] = await childrenOf(server.pid);
+  const [inside] = await descendantsOf(server.pid);
   Deno.kill(inside!, "SIGTERM");
   assertEquals((await server.status).code, 0);
   assertEquals(await queued(bench), [jid]);

@@ -20,6 +20,18 @@ export function killGroup(pid: number, signal: Deno.Signal): boolean {
   }
 }
 
+/** Sends a signal to all descendants of a process, and to the groups that they lead. */
+export async function signalDescendants(ancestor: number, signal: Deno.Signal): Promise<void> {
+  for (const pid of await descendantsOf(ancestor)) {
+    if (killGroup(pid, signal)) continue;
+    try {
+      Deno.kill(pid, signal);
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
 /** Returns how a child ended, as a predicate: `was killed by SIGSEGV`, `exited with code 3`. */
 export function howItEnded(status: Deno.CommandStatus): string {
   return status.signal === null ? `exited with code ${status.code}` : `was killed by ${status.signal}`;
@@ -94,19 +106,23 @@ export async function memoryOf(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-/** Returns the process IDs of the children of a process. Empty where there is no `/proc`. */
-export async function childrenOf(parent: number): Promise<number[]> {
-  const children: number[] = [];
+/** Returns the process IDs of the descendants of a process, its children first. Empty where there is no `/proc`. */
+export async function descendantsOf(ancestor: number): Promise<number[]> {
+  const children = new Map<number, number[]>();
   try {
     for await (const { name } of Deno.readDir("/proc")) {
       if (!/^\d+$/.test(name)) continue;
       const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
       // The name of the program, in parentheses, may contain any character.
       const [, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (Number(ppid) === parent) children.push(Number(name));
+      const siblings = children.get(Number(ppid));
+      if (siblings === undefined) children.set(Number(ppid), [Number(name)]);
+      else siblings.push(Number(name));
     }
   } catch {
     // A bare root without /proc, or a program with few permissions.
   }
-  return children;
+  const descendants = [...children.get(ancestor) ?? []];
+  for (const pid of descendants) descendants.push(...children.get(pid) ?? []);
+  return descendants;
 }

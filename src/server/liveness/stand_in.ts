@@ -8,7 +8,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { childrenOf, killGroup } from "../../handlers/isolation/process_group.ts";
+import { signalDescendants } from "../../handlers/isolation/process_group.ts";
 import type { LogLevel, LogLine } from "../../log/format.ts";
 import { plain } from "../../log/format.ts";
 import { type LogOptions, openLines } from "../../log/lines.ts";
@@ -84,7 +84,7 @@ export class StandIn {
   }
 
   /**
-   * Ends the process: kills the processes that jobs have started, and returns the jobs to their queues.
+   * Ends the process: returns the jobs to their queues, and kills the processes that they have started.
    *
    * @param deregister returns the jobs; resolves when the store has them
    */
@@ -97,7 +97,8 @@ export class StandIn {
       jid: blocked?.jid,
       ...(blocked && { blockedMs: clock.now() - blocked.since }),
     });
-    for (const pid of await childrenOf(Deno.pid)) killGroup(pid, "SIGKILL");
+    // They must do nothing once their jobs may run elsewhere. Killed now, one that the event loop waits for would fail its job.
+    await signalDescendants(Deno.pid, "SIGSTOP");
     const over = new AbortController();
     const late = clock.sleep(STORE_TIMEOUT_MS, over.signal).then(() => false);
     const isReturned = await Promise.race([deregister().then(() => true, () => false), late]);
@@ -107,6 +108,7 @@ export class StandIn {
       else this.warn("Unfinished job not returned: it runs again when this worker is offline", fields);
     }
     this.#log("info", "Stopped", { worker });
+    await signalDescendants(Deno.pid, "SIGKILL");
     exitNow(isReturned ? 0 : 1);
   }
 
