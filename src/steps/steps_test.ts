@@ -186,6 +186,23 @@ Deno.test("a step without a result is stored before the next one runs", async ()
   assertEquals(stored, [["mail", "succeeded"]]);
 });
 
+Deno.test("a step doesn't run while a result before it is being stored", async () => {
+  const clock = new FakeClock();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const records: string[] = [];
+  const remember = ({ record }: StoredStep) => (records.push(record), promise);
+  const runner = runnerOn(remember, undefined, [], runningJob(), clock);
+  await runner.step("mail", () => {});
+  while (records.length === 0) await clock.turn();
+  let hasRun = false;
+  const next = runner.step("next", () => void (hasRun = true));
+  for (let turns = 0; turns < 3; turns++) await clock.turn();
+  assertEquals(hasRun, false);
+  resolve(records[0]!);
+  await next;
+  assertEquals(hasRun, true);
+});
+
 Deno.test("a step returns its stored value: undefined for no value, JSON for everything else", async () => {
   const test = testJob(async (ctx: JobContext) => [
     await ctx.step("nothing", () => {}),
@@ -222,6 +239,12 @@ Deno.test("the steps of a job have at most 16 MiB together; the one beyond is an
     test.steps.every(({ state, value }) => state === "succeeded" && String(value).length === 1_000_000),
     true,
   );
+});
+
+Deno.test("a cursor that is stored again and again counts once towards the size of the steps", async () => {
+  const runner = runnerOn(({ record }) => record);
+  const cursor = "x".repeat(1_000_000);
+  for (let i = 0; i < 18; i++) await runner.storeCursor("rows", cursor);
 });
 
 Deno.test("a signal whose data is too large, or not JSON, is an error", async () => {

@@ -122,8 +122,8 @@ Deno.test("--pid-file has the process ID, is removed at the end, and is rejected
 Deno.test("a pidfile belongs to the process that holds its lock: no other process with its number, and no empty file, keeps it", async () => {
   await using folder = await temporaryFolder();
   const path = `${folder.path}/pid`;
-  // A living process of another program; an empty file; this process's number of an earlier container.
-  for (const text of [`${Deno.ppid}\n`, "", `${Deno.pid}\n`]) {
+  // A living process of another program; an empty file; this process's number of an earlier container; a longer number.
+  for (const text of [`${Deno.ppid}\n`, "", `${Deno.pid}\n`, "12345678901234567890\n"]) {
     await Deno.writeTextFile(path, text);
     await using _pidfile = await writePidfile(path);
     assertEquals(await Deno.readTextFile(path), `${Deno.pid}\n`);

@@ -196,3 +196,23 @@ Deno.test("jobs that waited for a second are returned, and none is taken ahead u
   stop.abort();
   await waiting;
 });
+
+for (const how of ["lost", "returned by the heartbeat's thread", "released when quiet"] as const) {
+  Deno.test(`a job that was ${how} before it started doesn't count towards maxJobs`, async () => {
+    const clock = new FakeClock();
+    const leases = ["a", "b"].map((token) => ({ token, queue: "default", payload: "{}" }));
+    const jobs = { take: () => Promise.resolve(leases.splice(0)), stillLeased: () => Promise.resolve([]) };
+    const settler = { add: () => {} } as unknown as Settler;
+    const store = { jobs } as unknown as ServerStore;
+    const options = { store, worker: "w", clock, settler, leaseGuard: SURE, order: () => ["default"], maxJobs: 2 };
+    const fetcher = new Fetcher(options);
+    for (let i = 0; i < 50; i++) fetcher.buffer.next();
+    await clock.advance(10);
+    await fetcher.step();
+    assertEquals([fetcher.waiting, fetcher.exhausted], [2, true]);
+    if (how === "lost") fetcher.lose(new Set(["a"]));
+    else if (how === "released when quiet") fetcher.goQuiet();
+    else fetcher.returned(["a"]);
+    assertEquals(fetcher.exhausted, false);
+  });
+}

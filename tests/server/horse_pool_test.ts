@@ -45,3 +45,22 @@ Deno.test("a job given to a process that died while it was idle runs in another 
     await horses.stop();
   }
 });
+
+Deno.test("a process is replaced after this many jobs, and one without a limit never is", async () => {
+  await using folder = await temporaryFolder();
+  await using store = await openStore("sqlite::memory:");
+  for (const [maxJobs, processes] of [[2, 2], [0, 1]] as const) {
+    const notes = `${folder.path}/notes-${maxJobs}`;
+    const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, clock: systemClock };
+    const horses = new HorsePool({ ...options, maxJobs, log: new KeptLog() });
+    const job = () => jobContext({ class: "WhichProcess", payload: { args: [notes] } });
+    try {
+      for (let i = 0; i < 3; i++) await horses.perform(job());
+      assertEquals([maxJobs, horses.counts.started], [maxJobs, processes]);
+      const lines = (await Deno.readTextFile(notes)).trim().split("\n");
+      assertEquals([lines.length, new Set(lines).size], [3, processes]);
+    } finally {
+      await horses.stop();
+    }
+  }
+});

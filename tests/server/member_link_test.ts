@@ -64,6 +64,8 @@ function exchangeAmong(count: number) {
   return {
     clock,
     ready,
+    /** The ends of the connections, in the order in which they began. */
+    ends,
     join,
     answering,
     async [Symbol.asyncDispose]() {
@@ -125,6 +127,16 @@ Deno.test("a member that is starting is not waited for, and a member of another 
   });
   // The clock does not move, so the third member is not waited for.
   assertEquals(await first.counts(), [{ process: 2, counts: undefined }, { process: 3, counts: undefined }]);
+});
+
+Deno.test("the connection of a replaced member ends after that of its successor began, which keeps replying", async () => {
+  await using site = exchangeAmong(2);
+  const first = await site.join(1, counted(1));
+  const replaced = await site.join(2, counted(2));
+  await site.join(2, counted(3));
+  replaced[Symbol.dispose]();
+  await site.ends[1];
+  assertEquals((await first.counts()).map(({ process, counts }) => [process, counts?.rescued]), [[2, 3]]);
 });
 
 Deno.test("a member reports that it takes jobs", async () => {

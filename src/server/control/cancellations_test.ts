@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { openStore } from "../../store/open.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import { Client } from "../../client/client.ts";
 import { Tasks } from "./tasks.ts";
 import { Cancellations } from "./cancellations.ts";
@@ -16,11 +17,25 @@ async function lab(cancelHere: () => boolean) {
   const jid = (await client.push("Report", []))!;
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: WORKER });
   const tasks = new Tasks(clock);
-  const cancellations = new Cancellations({ store, clock, tasks, log: new KeptLog(), worker: WORKER, cancelHere });
+  const log = new KeptLog();
+  const failures: Error[] = [];
+  const cancel = async (jid: string, worker?: string) => {
+    const failure = failures.shift();
+    if (failure) throw failure;
+    return await store.jobs.cancel(jid, worker);
+  };
+  const cancellations = new Cancellations({
+    store: { jobs: { cancel } },
+    clock,
+    tasks,
+    log,
+    worker: WORKER,
+    cancelHere,
+  });
   const release = () => store.jobs.settle(WORKER, [{ kind: "release", token: lease!.token }]);
   const places = async () => (await store.admin.find([jid])).map(({ place }) => place.in);
   const dispose = () => store[Symbol.asyncDispose]();
-  return { clock, store, jid, tasks, cancellations, release, places, [Symbol.asyncDispose]: dispose };
+  return { clock, store, jid, tasks, log, failures, cancellations, release, places, [Symbol.asyncDispose]: dispose };
 }
 
 Deno.test("a job that was released before its cancel request arrived is removed from its queue, with a record", async () => {
@@ -60,4 +75,21 @@ Deno.test("a stop ends the search, and the task with it", async () => {
   t.cancellations.stop();
   await cancelled;
   assertEquals(t.tasks.list().length, 0);
+});
+
+Deno.test("a cancel request survives an outage of the store, and another error of the store ends it", async () => {
+  await using t = await lab(() => false);
+  await t.release();
+  t.failures.push(new StoreError("unavailable", "unreachable"), new StoreError("unavailable", "unreachable"));
+  const cancelled = t.cancellations.cancel(t.jid);
+  await t.clock.untilSleeping();
+  await t.clock.advance(50);
+  await t.clock.untilSleeping();
+  await t.clock.advance(100);
+  await cancelled;
+  assertEquals([await t.places(), t.log.said], [[], []]);
+
+  t.failures.push(new Error("rejected"));
+  await t.cancellations.cancel("another");
+  assertEquals([t.tasks.list().length, t.log.said], [0, ["warn Job not cancelled"]]);
 });

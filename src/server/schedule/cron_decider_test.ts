@@ -10,6 +10,8 @@ import type { CronReporter } from "./cron_reporter.ts";
 const START = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 
+const ENTRY = { name: "report", every: "1m", anchor: "2026-01-01T00:00:00Z", class: "A" };
+
 /** Decides on an entry that runs each minute, a moment after it was due, while a job of it is live. */
 function decide({ overlap, live, waiting, builds = true }: {
   readonly overlap: Overlap;
@@ -18,7 +20,7 @@ function decide({ overlap, live, waiting, builds = true }: {
   readonly builds?: boolean;
 }) {
   const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
-  const entry = { name: "report", every: "1m", anchor: "2026-01-01T00:00:00Z", class: "A", overlap };
+  const entry = { ...ENTRY, overlap };
   const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
   const client = new Client({
     store: {} as never,
@@ -57,4 +59,25 @@ Deno.test("after a job that could not be built the entry is looked at again at o
   assertEquals([write!.jobs, next], [[], START + MINUTE_MS + 500]);
   const [first] = write!.records.map((text) => JSON.parse(text));
   assertEquals([first.outcome, first.reason], ["skipped", "stopped by middleware"]);
+});
+
+Deno.test("an everyProcess run skips each later one until it has ended, not only the next", async () => {
+  const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
+  const entry = { ...ENTRY, everyProcess: true, overlap: "skip" };
+  const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
+  const client = new Client({ store: {} as never, onUnregistered: () => {} });
+  const report = { held: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
+  const started: string[] = [];
+  let isEnded = false;
+  const isRunning = (jid: string | undefined) => jid === started[0] && !isEnded;
+  const decider = new CronDecider({ client, report, local: { isRunning, start: ({ jid }) => void started.push(jid) } });
+  const decideAt = async (minutes: number) => {
+    const now = START + minutes * MINUTE_MS + 500;
+    const stored = { name: "report", version: 3, definition: "", state: "{}", live: undefined, seenAt: now };
+    await decider.decide({ definition, stored, now });
+    return started.length;
+  };
+  const counts = [await decideAt(0), await decideAt(1), await decideAt(2), await decideAt(3)];
+  isEnded = true;
+  assertEquals([...counts, await decideAt(4)], [0, 1, 1, 1, 2]);
 });

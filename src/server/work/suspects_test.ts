@@ -96,6 +96,18 @@ Deno.test("other jobs start when a suspect has run for a second, and this is not
   assertEquals(t.notes, [{ tokens: ["a"], alone: true }, { tokens: ["a"], alone: false }]);
 });
 
+Deno.test("the end of a job that started earlier doesn't end the second in which a suspect runs alone", async () => {
+  const t = lab();
+  assertEquals(await t.admitLater(A), "now");
+  await t.clock.advance(1_000);
+  assertEquals(await t.admitLater(B), "now");
+  t.suspects.ended(A);
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(PLAIN), "wait");
+  await t.clock.advance(1_000);
+  assertEquals(await t.admitLater(PLAIN), "now");
+});
+
 Deno.test("suspects start a second apart, and each note names the running ones", async () => {
   const t = lab();
   assertEquals(await t.admitLater(A), "now");
