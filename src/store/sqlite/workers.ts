@@ -185,11 +185,10 @@ function readRecord(id: string, text: string): WorkerRecord {
     ...{ startedAt: 0, quiet: false, busy: 0, rss: 0, work: [] },
   };
   try {
-    const fields = Object.entries(JSON.parse(text)).filter(([name, value]) => {
-      const like = (empty as Readonly<Record<string, unknown>>)[name] ?? {};
-      return value !== null && typeof value === typeof like && Array.isArray(value) === Array.isArray(like) ||
-        name === "classes" && Array.isArray(value);
-    });
+    const like: Readonly<Record<string, unknown>> = { ...empty, stopping: true, blocked: {}, classes: [] };
+    const fields = Object.entries(JSON.parse(text)).filter(([name, value]) =>
+      value !== null && typeof value === typeof (like[name] ?? {}) && Array.isArray(value) === Array.isArray(like[name])
+    );
     return { ...empty, ...Object.fromEntries(fields) };
   } catch {
     return empty;
