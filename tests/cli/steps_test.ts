@@ -13,7 +13,7 @@ Deno.test("jobs steps names the missing, unexpected or unknown argument, and the
     [["clear"], 2, "Missing argument: JID. Usage: jobs steps clear JID [NAME]"],
     [["rerun", "j"], 2, "Missing argument: NAME. Usage: jobs steps rerun JID NAME"],
     [["retry", "j"], 2, 'Unknown command "retry": expected clear, rerun, wake, or a JID alone'],
-    [["j"], 1, 'Job "j" has no steps: it used none, has finished, or is in another store'],
+    [["j"], 1, 'Job "j" has no steps: it used none, has finished without a record, or is in another store'],
     [["wake", "j"], 1, 'Job "j" has no sleep or wait'],
   ];
   for (const [args, code, message] of cases) {
