@@ -8,6 +8,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 import { Crontab, defineJob, startServer } from "../../src/mod.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
 import { Bench } from "../support/bench.ts";
+import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
 import { startRedis } from "../support/redis.ts";
 import { sqliteFolder } from "../support/stores.ts";
@@ -72,6 +73,22 @@ Deno.test("closing a batch twice is an error that names it, in this program and 
     await client.batches.close(batch.id); // Its reply may have been lost: not an error.
     await assertRejects(() => client.batches.close("none"), BatchError, `Cannot close batch "none": it doesn't exist`);
   }));
+
+Deno.test("waiting for a batch ends when it is closed, not while it is open and has no pending members", () => {
+  const clock = new FakeClock();
+  return withClient(async (client) => {
+    const batch = await client.batches.open();
+    let hasEnded = false;
+    const waited = client.batches.wait(batch.id).finally(() => hasEnded = true);
+    await clock.untilSleeping();
+    await clock.advance(50);
+    await clock.untilSleeping();
+    assertEquals(hasEnded, false);
+    await batch.close();
+    await clock.advance(100);
+    assertEquals((await waited)?.state, "succeeded");
+  }, { clock });
+});
 
 Deno.test("nothing is added to a closed batch", () =>
   withClient(async (client, store) => {
