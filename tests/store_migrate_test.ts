@@ -439,6 +439,21 @@ Deno.test("migrate: refuses while workers of the source are alive, and migrates 
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
+Deno.test("migrate: names the cure for a job that was cancelled while its worker was offline", async () => {
+  await using t = await openBoth();
+  const worker = await register(t.sqlite);
+  await t.sqlite.jobs.enqueue([job(1)]);
+  await takeUpTo(t.sqlite, worker, 1);
+  t.advance(LAPSE_MS);
+  const { entries: [entry] } = await t.sqlite.admin.page({ in: "running" }, { limit: 1 });
+  assert(await t.sqlite.workers.send(worker, { verb: "cancel", jid: "job1", ref: entry!.ref }));
+  await assertRejects(
+    () => migrateStore(t.sqlite, t.redis),
+    MigrateError,
+    "only a worker can end them: start one there",
+  );
+});
+
 Deno.test("migrate: unique locks are copied", async () => {
   await using t = await openBoth();
   const payload = '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600}';

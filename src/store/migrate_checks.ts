@@ -44,10 +44,13 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
     if ((cursor = next) === undefined) break;
   }
   for (const worker of holders) await store.workers.deregister(worker);
-  const left = (await store.admin.stats()).running;
-  if (left > 0) {
-    throw new MigrateError(
-      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
-    );
-  }
+  const now = await store.admin.stats();
+  if (now.running === 0) return;
+  const jobs = `Cannot migrate from "${store.url}": ${now.running === 1 ? "1 job" : `${now.running} jobs`}`;
+  // Without a worker, only cancelled jobs have leases still.
+  throw new MigrateError(
+    now.workers > 0
+      ? `${jobs} running there, wait until they have ended`
+      : `${jobs} cancelled there before their workers ended, and only a worker can end them: start one there (jobs run), then stop it`,
+  );
 }
