@@ -5,7 +5,7 @@ import { type Activity, AutoStop, type Limits } from "./auto_stop.ts";
 function bench(limits: Partial<Limits>) {
   let now = 0;
   let activity: Activity = { unfinished: 0, taken: 0, queuesEmpty: false, exhausted: false };
-  let queued = false;
+  let queued: boolean | Error = false;
   let meanwhile: Partial<Activity> = {};
   const ends: string[] = [];
   const clock = { monotonic: () => now } as Clock;
@@ -15,14 +15,14 @@ function bench(limits: Partial<Limits>) {
     activity: () => activity,
     hasQueuedJobs: () => {
       activity = { ...activity, ...meanwhile };
-      return Promise.resolve(queued);
+      return queued instanceof Error ? Promise.reject(queued) : Promise.resolve(queued);
     },
     end: (why) => ends.push(why),
   });
   return {
     ends,
     /** @param during the activity that a job changes while the store is asked */
-    async look(after: number, more: Partial<Activity>, work = false, during: Partial<Activity> = {}) {
+    async look(after: number, more: Partial<Activity>, work: boolean | Error = false, during: Partial<Activity> = {}) {
       now += after;
       queued = work;
       meanwhile = during;
@@ -45,6 +45,16 @@ Deno.test("burst and max-idle wait for jobs that a limit delays or that were pus
   for (const limits of [{ burst: true }, { maxIdleMs: 1_000 }]) {
     const t = bench(limits);
     await t.look(2_000, { queuesEmpty: true }, true);
+    assertEquals(t.ends, []);
+    await t.look(0, {});
+    assertEquals(t.ends.length, 1);
+  }
+});
+
+Deno.test("burst and max-idle don't stop the worker while the store doesn't reply whether jobs are queued", async () => {
+  for (const limits of [{ burst: true }, { maxIdleMs: 1_000 }]) {
+    const t = bench(limits);
+    await t.look(2_000, { queuesEmpty: true }, new Error("unreachable"));
     assertEquals(t.ends, []);
     await t.look(0, {});
     assertEquals(t.ends.length, 1);

@@ -82,6 +82,17 @@ Deno.test("frees the place in the line of a request that is aborted", async () =
   assert(inside.includes("b1"));
 });
 
+Deno.test("an address whose last waiting request is aborted doesn't delay the others", async () => {
+  const { ask, leave, inside } = entrance({ atOnce: 1 });
+  const gone = new AbortController();
+  await ask("a1");
+  await ask("b1", gone.signal);
+  await ask("c1");
+  gone.abort();
+  await leave("a1");
+  assertEquals(inside, ["c1"]);
+});
+
 Deno.test("a request that got its turn leaves no listener on its signal", async () => {
   const { ask, leave, inside } = entrance({ atOnce: 1 });
   const counting = countingSignal();
