@@ -86,10 +86,11 @@ export function sizeOf({ dead, retrying }: ErrorGroup): number {
   return dead + retrying;
 }
 
-/** Returns the first line of an error with its numbers, ids and quoted texts replaced by `*`. */
+/** Returns the first line of an error with its numbers, ids, quoted texts and masked secrets replaced by `*`. */
 export function errorPattern(error: string): string {
   const line = error.split("\n", 1)[0]!;
   const pattern = line.slice(0, MAX_ERROR_CHARS)
+    .replace(/•+/g, "*")
     .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, "*")
     .replace(/\b(?:0x)?(?=[0-9a-f-]*\d)[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b/gi, "*")
     .replace(/\d+(?:[.,:]\d+)*/g, "*")

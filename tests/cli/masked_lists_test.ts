@@ -67,3 +67,16 @@ Deno.test("find --limit all shows every job", async () => {
   const { jobs: found, more } = JSON.parse(stdout);
   assertEquals([found.length, more], [1_201, false]);
 });
+
+Deno.test("errors masks secrets, and its groups select their jobs", async () => {
+  await using bench = await Bench.open();
+  const error = { error_class: "E", error_message: "401 for Bearer abcdefgh0123", failed_at: 1.7e9 };
+  const payload = JSON.stringify({ class: "Call", jid: "d1", args: [], queue: "default", ...error });
+  await bench.store.jobs.enqueue([{ queue: "default", jid: "d1", payload }]);
+  await bench.store.admin.edit([(await bench.store.admin.find(["d1"]))[0]!.ref], "kill");
+  const run = async (...args: string[]) =>
+    JSON.parse((await jobs([...args, "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder })).stdout);
+  const [group] = (await run("errors")).groups;
+  assertEquals(group.error, "E: * for Bearer *");
+  assertEquals((await run("list", "dead", "--error", group.error)).jobs.length, 1);
+});

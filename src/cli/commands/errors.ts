@@ -10,6 +10,7 @@ import { FILTER_FLAGS, FILTER_HELP, parseFilter } from "../shared/filter_flags.t
 import { printError, printFaint, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import { Interrupted } from "../terminal/errors.ts";
+import { Mask } from "../../text/mask.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable } from "../terminal/table.ts";
 
@@ -51,8 +52,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const limit = parseLimit(flags.limit);
   const now = systemClock.now();
   const filter = parseFilter(flags, now);
-  const groups = new ErrorGroups();
-  await withStore(flags, async (store) => {
+  const groups = await withStore(flags, async (store, { webMask }) => {
+    const groups = new ErrorGroups({ mask: new Mask(webMask, true) });
     const { dead, retry } = await store.admin.stats();
     using work = new LongWork("Reading");
     let done = 0;
@@ -63,6 +64,7 @@ export async function run(argv: readonly string[]): Promise<number> {
         if (work.signal.aborted) throw new Interrupted(`Interrupted: read ${number(done)} jobs`);
       }
     }
+    return groups;
   });
   const all = groups.list();
   const shown = all.slice(0, limit === Infinity ? all.length : limit);
