@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../src/store/open.ts";
-import { job, jobs, lapse, LAPSE_MS, register, rescueFor, takeUpTo } from "./store_contract/jobs.ts";
+import type { WorkerInfo } from "../src/store/port/workers.ts";
+import { jid, job, jobs, lapse, LAPSE_MS, register, rescueFor, takeUpTo } from "./store_contract/jobs.ts";
 import { emptyRedisStores } from "./support/redis_stores.ts";
 import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
@@ -69,4 +70,26 @@ Deno.test("redis: a rescue takes no lease if its worker's heartbeats stopped bei
   t.advance(LAPSE_MS);
   assertEquals((await rescue).offline, []);
   assertEquals(await t.store.jobs.stillLeased(worker, tokens), tokens);
+});
+
+Deno.test("redis: a command that is sent later doesn't shorten how long a cancellation waits for a frozen worker", async () => {
+  await redis.cli("FLUSHALL");
+  await using t = await open();
+  const worker = await register(t.store);
+  await t.store.jobs.enqueue(jobs(1, 1));
+  await takeUpTo(t.store, worker);
+  const { entries: [entry] } = await t.store.admin.page({ in: "running" });
+  const ttl = async () => Number(await redis.cli("TTL", `jobs:commands:${worker}`));
+  assertEquals(await t.store.workers.send(worker, { verb: "cancel", jid: jid(1), ref: entry!.ref }), true);
+  assertEquals(await t.store.workers.send(worker, { verb: "dump" }), true);
+  assert(await ttl() > 604_000, `${await ttl()} s`);
+});
+
+Deno.test("redis: a worker whose key has expired is listed with the time of its last heartbeat", async () => {
+  await redis.cli("FLUSHALL");
+  await using t = await open();
+  const worker = await register(t.store);
+  await redis.cli("DEL", worker);
+  const [{ startedAt, heartbeatAt }] = await t.store.workers.list() as [WorkerInfo];
+  assert(Math.abs(heartbeatAt - t.now()) < HOUR_MS && startedAt === heartbeatAt, `${startedAt} ${heartbeatAt}`);
 });

@@ -4,9 +4,18 @@
  * @module
  */
 
-import type { RunningJobRecord, WorkerInfo } from "../store/port/workers.ts";
+import type { Entry } from "../store/admin/admin.ts";
+import { CANCELLED_WORKER, type RunningJobRecord, type WorkerInfo } from "../store/port/workers.ts";
 import { getField } from "../job/raw.ts";
 import { isoTime } from "./times.ts";
+
+/** The state of a cancelled job whose worker is gone. */
+export const ENDED_BY_RESCUE = "cancelled; the next rescue by a worker ends it";
+
+/** Returns whether a job was cancelled, and no worker runs it any more: it counts as running until a rescue. */
+export function isEndedByRescue({ worker }: Pick<Entry, "worker">): boolean {
+  return worker === CANCELLED_WORKER;
+}
 
 /** Returns whether it is a worker of Sidekiq, which reports no totals and answers no commands. */
 export function isSidekiqWorker({ totals }: Pick<WorkerInfo, "totals">): boolean {

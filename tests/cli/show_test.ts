@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Bench, benchOn } from "../support/bench.ts";
+import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
@@ -264,4 +265,15 @@ Deno.test("nodes that wait in flows are listed by class, and found by text", asy
   assertEquals(await found("find", "bob"), [jids["load"], jids["report"]]);
   assertEquals(await found("find", "bob", "--class", "Load"), [jids["load"]]);
   assertEquals((await on("find", "carol")).code, 1);
+});
+
+Deno.test("shows a cancelled job whose worker is gone as cancelled, not as running", async () => {
+  await using bench = await Bench.open();
+  const worker = await register(bench.store);
+  const jid = await bench.push("Noop", []);
+  await takeUpTo(bench.store, worker);
+  assertEquals(await cancelJob(bench.store, jid, Date.now()), "aborted");
+  await bench.store.workers.deregister(worker);
+  const { stdout } = await jobs(["show", jid], { env: { JOBS_STORE: bench.url } });
+  assertMatch(stdout, /^state +cancelled; the next rescue by a worker ends it$/m);
 });

@@ -1,4 +1,5 @@
 /** `jobs show JID`. @module */
+import { ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
@@ -176,7 +177,10 @@ function describe(
     ["jid", payload.jid],
     ["class", shownClass(payload, entry.payload)],
     ["args", stringifyLossless(payload.args)],
-    ["state", entry.worker === undefined ? where : `${where} on ${entry.worker}`],
+    [
+      "state",
+      entry.worker === undefined ? where : isEndedByRescue(entry) ? ENDED_BY_RESCUE : `${where} on ${entry.worker}`,
+    ],
     ["aborting", report?.abortReason && abortText(report.abortReason)],
     ...lineRows("why", why),
     ["progress", report?.progress],

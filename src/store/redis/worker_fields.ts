@@ -59,6 +59,7 @@ export interface WorkerFields {
 export function readWorker(id: string, fields: WorkerFields, alive: boolean): WorkerInfo {
   const info = readObject(fields.info);
   const [hostname = "", pid = ""] = id.split(":");
+  const heartbeatAt = readWireTime(readNumber(fields.beat)) ?? 0;
   return {
     id,
     hostname: readString(info["hostname"]) ?? hostname,
@@ -69,7 +70,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     weights: readWeights(info["weights"]),
     concurrency: readNumber(fields.concurrency) ?? readNumber(info["concurrency"]) ?? 0,
     version: readString(info["version"]) ?? "",
-    startedAt: readWireTime(info["started_at"]) ?? 0,
+    startedAt: readWireTime(info["started_at"]) ?? heartbeatAt,
     quiet: fields.quiet === "true",
     ...(info["stopping"] === true && { stopping: true }),
     busy: readNumber(fields.busy) ?? 0,
@@ -78,7 +79,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
     ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
     ...(isObject(info["blocked"]) && { blocked: readBlocked(info["blocked"]) }),
-    heartbeatAt: readWireTime(readNumber(fields.beat)) ?? 0,
+    heartbeatAt,
     alive,
   };
 }

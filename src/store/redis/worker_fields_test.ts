@@ -15,3 +15,9 @@ Deno.test("readWorker reads totals of any shape as numbers", () => {
   assertEquals(totals([]), {});
   for (const none of [null, undefined, 7, "x"]) assertEquals(totals(none), undefined);
 });
+
+Deno.test("readWorker takes the heartbeat of a worker whose key has expired for its start, too", () => {
+  const none = { info: null, concurrency: null, busy: null, quiet: null, rss: null, work: {} };
+  const { startedAt, heartbeatAt, hostname } = readWorker("host:1:a", { ...none, beat: "1700000000.5" }, false);
+  assertEquals([startedAt, heartbeatAt, hostname], [1_700_000_000_500, 1_700_000_000_500, "host"]);
+});

@@ -169,7 +169,13 @@ export class Workers implements WorkerStore {
     // A Sidekiq process that has ended: its key has expired, and its name isn't removed yet.
     if (deadline === undefined && info === null) return undefined;
     const alive = deadline === undefined || deadline > now;
-    return readWorker(id, { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } }, alive);
+    // Its key expires with its heartbeat, its leases do not.
+    const beaten = beat ?? (deadline === undefined ? null : `${deadline / 1_000}`);
+    return readWorker(
+      id,
+      { info, concurrency, busy, beat: beaten, quiet, rss, work: { ...olderWork, ...work } },
+      alive,
+    );
   }
 
   /** Pops from the first list that isn't empty. Returns undefined when `signal` aborts. Never rejects. */

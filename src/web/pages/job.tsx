@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
 import { readCauses } from "../../job/failure.ts";
 import type { StepRows } from "../read/steps.ts";
 import type { Entry } from "../../store/admin/admin.ts";
@@ -144,7 +145,7 @@ function JobActions({ view, detail: { entry, job }, waits }: {
         </details>
       )}
       {actions.filter((action) => action !== "retry" && action !== "move").map(button)}
-      {entry.worker !== undefined && (
+      {entry.worker !== undefined && !isEndedByRescue(entry) && (
         <ActionButton
           view={view}
           path="/jobs/cancel"
@@ -185,9 +186,9 @@ function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
       const queued: Step = { title: `Queued in ${job.queue}`, at: job.enqueuedAt, kind: "queued" };
       const running: Step = {
         ...now,
-        title: `Attempt ${nextAttempt(job)} is running`,
+        title: isEndedByRescue(entry) ? "Cancelled" : `Attempt ${nextAttempt(job)} is running`,
         kind: "running",
-        note: entry.worker === undefined ? undefined : `on ${entry.worker}`,
+        note: isEndedByRescue(entry) ? ENDED_BY_RESCUE : entry.worker === undefined ? undefined : `on ${entry.worker}`,
         children: progress === undefined ? undefined : <Progress text={progress} />,
       };
       return [pushed, ...attempts, queued, running];
