@@ -10,6 +10,7 @@ import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
 import { MigrateError } from "../src/store/migrate_checks.ts";
 import { openStore } from "../src/store/open.ts";
+import { cancelJobs } from "../src/store/ops/cancel.ts";
 import { ending } from "./store_contract/flow_nodes.ts";
 import { SLACK_MS } from "./store_contract/harness.ts";
 import { openSqliteTestStore } from "./support/stores.ts";
@@ -439,20 +440,30 @@ Deno.test("migrate: refuses while workers of the source are alive, and migrates 
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
-Deno.test("migrate: names the cure for a job that was cancelled while its worker was offline", async () => {
-  await using t = await openBoth();
-  const worker = await register(t.sqlite);
-  await t.sqlite.jobs.enqueue([job(1)]);
-  await takeUpTo(t.sqlite, worker, 1);
-  t.advance(LAPSE_MS);
-  const { entries: [entry] } = await t.sqlite.admin.page({ in: "running" }, { limit: 1 });
-  assert(await t.sqlite.workers.send(worker, { verb: "cancel", jid: "job1", ref: entry!.ref }));
-  await assertRejects(
-    () => migrateStore(t.sqlite, t.redis),
-    MigrateError,
-    "only a worker can end them: start one there",
-  );
-});
+for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
+  Deno.test(`migrate ${direction}: a job that was cancelled while a worker ran it ends, and doesn't move`, async () => {
+    await using t = await openBoth();
+    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const client = new Client({ store: from });
+    const batch = await client.batches.open();
+    await batch.add("HardJob", [1]);
+    await batch.close();
+    await from.jobs.enqueue([job(2), job(3)]);
+    const worker = await register(from);
+    const leases = await takeUpTo(from, worker, 2);
+    assertEquals(leases.map(({ payload }) => getField(payload, "batch")), [batch.id, undefined]);
+    const jids = leases.map(({ payload }) => `${getField(payload, "jid")}`);
+    const cancelled = await cancelJobs(from, jids, Date.now());
+    assertEquals([...cancelled.values()], ["aborted", "aborted"]);
+    await from.workers.deregister(worker);
+    assertEquals((await from.admin.stats()).running, 2);
+
+    assertEquals((await migrateStore(from, to)).jobs, 1);
+    assertEquals(await numbersIn(to, { in: "queue", queue: "default" }), [3]);
+    assertEquals((await to.batches.get(batch.id))?.cancelled, 1);
+    for (const jid of jids) assertStringIncludes(await from.results.get(jid) ?? "", '"cancelled"');
+  });
+}
 
 Deno.test("migrate: unique locks are copied", async () => {
   await using t = await openBoth();

@@ -4,6 +4,9 @@
  * @module
  */
 import type { Store } from "./admin/store.ts";
+import { systemClock } from "../clock.ts";
+import { endCancelled } from "./ops/end_cancelled.ts";
+import { CANCELLED_WORKER } from "./port/workers.ts";
 
 const PAGE = 500;
 
@@ -43,14 +46,14 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
     for (const { worker } of entries) holders.add(worker!);
     if ((cursor = next) === undefined) break;
   }
+  holders.delete(CANCELLED_WORKER);
   for (const worker of holders) await store.workers.deregister(worker);
-  const now = await store.admin.stats();
-  if (now.running === 0) return;
-  const jobs = `Cannot migrate from "${store.url}": ${now.running === 1 ? "1 job" : `${now.running} jobs`}`;
-  // Without a worker, only cancelled jobs have leases still.
-  throw new MigrateError(
-    now.workers > 0
-      ? `${jobs} running there, wait until they have ended`
-      : `${jobs} cancelled there before their workers ended, and only a worker can end them: start one there (jobs run), then stop it`,
-  );
+  // Cancelled jobs end here: at the target, they would run.
+  await endCancelled(store, systemClock.now());
+  const left = (await store.admin.stats()).running;
+  if (left > 0) {
+    throw new MigrateError(
+      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
+    );
+  }
 }

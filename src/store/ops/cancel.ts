@@ -30,7 +30,7 @@ const MAX_ATTEMPTS = 5;
 /** Maximum number of jobs that one step cancels. */
 const PAGE = 500;
 /** How long the record of a removed job is kept. */
-const RECORD_TTL_MS = 24 * 3_600 * 1_000;
+export const RECORD_TTL_MS = 24 * 3_600 * 1_000;
 
 /** Returns whether the job is cancelled, or its worker is aborting it. */
 export function isCancelled(result: CancelResult): boolean {
@@ -171,9 +171,9 @@ async function cancelEntry(
 }
 
 /** Returns the record of a cancelled job; undefined for an unreadable one. */
-async function recordOf(
-  store: CancelStore,
-  { payload: raw }: Entry,
+export async function recordOf(
+  store: Pick<CancelStore, "steps">,
+  { payload: raw }: Pick<Entry, "payload">,
   jid: string,
   now: number,
 ): Promise<string | undefined> {

@@ -173,7 +173,7 @@ export interface PromoteResult {
 
 /** A request to rescue leases. */
 export interface RescueRequest {
-  /** ID of the rescuing worker. It rescues nothing until its heartbeats have been continuous for a whole timeout. */
+  /** ID of the rescuing worker. It rescues nothing but cancelled jobs until its heartbeats have been continuous for a whole timeout. */
   readonly worker: string;
   /** Maximum number of leases in one step. */
   readonly limit: number;

@@ -97,7 +97,8 @@ export function findOffline(context: Context, worker: string): Offline {
        WHERE worker NOT IN (SELECT id FROM worker) GROUP BY worker`,
   ).all(now) as unknown as Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };
-  const isOffline = offlineFor(context, worker, now);
+  const judge = offlineFor(context, worker, now);
+  const isOffline = (one: Lapsed) => one.id === CANCELLED_WORKER || judge(one);
   return {
     workers: lapsed.filter(isOffline).map(({ id }) => id),
     waits: lapsed.some((one) => one.hasLeases === 1 && !isOffline(one)),
