@@ -53,7 +53,9 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
   const left = (await store.admin.stats()).running;
   if (left > 0) {
     throw new MigrateError(
-      `Cannot migrate from "${store.url}": ${left} jobs are running there, wait until they have ended`,
+      `Cannot migrate from "${store.url}": ${
+        left === 1 ? "1 job is" : `${left} jobs are`
+      } running there, wait until they have ended`,
     );
   }
 }
