@@ -8,7 +8,7 @@ local function offlineFor(rescuer, now)
   local last = deadline and ttl and deadline - ttl
   local steady = last and last <= now and now - last < ttl / 2
   return function(worker, score)
-    -- Nobody has this ID: see returnLease.
+    -- No worker has this ID: see returnLease.
     if worker == 'cancelled' then return true end
     -- For a worker without a heartbeat, its last take counts.
     local itsTtl = tonumber(call('HGET', 'jobs:worker:' .. worker, 'ttl') or 0)
