@@ -10,7 +10,7 @@ import { mayHaveSteps } from "../../job/step.ts";
 import { parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
-import type { WorkerStore } from "../port/workers.ts";
+import { CANCELLED_WORKER, type WorkerStore } from "../port/workers.ts";
 import type { ResultStore } from "../port/results.ts";
 import type { StepStore } from "../port/steps.ts";
 
@@ -158,6 +158,8 @@ async function cancelEntry(
   now: number,
 ): Promise<"removed" | "aborted" | undefined> {
   if (entry.place.in === "running") {
+    // Cancelled before; no worker would receive the command.
+    if (entry.worker === CANCELLED_WORKER) return "aborted";
     const wasSent = entry.worker !== undefined &&
       await store.workers.send(entry.worker, { verb: "cancel", jid, ref: entry.ref });
     return wasSent ? "aborted" : undefined;

@@ -3,6 +3,7 @@ import { parseLossless } from "../../job/json.ts";
 import type { Entry } from "../admin/admin.ts";
 import { cancelElsewhere, cancelJob, type CancelStore } from "./cancel.ts";
 import type { NewRecord } from "../port/results.ts";
+import { CANCELLED_WORKER } from "../port/workers.ts";
 
 Deno.test("cancelJob deletes a waiting job in the step that keeps its record, and searches again if the job has moved", async () => {
   const payload = '{"class":"A","args":[],"jid":"a","queue":"low"}';
@@ -42,4 +43,20 @@ Deno.test("cancelJob says that a job moved if it was somewhere else each time, a
   };
   assertEquals(await cancelJob(store, "a", 1_000), "moved");
   assertEquals(await cancelElsewhere(store, "a", undefined, 1_000), false);
+});
+
+Deno.test("cancelJob sends nothing for a job that was cancelled and whose worker is gone: no worker would receive it", async () => {
+  const entry: Entry = {
+    ref: "lease",
+    place: { in: "running" },
+    worker: CANCELLED_WORKER,
+    payload: '{"class":"A","args":[],"jid":"a"}',
+  };
+  const store: CancelStore = {
+    admin: { find: () => Promise.resolve([entry]), edit: () => Promise.reject(new Error("it has a lease")) },
+    workers: { send: () => Promise.reject(new Error("it has no worker")) },
+    steps: { read: () => Promise.resolve([]) },
+    results: { keep: () => Promise.reject(new Error("a rescue ends it")) },
+  };
+  assertEquals(await cancelJob(store, "a", 1_000), "aborted");
 });
