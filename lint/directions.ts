@@ -27,9 +27,6 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "store/open": "store/port store/admin store/sqlite store/redis clock",
   "store/migrate": "store/port store/admin store/ops store/open job clock",
 
-  // Lists of jobs and the filters of them, for operators.
-  "query": "store/ops store/port store/admin job clock",
-
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
   "config": "log job",
@@ -39,11 +36,13 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/port store/open config log version job clock",
   "testing": "steps handlers client store/ops store/port log job clock",
+  // The lists and filters of operators, and one description of each thing that they see.
+  "operator": "steps client cron log store/ops store/port store/admin job clock",
   // How the terminal and the dashboard word what both show.
-  "text": "query client cron log store/port store/admin store/ops job",
-  "web": "text query client store/port store/admin store/ops store/open cron config log version job clock",
+  "text": "operator client cron log store/port store/admin store/ops job",
+  "web": "text operator client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web text query server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock",
+    "web text operator server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

@@ -6,7 +6,7 @@
 import type { ShownState } from "../store/ops/flows.ts";
 import type { Batch } from "../store/port/batches.ts";
 import type { FlowNode } from "../store/port/flows.ts";
-import type { WaitingNode } from "../query/waiting_nodes.ts";
+import type { WaitingNode } from "../operator/query/waiting_nodes.ts";
 import { batchJson } from "./batches.ts";
 import { payloadTime, readablePayload } from "./job_json.ts";
 import { isoTime } from "./times.ts";

@@ -1,6 +1,6 @@
 /** Each criterion of a filter means the same on the command line, in the API and on the pages. */
 import { assertEquals } from "@std/assert";
-import { CRITERIA, type CriterionName } from "../../src/query/criteria.ts";
+import { CRITERIA, type CriterionName } from "../../src/operator/query/criteria.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { bury, onBothStores, push, type Site } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** `jobs errors`. @module */
 import { systemClock } from "../../clock.ts";
-import { type ErrorGroup, ErrorGroups } from "../../query/error_groups.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { type ErrorGroup, ErrorGroups } from "../../operator/query/error_groups.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { windows } from "../../store/ops/scan.ts";
 import { isoTime, localTime } from "../../text/times.ts";
 import { number } from "../../text/format.ts";

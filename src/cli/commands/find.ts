@@ -6,8 +6,8 @@ import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 
-import { isPlainText, type JobFilter } from "../../query/filter.ts";
-import { type Finished, finishedJobs, jobsIn } from "../../query/jobs.ts";
+import { isPlainText, type JobFilter } from "../../operator/query/filter.ts";
+import { type Finished, finishedJobs, jobsIn } from "../../operator/query/jobs.ts";
 import { page, type Source } from "../../store/ops/scan.ts";
 import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
 import { localTime } from "../../text/times.ts";
@@ -17,7 +17,7 @@ import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter 
 import { stateOf } from "../shared/job_rows.ts";
 import { placesOf, STATES } from "../shared/states.ts";
 import { glance } from "../top/job_summary.ts";
-import { type WaitingNode, waitingNodes } from "../../query/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import { waitingJson } from "../../text/flows.ts";
 import { waitingCall } from "./list_waiting.ts";
 import { finishedCall, resultText } from "./list_finished.ts";

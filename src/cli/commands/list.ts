@@ -6,7 +6,7 @@ import { systemClock } from "../../clock.ts";
 import type { Entry, Place } from "../../store/admin/admin.ts";
 import { CursorError } from "../../store/port/cursor.ts";
 
-import { jobsIn } from "../../query/jobs.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { type Page, page } from "../../store/ops/scan.ts";
 import { jobJson } from "../../text/job_json.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";

@@ -8,7 +8,7 @@ import { systemClock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import type { EndedJob } from "../../job/result.ts";
-import { finishedJobs } from "../../query/jobs.ts";
+import { finishedJobs } from "../../operator/query/jobs.ts";
 import { page } from "../../store/ops/scan.ts";
 
 import { finishedJson, finishedState } from "../../text/job_json.ts";

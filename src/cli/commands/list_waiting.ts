@@ -6,7 +6,7 @@
 import type { Mask } from "../../text/mask.ts";
 import { maskedNode } from "../shared/masked.ts";
 import { systemClock } from "../../clock.ts";
-import { type WaitingNode, waitingNodes, type WaitingStore } from "../../query/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes, type WaitingStore } from "../../operator/query/waiting_nodes.ts";
 import { waitingJson, waitText } from "../../text/flows.ts";
 import { localTime } from "../../text/times.ts";
 import { describeFilterFlags, type FilterFlags, hasFilter, parseFilter } from "../shared/filter_flags.ts";

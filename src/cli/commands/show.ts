@@ -14,7 +14,7 @@ import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
 import { finishedJson, finishedState, payloadTime, shownClass, shownJobJson } from "../../text/job_json.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
-import { stoppingNodes, type WaitingNode, waitingNode } from "../../query/waiting_nodes.ts";
+import { stoppingNodes, type WaitingNode, waitingNode } from "../../operator/query/waiting_nodes.ts";
 import { waitingJson, waitText, whyStopped, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
 import { stateOf } from "../shared/job_rows.ts";

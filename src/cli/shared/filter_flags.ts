@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { filterOf, InvalidCriterion } from "../../query/criteria.ts";
-import type { JobFilter } from "../../query/filter.ts";
+import { filterOf, InvalidCriterion } from "../../operator/query/criteria.ts";
+import type { JobFilter } from "../../operator/query/filter.ts";
 import type { Flag } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 

@@ -7,7 +7,7 @@ import { decodeBacktrace, encodeBacktrace } from "../../job/failure.ts";
 import type { Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import type { EndedJob } from "../../job/result.ts";
-import type { WaitingNode } from "../../query/waiting_nodes.ts";
+import type { WaitingNode } from "../../operator/query/waiting_nodes.ts";
 import { readablePayload } from "../../text/job_json.ts";
 import type { Mask } from "../../text/mask.ts";
 

@@ -19,7 +19,7 @@ import { recordAudit, recordPush } from "./audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { windows } from "../../store/ops/scan.ts";
 import { describeFilter, type Filter, isEmpty, jobFilter } from "../read/filter.ts";
 import { actionsIn, checkQueue, type JobAction } from "../read/job_sets.ts";

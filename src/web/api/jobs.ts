@@ -14,7 +14,7 @@ import { payloadLength } from "../read/job_view.ts";
 import { entriesOf } from "../read/paging.ts";
 import { endedJob, endedOf } from "../read/results.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { waitingNode } from "../../query/waiting_nodes.ts";
+import { waitingNode } from "../../operator/query/waiting_nodes.ts";
 import { nodeJson } from "../../text/flows.ts";
 import { jobJson, spanIn } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./routes.ts";

@@ -5,7 +5,7 @@
  */
 import type { SetName } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
-import { type ErrorGroup, sizeOf } from "../../query/error_groups.ts";
+import { type ErrorGroup, sizeOf } from "../../operator/query/error_groups.ts";
 import type { GroupedErrors } from "../read/grouped_errors.ts";
 import type { Filter } from "../read/filter.ts";
 import type { FieldErrors } from "./field.tsx";

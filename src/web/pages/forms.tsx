@@ -10,7 +10,7 @@ import { actOnJobs } from "../actions/jobs.ts";
 import { setPaused } from "../actions/queues.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { count } from "../../store/ops/scan.ts";
 import { describeFilter, type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
 import { formOf } from "../http/forms.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { placePath } from "../read/job_sets.ts";
-import type { WaitingNode } from "../../query/waiting_nodes.ts";
+import type { WaitingNode } from "../../operator/query/waiting_nodes.ts";
 import type { Found } from "../read/search.ts";
 import { number } from "../../text/format.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";

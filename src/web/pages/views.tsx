@@ -31,7 +31,7 @@ import { stepRows, stepsOf } from "../read/steps.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
-import { waitingNode } from "../../query/waiting_nodes.ts";
+import { waitingNode } from "../../operator/query/waiting_nodes.ts";
 import { link } from "./view.tsx";
 import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";

@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import type { AuditEntry } from "../../store/admin/audit.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { compileGlob } from "../../query/filter.ts";
+import { compileGlob } from "../../operator/query/filter.ts";
 import { page } from "../../store/ops/scan.ts";
 import { textsIn } from "./filter.ts";
 import { pageOf, spanOf } from "./paging.ts";

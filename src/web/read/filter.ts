@@ -4,8 +4,14 @@
  * @module
  */
 import type { Context } from "hono";
-import { CRITERIA, type Criterion, describeCriteria, filterOf, InvalidCriterion } from "../../query/criteria.ts";
-import type { JobFilter } from "../../query/filter.ts";
+import {
+  CRITERIA,
+  type Criterion,
+  describeCriteria,
+  filterOf,
+  InvalidCriterion,
+} from "../../operator/query/criteria.ts";
+import type { JobFilter } from "../../operator/query/filter.ts";
 import { HttpError } from "../http/body.ts";
 
 const { text: q, state, ...others } = CRITERIA;

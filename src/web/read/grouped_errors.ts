@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type ErrorGroup, ErrorGroups } from "../../query/error_groups.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { type ErrorGroup, ErrorGroups } from "../../operator/query/error_groups.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { windows } from "../../store/ops/scan.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import type { Services } from "../services.ts";

@@ -9,7 +9,7 @@ import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf } from "./results.ts";
-import { MAX_PARSED_CHARS } from "../../query/filter.ts";
+import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import { backtraceOf, type JobView, viewEntry, viewRunning } from "./job_view.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 

@@ -8,7 +8,7 @@ import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
-import { MAX_PARSED_CHARS } from "../../query/filter.ts";
+import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { Services } from "../services.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Entry } from "../../store/admin/admin.ts";
 import { Mask, MASKED } from "../../text/mask.ts";
-import { MAX_PARSED_CHARS } from "../../query/filter.ts";
+import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import { argsLine, document, editableArgs, viewEntry, viewRunning } from "./job_view.ts";
 
 const mask = new Mask();

@@ -7,7 +7,7 @@ import { readSize } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
 import type { Entry, Place } from "../../store/admin/admin.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { type Page, page } from "../../store/ops/scan.ts";
 import { type Filter, jobFilter, parseFilter, readFilter } from "./filter.ts";
 import { placePath } from "./job_sets.ts";

@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import type { EndedJob } from "../../job/result.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { finishedJobs, readFinished } from "../../query/jobs.ts";
+import { finishedJobs, readFinished } from "../../operator/query/jobs.ts";
 import { page } from "../../store/ops/scan.ts";
 import { type Filter, FINISHED_FILTERS, jobFilter, parseFilter } from "./filter.ts";
 import { lastLines } from "./job_view.ts";

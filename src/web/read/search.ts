@@ -4,11 +4,11 @@
  * @module
  */
 import type { Place } from "../../store/admin/admin.ts";
-import { type WaitingNode, waitingNodes } from "../../query/waiting_nodes.ts";
+import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import type { Services } from "../services.ts";
-import { jobsIn } from "../../query/jobs.ts";
+import { jobsIn } from "../../operator/query/jobs.ts";
 import { page } from "../../store/ops/scan.ts";
-import type { JobFilter } from "../../query/filter.ts";
+import type { JobFilter } from "../../operator/query/filter.ts";
 import { type JobView, viewEntries } from "./job_view.ts";
 
 const BUDGET_MS = 2_000;

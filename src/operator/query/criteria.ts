@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { boundOf, parseDuration } from "../job/duration.ts";
+import { boundOf, parseDuration } from "../../job/duration.ts";
 import type { JobFilter } from "./filter.ts";
 
 /** One criterion, in words. */

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { stringifyLossless } from "../job/json.ts";
-import { type EndedJob, readEnded } from "../job/result.ts";
-import type { AdminStore, Entry, Place } from "../store/admin/admin.ts";
-import type { ResultStore } from "../store/port/results.ts";
+import { stringifyLossless } from "../../job/json.ts";
+import { type EndedJob, readEnded } from "../../job/result.ts";
+import type { AdminStore, Entry, Place } from "../../store/admin/admin.ts";
+import type { ResultStore } from "../../store/port/results.ts";
 import {
   compileEntryFilter,
   compileFilter,
@@ -17,7 +17,7 @@ import {
   type Mask,
   MAX_PARSED_CHARS,
 } from "./filter.ts";
-import type { Source } from "../store/ops/scan.ts";
+import type { Source } from "../../store/ops/scan.ts";
 
 /** How lists are read. */
 export interface Reader {

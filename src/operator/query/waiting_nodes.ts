@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { flowOfJid } from "../job/flow.ts";
-import { parsePayload } from "../job/job.ts";
-import type { BatchStore } from "../store/port/batches.ts";
-import type { FlowNode, FlowStore } from "../store/port/flows.ts";
+import { flowOfJid } from "../../job/flow.ts";
+import { parsePayload } from "../../job/job.ts";
+import type { BatchStore } from "../../store/port/batches.ts";
+import type { FlowNode, FlowStore } from "../../store/port/flows.ts";
 import { compileFilter, compileHint, type JobFacts, type JobFilter, payloadFacts } from "./filter.ts";
 
 /** The verbs that these reads use. */

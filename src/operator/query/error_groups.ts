@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { parsePayload } from "../job/job.ts";
-import type { Entry } from "../store/admin/admin.ts";
+import { parsePayload } from "../../job/job.ts";
+import type { Entry } from "../../store/admin/admin.ts";
 import { factsOf, type Mask } from "./filter.ts";
 
 /** Failed jobs with the same class and error. */

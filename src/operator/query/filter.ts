@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { type Job, parsePayload, type Payload } from "../job/job.ts";
-import { stringifyLossless } from "../job/json.ts";
-import { readWireTime } from "../job/raw.ts";
-import type { Entry } from "../store/admin/admin.ts";
+import { type Job, parsePayload, type Payload } from "../../job/job.ts";
+import { stringifyLossless } from "../../job/json.ts";
+import { readWireTime } from "../../job/raw.ts";
+import type { Entry } from "../../store/admin/admin.ts";
 
 /** The criteria of a filter. An absent criterion matches every job. */
 export interface JobFilter {
