@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { assert, assertEquals, assertObjectMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../src/clock.ts";
-import schema1 from "../src/store/sqlite/schema/1.sql" with { type: "text" };
 import type { DayCount } from "../src/store/admin/history.ts";
 import { StoreError, type StoreErrorCode } from "../src/store/port/errors.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
@@ -60,30 +59,33 @@ Deno.test("sqlite: refuses the database of another program, and doesn't change i
   assertEquals(await Deno.readFile(folder.file), before);
 });
 
-Deno.test("sqlite: refuses the store of a newer version", async () => {
+Deno.test("sqlite: refuses the store of a newer or an unreleased version, and doesn't change it", async () => {
   await using folder = await sqliteFolder();
   await (await folder.open())[Symbol.asyncDispose]();
-  tamper(folder.file, "PRAGMA user_version = 99");
-  await refused(() => folder.open(), "newer", "made by a newer version of jobs (schema 99");
+  for (
+    const [pragmas, code, words] of [
+      [
+        "user_version = 99",
+        "newer",
+        "made by a newer version of jobs (schema 99, this version supports 1); use that version",
+      ],
+      [
+        `application_id = ${0x4a4f4253}; PRAGMA user_version = 34`,
+        "wrong",
+        "made by an unreleased version of jobs (schema 34); use a new",
+      ],
+      ["user_version = 1", "wrong", "made by an unreleased version of jobs (schema 1)"],
+    ] as const
+  ) {
+    tamper(folder.file, `PRAGMA ${pragmas}`);
+    const before = await Deno.readFile(folder.file);
+    await refused(() => folder.open(), code, words);
+    assertEquals(await Deno.readFile(folder.file), before);
+  }
 });
 
-Deno.test("sqlite: migrates the store of an older version with its jobs", async () => {
+Deno.test("sqlite: lists the members of a batch by its name in their payloads", async () => {
   await using folder = await sqliteFolder();
-  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
-  tamper(
-    folder.file,
-    `INSERT INTO job VALUES (1, 'abc', '{"class":"A","args":[7],"jid":"abc"}');
-     INSERT INTO queue (id, name, size) VALUES (1, 'default', 1);
-     INSERT INTO queued VALUES (1, 1)`,
-  );
-  const store = await folder.open();
-  assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [7]);
-  assertEquals((await store.cron.read()).entries, []);
-});
-
-Deno.test("sqlite: indexes the members of batches in the store of an older version", async () => {
-  await using folder = await sqliteFolder();
-  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
   const deep = `${"[".repeat(1_500)}${"]".repeat(1_500)}`;
   const payloads = [
     `{"jid":"a","batch":"b1","batch_counted":"pending"}`,
@@ -95,42 +97,19 @@ Deno.test("sqlite: indexes the members of batches in the store of an older versi
     `["batch","b1"]`,
     `"batch"`,
   ];
-  const insert = (payload: string, i: number) =>
-    `INSERT INTO job VALUES (${i}, NULL, '${payload}'); INSERT INTO queued VALUES (1, ${i});`;
-  tamper(folder.file, `INSERT INTO queue (id, name, size) VALUES (1, 'q', 9); ${payloads.map(insert).join("")}`);
   const store = await folder.open();
-  const members = async () => (await store.admin.members!("b1", {})).entries.map(({ payload }) => payload);
-  assertEquals(await members(), payloads.slice(0, 2));
+  await store.jobs.enqueue(payloads.map((payload, i) => ({ jid: "abcdefgh"[i]!, queue: "q", payload })));
+  const members = async () =>
+    (await store.admin.members!("b1", {})).entries.map(({ payload }) => payload.split(`"`)[3]);
+  assertEquals(await members(), ["a", "b"]);
   // SQLite can't read it, but it is counted.
-  const nested = `{"jid":"g","args":${deep},"batch":"b1","batch_counted":"pending"}`;
-  await store.jobs.enqueue([{ jid: "g", queue: "q", payload: nested }]);
-  assertEquals((await members()).length, 3);
+  const nested = `{"jid":"i","args":${deep},"batch":"b1","batch_counted":"pending"}`;
+  await store.jobs.enqueue([{ jid: "i", queue: "q", payload: nested }]);
+  assertEquals(await members(), ["a", "b", "i"]);
   await store.batches.create({ id: "b1", callbacks: {}, closeWithinMs: 1e9, keepMs: 1e9 });
   const counted = await store.batches.count("b1");
   assert(typeof counted === "object");
   assertEquals([counted.pending, counted.dead], [2, 1]);
-});
-
-Deno.test("sqlite: migrates workers with their leases and commands", async () => {
-  await using folder = await sqliteFolder();
-  const worker = "host:1:aaaaaaaaaaaa";
-  tamper(folder.file, `${schema1}; PRAGMA application_id = ${0x4a4f4253}; PRAGMA user_version = 1`);
-  tamper(
-    folder.file,
-    `INSERT INTO job VALUES (1, 'abc', '{"class":"A","args":[7],"jid":"abc"}');
-     INSERT INTO queue (id, name) VALUES (1, 'default');
-     INSERT INTO lease VALUES (1, 1, '${worker}', 't', 1000);
-     INSERT INTO process VALUES ('${worker}', '{"identity":"${worker}","pid":1,"rss":1.5}', 1000, 9e15);
-     INSERT INTO command (identity, body) VALUES ('${worker}', '{"verb":"quiet"}')`,
-  );
-  const store = await folder.open();
-  const [known] = await store.workers.list();
-  assertObjectMatch(known!, { id: worker, pid: 1, rss: 1.5, heartbeatAt: 1_000, alive: true });
-  const [lease] = (await store.admin.page({ in: "running" })).entries;
-  assertEquals([lease?.worker, await numbersIn(store, { in: "running" })], [worker, [7]]);
-  assertEquals(await store.workers.receive(worker, AbortSignal.timeout(5_000)), [{ verb: "quiet" }]);
-  await store.workers.deregister(worker);
-  assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [7]);
 });
 
 Deno.test("sqlite: reports a damaged file when it is opened or read", async () => {

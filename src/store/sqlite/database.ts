@@ -8,80 +8,14 @@ import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../port/errors.ts";
 import { translate } from "./errors.ts";
 import type { BusyRetry } from "./busy_retry.ts";
-import schema1 from "./schema/1.sql" with { type: "text" };
-import schema2 from "./schema/2.sql" with { type: "text" };
-import schema3 from "./schema/3.sql" with { type: "text" };
-import schema4 from "./schema/4.sql" with { type: "text" };
-import schema5 from "./schema/5.sql" with { type: "text" };
-import schema6 from "./schema/6.sql" with { type: "text" };
-import schema7 from "./schema/7.sql" with { type: "text" };
-import schema8 from "./schema/8.sql" with { type: "text" };
-import schema9 from "./schema/9.sql" with { type: "text" };
-import schema10 from "./schema/10.sql" with { type: "text" };
-import schema11 from "./schema/11.sql" with { type: "text" };
-import schema12 from "./schema/12.sql" with { type: "text" };
-import schema13 from "./schema/13.sql" with { type: "text" };
-import schema14 from "./schema/14.sql" with { type: "text" };
-import schema15 from "./schema/15.sql" with { type: "text" };
-import schema16 from "./schema/16.sql" with { type: "text" };
-import schema17 from "./schema/17.sql" with { type: "text" };
-import schema18 from "./schema/18.sql" with { type: "text" };
-import schema19 from "./schema/19.sql" with { type: "text" };
-import schema20 from "./schema/20.sql" with { type: "text" };
-import schema21 from "./schema/21.sql" with { type: "text" };
-import schema22 from "./schema/22.sql" with { type: "text" };
-import schema23 from "./schema/23.sql" with { type: "text" };
-import schema24 from "./schema/24.sql" with { type: "text" };
-import schema25 from "./schema/25.sql" with { type: "text" };
-import schema26 from "./schema/26.sql" with { type: "text" };
-import schema27 from "./schema/27.sql" with { type: "text" };
-import schema28 from "./schema/28.sql" with { type: "text" };
-import schema29 from "./schema/29.sql" with { type: "text" };
-import schema30 from "./schema/30.sql" with { type: "text" };
-import schema31 from "./schema/31.sql" with { type: "text" };
-import schema32 from "./schema/32.sql" with { type: "text" };
-import schema33 from "./schema/33.sql" with { type: "text" };
-import schema34 from "./schema/34.sql" with { type: "text" };
+import schema from "./schema.sql" with { type: "text" };
 
-/** Marks a database as a store of jobs: "JOBS". */
-const APPLICATION_ID = 0x4a4f4253;
-/** Migrations in order. The file's `user_version` is the number of those it has had. */
-const MIGRATIONS: readonly string[] = [
-  schema1,
-  schema2,
-  schema3,
-  schema4,
-  schema5,
-  schema6,
-  schema7,
-  schema8,
-  schema9,
-  schema10,
-  schema11,
-  schema12,
-  schema13,
-  schema14,
-  schema15,
-  schema16,
-  schema17,
-  schema18,
-  schema19,
-  schema20,
-  schema21,
-  schema22,
-  schema23,
-  schema24,
-  schema25,
-  schema26,
-  schema27,
-  schema28,
-  schema29,
-  schema30,
-  schema31,
-  schema32,
-  schema33,
-  schema34,
-];
+/** Marks a database as a store of jobs: "jobs". */
+const APPLICATION_ID = 0x6a6f6273;
+/** "JOBS": marked the stores of unreleased versions, whose schemas had other numbers. */
+const UNRELEASED_ID = 0x4a4f4253;
+/** The schema, then its changes in order, `schema/2.sql` first. The file's `user_version` is the number of those it has had. */
+const MIGRATIONS: readonly string[] = [schema];
 /** Smallest size of a database in bytes: one page of SQLite's smallest size. */
 const MIN_DATABASE_BYTES = 512;
 /**
@@ -205,14 +139,20 @@ function migrate(database: DatabaseSync, path: string): void {
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
 }
 
-/** Returns the number of migrations that the file has had. @throws {StoreError} if it isn't a store, or a newer one */
+/** Returns the number of migrations that the file has had. @throws {StoreError} if this version can't use it */
 function checkStore(database: DatabaseSync, path: string): number {
-  const isStore = value(database, "PRAGMA application_id") === APPLICATION_ID;
-  if (!isStore) {
+  const id = value(database, "PRAGMA application_id");
+  const version = Number(value(database, "PRAGMA user_version"));
+  if (id === UNRELEASED_ID) {
+    throw new StoreError(
+      "wrong",
+      `Store "${path}" was made by an unreleased version of jobs (schema ${version}); use a new file, or that version to move its jobs to Redis: jobs migrate`,
+    );
+  }
+  if (id !== APPLICATION_ID) {
     if (value(database, "SELECT count(*) FROM sqlite_schema") === 0) return 0;
     throw new StoreError("wrong", `"${path}" is the database of another program; use another file`);
   }
-  const version = Number(value(database, "PRAGMA user_version"));
   if (version <= MIGRATIONS.length) return version;
   throw new StoreError(
     "newer",

@@ -1,5 +1,5 @@
 /**
- * Debounced jobs: see `Debounce` of the port. A trigger forgets a job that leaves `scheduled` (`schema/18.sql`).
+ * Debounced jobs: see `Debounce` of the port. A trigger forgets a job that leaves `scheduled` (`schema.sql`).
  *
  * @module
  */

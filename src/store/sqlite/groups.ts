@@ -1,6 +1,6 @@
 /**
  * Groups of queues: their turns and their limits. Triggers of the schema make them ready when jobs arrive or leases end
- * (`schema/25.sql`).
+ * (`schema.sql`).
  *
  * @module
  */

@@ -2,7 +2,7 @@
  * The end of a job, in whatever way: everything that must happen then. All of it inside transactions.
  *
  * A step notes the ends of jobs, and applies them once: a statement for all jobs, as far as possible. That a lease is gone
- * makes its group ready; that is a trigger on the leases (`schema/25.sql`), so that it follows from every way to lose a lease.
+ * makes its group ready; that is a trigger on the leases (`schema.sql`), so that it follows from every way to lose a lease.
  *
  * @module
  */
