@@ -201,7 +201,7 @@ for (const how of ["lost", "returned by the heartbeat's thread", "released when 
   Deno.test(`a job that was ${how} before it started doesn't count towards maxJobs`, async () => {
     const clock = new FakeClock();
     const leases = ["a", "b"].map((token) => ({ token, queue: "default", payload: "{}" }));
-    const jobs = { take: () => Promise.resolve(leases.splice(0)), stillLeased: () => Promise.resolve([]) };
+    const jobs = { take: () => Promise.resolve(leases.splice(0)) };
     const settler = { add: () => {} } as unknown as Settler;
     const store = { jobs } as unknown as ServerStore;
     const options = { store, worker: "w", clock, settler, leaseGuard: SURE, order: () => ["default"], maxJobs: 2 };

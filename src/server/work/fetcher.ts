@@ -133,13 +133,10 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Records that the heartbeat's thread has returned jobs, because the event loop was blocked. */
   returned(tokens: readonly string[]): void {
-    const { store, worker } = this.#options;
     this.buffer.returned(tokens);
     this.#left += tokens.length;
     this.#ahead.stop();
     this.#wake.ring();
-    // On Redis, the lease book keeps these tokens until they are compared with the store.
-    store.jobs.stillLeased(worker, tokens).catch(() => {});
   }
 
   /** Releases jobs that are not in the buffer. */
@@ -163,7 +160,8 @@ export class Fetcher implements LoopBody<boolean> {
     const { store, worker, clock } = this.#options;
     while (!signal.aborted) {
       try {
-        return await store.jobs.returnUnanswered(worker);
+        await store.jobs.take({ queues: [], limit: 0, worker });
+        return;
       } catch (error) {
         if (isGone(error)) return;
         await clock.sleep(RETRY_MS * (0.5 + Math.random()), signal);

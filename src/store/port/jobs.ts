@@ -147,7 +147,7 @@ export interface Lease {
 export interface TakeRequest {
   /** Queues in the order in which to empty them. Paused queues are skipped; limited queues give what their limit allows. */
   readonly queues: readonly string[];
-  /** Maximum number of jobs. */
+  /** Maximum number of jobs. 0: see {@linkcode JobStore.take}. */
   readonly limit: number;
   /** ID of the worker. It must have called `workers.heartbeat` before. */
   readonly worker: string;
@@ -217,14 +217,11 @@ export interface JobStore {
    * Takes up to `limit` jobs, oldest first within a queue. Each becomes a lease of `worker`. Returns fewer if their payloads exceed
    * 4 MiB, but at least one. Marks members of cancelled batches: those that moved or slept during the cancel, or that another
    * program pushed later.
+   *
+   * The result includes the jobs of an earlier `take` whose reply this connection lost, up to `limit`. The others return to the
+   * front of their queues: with `limit` 0, all.
    */
   take(request: TakeRequest): Promise<Lease[]>;
-
-  /**
-   * Returns the jobs of a `take` whose reply this connection lost to the front of their queues. Without this call, the
-   * next `take` returns them. Does nothing on SQLite, where no reply can be lost.
-   */
-  returnUnanswered(worker: string): Promise<void>;
 
   /** Ends leases of `worker`. An outcome whose token is no longer its lease changes nothing and is listed in `lost`. */
   settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult>;

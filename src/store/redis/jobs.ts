@@ -8,12 +8,11 @@ import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { Enqueuer } from "./enqueue.ts";
-import { leasesKey } from "./keys.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { settle } from "./settle.ts";
-import { returnUnanswered, take } from "./take.ts";
+import { stillLeased, take } from "./take.ts";
 import { DueWatch } from "./wait/due_watch.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
@@ -37,14 +36,8 @@ export function jobsPart(
   const jobs: JobStore = {
     enqueue: (jobs) => enqueuer.enqueue(jobs),
     take: (request) => take(context, book, request),
-    returnUnanswered: (worker) => returnUnanswered(context, book, worker),
     settle: (worker, outcomes) => settle(context, book, worker, outcomes),
-    async stillLeased(worker, tokens) {
-      const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], tokens) as string[];
-      const left = new Set(still);
-      book.drop(worker, tokens.filter((token) => !left.has(token)));
-      return still;
-    },
+    stillLeased: (worker, tokens) => stillLeased(context, book, worker, tokens),
     async promote(limit) {
       const { earliest, ...result } = await promote(context, limit);
       dueWatch.setEarliest(earliest);

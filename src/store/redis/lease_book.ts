@@ -16,11 +16,17 @@
  *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its latest writes, so
  *     `settle.lua` deletes held tokens together. With the mark it checks each.
  *
+ *  5. **The book doesn't grow.** Another connection may settle leases of the same worker, as the heartbeat's thread does while
+ *     the event loop is blocked. Once the held tokens have doubled, a take asks which of them are left.
+ *
  * The book is memory. If the process dies, its leases are rescued when its heartbeat has lapsed, and the book isn't needed.
  *
  * @module
  */
 import { randomBytes } from "node:crypto";
+
+/** Held tokens that aren't compared with the store: a worker holds as many by itself. */
+const MIN_CHECKED_TOKENS = 2_000;
 
 /** The leases of one worker of this process. */
 interface WorkerLeases {
@@ -30,6 +36,8 @@ interface WorkerLeases {
   readonly unanswered: Set<string>;
   /** How many times the connection had been lost at the last reconciliation; undefined before the first. */
   reconciledLosses?: number;
+  /** The number of held tokens from which they are compared with the store. */
+  checkAt: number;
 }
 
 /** A take's name, and the names of earlier takes with a lost reply: this take collects their leases. */
@@ -112,6 +120,14 @@ export class LeaseBook {
     for (const token of tokens) held.delete(token);
   }
 
+  /** Returns the held tokens once they have doubled: some may have been settled elsewhere. {@linkcode drop} then follows. */
+  tokensToCheck(worker: string): string[] {
+    const leases = this.#of(worker);
+    if (leases.held.size < leases.checkAt) return [];
+    leases.checkAt = 2 * leases.held.size;
+    return [...leases.held];
+  }
+
   /** Notes that a worker has deregistered: it holds nothing. */
   dropAll(worker: string): void {
     this.#of(worker).held.clear();
@@ -147,7 +163,10 @@ export class LeaseBook {
 
   #of(worker: string): WorkerLeases {
     let leases = this.#workers.get(worker);
-    if (!leases) this.#workers.set(worker, leases = { held: new Set(), unanswered: new Set() });
+    if (!leases) {
+      leases = { held: new Set(), unanswered: new Set(), checkAt: MIN_CHECKED_TOKENS };
+      this.#workers.set(worker, leases);
+    }
     return leases;
   }
 }

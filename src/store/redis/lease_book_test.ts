@@ -67,3 +67,21 @@ Deno.test("reconciliation keeps the leases of takes that are unanswered", async 
     return Promise.resolve();
   });
 });
+
+Deno.test("held tokens are compared with the store once they have doubled", () => {
+  const book = new LeaseBook();
+  const hold = (from: number, to: number) => {
+    const leases = Array.from({ length: to - from }, (_, i) => ({ token: `t${from + i}` }));
+    book.endTake(WORKER, book.beginTake(WORKER), leases);
+  };
+  hold(0, 1_999);
+  assertEquals(book.tokensToCheck(WORKER), []);
+  hold(1_999, 2_000);
+  assertEquals(book.tokensToCheck(WORKER).length, 2_000);
+  assertEquals(book.tokensToCheck(WORKER), []);
+  hold(2_000, 4_000);
+  const tokens = book.tokensToCheck(WORKER);
+  assertEquals(tokens.length, 4_000);
+  book.drop(WORKER, tokens);
+  assertEquals(book.held(WORKER).size, 0);
+});

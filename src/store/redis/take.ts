@@ -17,23 +17,30 @@ const FIRST_PLACE = 10_000;
 
 /** See `JobStore.take`. */
 export async function take(context: Context, book: LeaseBook, request: TakeRequest): Promise<Lease[]> {
-  const { queues, limit } = request;
-  if (limit < 1 || queues.length === 0) return [];
-  return await retryLostReply(context, () => takeOnce(context, book, request));
+  const { queues, limit, worker } = request;
+  return await retryLostReply(context, async () => {
+    await reconcile(context, book, worker);
+    if ((limit < 1 || queues.length === 0) && !book.hasLostTakes(worker)) return [];
+    return await takeOnce(context, book, request);
+  });
 }
 
-/** See `JobStore.returnUnanswered`. A take with the limit 0 returns all leases of the lost takes to their queues. */
-export async function returnUnanswered(context: Context, book: LeaseBook, worker: string): Promise<void> {
-  await retryLostReply(context, async () => {
-    await reconcile(context, book, worker);
-    if (book.hasLostTakes(worker)) await takeOnce(context, book, { queues: [], limit: 0, worker });
-  });
+/** See `JobStore.stillLeased`. */
+export async function stillLeased(
+  { client }: Context,
+  book: LeaseBook,
+  worker: string,
+  tokens: readonly string[],
+): Promise<string[]> {
+  const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], tokens) as string[];
+  const left = new Set(still);
+  book.drop(worker, tokens.filter((token) => !left.has(token)));
+  return still;
 }
 
 async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest): Promise<Lease[]> {
   const { queues, limit, worker, minTurn = 1 } = request;
   const { client, offset } = context;
-  await reconcile(context, book, worker);
   const names = book.beginTake(worker);
   const head = [offset(), worker, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`, `${minTurn}`];
   const args = [...head, `${names.lost.length}`, ...names.lost, ...queues];
@@ -48,8 +55,11 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   }
 }
 
-/** Returns leases to their queues that Redis has for this worker, but the book doesn't. */
-async function reconcile({ client }: Context, book: LeaseBook, worker: string): Promise<void> {
+/** Returns leases to their queues that Redis has for this worker, but the book doesn't, and drops those that only the book has. */
+async function reconcile(context: Context, book: LeaseBook, worker: string): Promise<void> {
+  const { client } = context;
+  const tokens = book.tokensToCheck(worker);
+  if (tokens.length > 0) await stillLeased(context, book, worker, tokens);
   await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
     const args = [book.prefix, `${unanswered.length}`, ...unanswered, ...held];
     // Not sent again unchanged: by then the worker may hold more.

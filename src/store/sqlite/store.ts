@@ -50,8 +50,6 @@ export function sqliteStore(url: string, context: Context): Store {
     jobs: {
       enqueue: (jobs) => enqueue(context, jobs),
       take: (request) => take(context, request),
-      // No reply can be lost: the store is in this process.
-      returnUnanswered: () => Promise.resolve(),
       settle: (worker, outcomes) => settle(context, worker, outcomes),
       stillLeased: (worker, tokens) => read(() => stillLeased(context, worker, tokens)),
       promote: (limit) => promotion.promote(limit),

@@ -11,8 +11,9 @@ import * as limits from "./limits.ts";
 import { areAllPaused, openQueue } from "./queues.ts";
 import { leaseInTurn } from "./turns.ts";
 
-/** See `JobStore.take`. */
+/** See `JobStore.take`. No reply can be lost: the store is in this process. */
 export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
+  if (limit < 1) return Promise.resolve([]);
   return context.commit.run(() => {
     const take: Take = { worker, number: context.newTake(), minTurn, budget: new ByteBudget(), leases: [] };
     if (areAllPaused(context)) return take.leases;
