@@ -15,6 +15,7 @@ import { ASSETS } from "./assets.ts";
 import { allows, RouteRules } from "./auth/access.ts";
 import { equal } from "./auth/accounts.ts";
 import { Hosts, isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
+import { InvalidInput } from "../operator/shapes/shape.ts";
 import { HttpError } from "./http/body.ts";
 import { recordRefused } from "./actions/audit.ts";
 import type { Services, WebEnv } from "./services.ts";
@@ -259,7 +260,9 @@ async function explain(services: Services, c: Context<WebEnv>, error: Error): Pr
     }
     return await refuse(services, c, error.status, error.message, error.field);
   }
-  if (error instanceof InvalidPayload) return await refuse(services, c, 422, error.message, error.field);
+  if (error instanceof InvalidPayload || error instanceof InvalidInput) {
+    return await refuse(services, c, 422, error.message, error.field);
+  }
   if (error instanceof CursorError) return await refuse(services, c, 400, error.message, "cursor");
   if (error instanceof StoreError) return await refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });

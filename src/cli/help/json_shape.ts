@@ -3,6 +3,9 @@
  *
  * @module
  */
+import { limitShape, queueShape } from "../../operator/shapes/queues.ts";
+import { rowsOf } from "../../operator/shapes/rows.ts";
+import type { Shape as Shape_ } from "../../operator/shapes/shape.ts";
 
 /**
  * Path of a field → its type and meaning. `[]` is each element of a list, `{}` each value of an object by name. `?` at the end
@@ -31,28 +34,14 @@ export function optional(fields: Fields): Fields {
 }
 
 /** The limit of a queue, and its use. */
-export const LIMIT: Fields = {
-  "running?": ["number", "maximum of jobs that run at once; absent if unlimited"],
-  "starts?": ["object", "maximum of starts within a time; absent if unlimited"],
-  "starts.count?": ["number", "the maximum"],
-  "starts.perMs?": ["number", "the time"],
-  "taken": ["number", "jobs running now, if that is limited"],
-  "started": ["number", "starts within the time, if that is limited"],
-  "freeInMs?": ["number", "time until the next start, 0 for now; absent if a running job has to end first"],
-};
+export const LIMIT: Fields = fieldsOf(limitShape);
 
 /** A queue. */
-export const QUEUE: Fields = {
-  "name": ["text", "the queue; `*` stands for all queues, if they are paused"],
-  "size": ["number", "queued jobs"],
-  "latencyMs": ["number", "age of its oldest job; 0 if it is empty"],
-  "paused": ["boolean", "whether it is paused"],
-  "pausedForMs?": ["number", "remaining time of the pause; absent if it has no end"],
-  "limit?": ["object", "its limit; absent if it has none"],
-  ...optional(under("limit", LIMIT)),
-  "heldGroups?": ["number", "its groups that are at their limit or paused, counted up to 1000; absent without any"],
-  "hasGroupSettings?": ["boolean", "true if limits or pauses of its groups are stored; absent without any"],
-};
+export const QUEUE: Fields = fieldsOf(queueShape);
+
+function fieldsOf(shape: Shape_<unknown>): Fields {
+  return Object.fromEntries(rowsOf(shape).map(([path, ...about]) => [path, about]));
+}
 
 /** A group of a queue. */
 export const GROUP: Fields = {

@@ -40,6 +40,7 @@ export interface ErrorInfo {
 /** Error class → code for programs, and exit code. */
 const KNOWN: Readonly<Record<string, readonly [code: string, exit: number]>> = {
   UsageError: ["usage", 2],
+  InvalidInput: ["usage", 2],
   ConfigError: ["configuration", 2],
   CrontabError: ["cron", 2],
   CursorError: ["cursor", 2],

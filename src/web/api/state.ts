@@ -6,6 +6,9 @@
 import type { Context } from "hono";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { queueShape } from "../../operator/shapes/queues.ts";
+import { list, object, optional } from "../../operator/shapes/shape.ts";
+import { text } from "../../operator/shapes/values.ts";
 import { isoTime } from "../../text/times.ts";
 import { workerJson } from "../../text/workers.ts";
 import { readAuditPage } from "../read/audit.ts";
@@ -135,7 +138,8 @@ export const stateRoutes: readonly ApiRoute[] = [
     access: "read",
     about: "Lists the queues with their sizes and latencies, by name",
     query: LONG_PAGE_QUERY,
-    answer: { type: "object", properties: { queues: OBJECTS, next: { type: "string" } } },
+    answer:
+      object("", { queues: list("the queues", queueShape), next: optional(text("cursor of the next page")) }).schema,
     run: async (c, services) => {
       const { items: queues, next } = apiPage(c, (await services.store.admin.stats()).queues, ({ name }) => name);
       return { value: { queues, next } };
