@@ -47,7 +47,7 @@ Deno.test("redis: a rescue takes no lease of a worker whose heartbeat arrived af
   const worker = await register(t.store);
   await t.store.jobs.enqueue(jobs(1, 2));
   const tokens = (await takeUpTo(t.store, worker)).map(({ token }) => token);
-  await t.store.workers.noteSuspects(worker, { tokens: [tokens[0]!], alone: true });
+  await t.store.workers.note(worker, { running: { tokens: [tokens[0]!], alone: true } });
   // Loads the first script into Redis.
   await rescueFor(t.store);
   await lapse(t);

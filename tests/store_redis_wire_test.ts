@@ -375,7 +375,7 @@ Deno.test("redis wire: all keys that Sidekiq doesn't have begin with jobs:", asy
   await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
   await takeUpTo(store, WORKER, 1);
-  await store.workers.claimName("c", WORKER, 60_000);
+  await store.workers.claim("c", WORKER, 60_000);
   await store.workers.reply("1", "x");
   await store.workers.send(WORKER, { verb: "quiet" });
   const sidekiqs = ["queues", "queue:default", "schedule", "processes", WORKER];

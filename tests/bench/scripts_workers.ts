@@ -35,16 +35,11 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.jobs.rescue({ worker: "host:1:rescuer", limit: 100, maxRescues: 3 }),
   },
   {
-    script: "noteSuspects",
+    script: "note",
     what: "1,000 suspects",
     prepare: takeThousand,
     run: ({ store }) =>
-      store.workers.noteSuspects(taken.worker, { tokens: taken.leases.map(({ token }) => token), alone: false }),
-  },
-  {
-    script: "noteDeath",
-    what: "a worker",
-    run: ({ store }) => store.workers.noteDeath("host:1:taker", "killed by signal 9"),
+      store.workers.note(taken.worker, { running: { tokens: taken.leases.map(({ token }) => token), alone: false } }),
   },
   {
     script: "deregister",
@@ -181,12 +176,10 @@ export const WORKER_CASES: readonly Case[] = [
       ),
   },
   {
-    script: "claimName",
+    script: "claim",
     what: "a lease",
-    run: ({ store }) => store.workers.claimName("name", "host:1:taker", HOUR_MS),
+    run: ({ store }) => store.workers.claim("name", "host:1:taker", HOUR_MS),
   },
-  { script: "nameHolder", what: "a lease", run: ({ store }) => store.workers.nameHolder("name") },
-  { script: "releaseName", what: "a lease", run: ({ store }) => store.workers.releaseName("name", "host:1:taker") },
   { script: "send", what: "a command", run: ({ store }) => store.workers.send("host:1:taker", { verb: "dump" }) },
   { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.workers.reply("id", "x".repeat(1e6)) },
   {

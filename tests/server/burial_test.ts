@@ -28,8 +28,8 @@ async function blame(
   const jid = await new Client({ store }).push({ class: "Crash", args: [1], suspected: 1, rescues: 2, ...fields });
   const [lease] = await takeUpTo(store, DEAD_WORKER);
   await perform({ worker: DEAD_WORKER, token: lease!.token, jid: jid! });
-  await store.workers.noteSuspects(DEAD_WORKER, { tokens: [lease!.token], alone: true });
-  await store.workers.noteDeath(DEAD_WORKER, "killed by signal 9 (SIGKILL)");
+  await store.workers.note(DEAD_WORKER, { running: { tokens: [lease!.token], alone: true } });
+  await store.workers.note(DEAD_WORKER, { ended: "killed by signal 9 (SIGKILL)" });
   return jid!;
 }
 

@@ -1,5 +1,5 @@
 /** Starts that fail: one clear line, an exit code that tells a usage error from others, and nothing left behind. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess } from "../support/process.ts";
@@ -66,7 +66,11 @@ for (const { what, args, code, says } of CASES) {
       assertMatch(result.stderr, says);
       assertEquals(await bench.store.workers.list(), []);
       for (const name of ["mail", "mail.1"]) {
-        assert(await bench.store.workers.claimName(`name:${name}`, "another", 1_000), "the name is free");
+        assertEquals(
+          (await bench.store.workers.claim(`name:${name}`, "another", 1_000))?.worker,
+          "another",
+          "the name is free",
+        );
       }
       const files = (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name).sort();
       assertEquals(files, ["jobs.db", "jobs.db-shm", "jobs.db-wal"]);

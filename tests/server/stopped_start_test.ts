@@ -132,7 +132,7 @@ Deno.test("a worker that is stopped during its start deregisters, and start() re
   assertEquals(await start, false);
   await launcher.finished;
   assertEquals([await store.workers.list(), taken], [[], 0]);
-  assert(await store.workers.claimName("name:mail", "another", 1_000), "its name is free");
+  assertEquals((await store.workers.claim("name:mail", "another", 1_000))?.worker, "another", "its name is free");
 });
 
 Deno.test("a store that does not reply to the first heartbeat delays such a stop by a second, and no heartbeat follows", async () => {

@@ -65,7 +65,7 @@ export const cancelled: Cases = {
   "a job that was cancelled outweighs that it killed its worker": async (open) => {
     await using t = await open();
     const { worker, leases } = await taken(t);
-    await t.store.workers.noteSuspects(worker, { tokens: [leases[1]!.token], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [leases[1]!.token], alone: true } });
     await cancelJob(t.store, jid(2), 0);
     await lapse(t);
     const { doomed } = await rescueFor(t.store, 100, 1);

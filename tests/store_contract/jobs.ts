@@ -97,7 +97,7 @@ export async function doom(t: TestStore): Promise<DoomedJob> {
   for (;;) {
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker, 1);
-    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [lease!.token], alone: true } });
     await lapse(t);
     const [doomed] = (await rescueFor(t.store, 100, 2)).doomed;
     if (doomed !== undefined) return doomed;

@@ -103,8 +103,8 @@ export const rescue: Cases = {
     await dieWith(t, () => undefined);
     const worker = await register(t.store);
     const [a, b] = (await takeUpTo(t.store, worker)).map(({ token }) => token);
-    await t.store.workers.noteSuspects(worker, { tokens: [a!], alone: false });
-    await t.store.workers.noteSuspects(worker, { tokens: [a!, b!], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [a!], alone: false } });
+    await t.store.workers.note(worker, { running: { tokens: [a!, b!], alone: true } });
     await t.store.jobs.settle(worker, [{ kind: "ack", token: a! }]);
     await lapse(t);
     await rescueFor(t.store);
@@ -118,7 +118,7 @@ export const rescue: Cases = {
     const worker = await register(t.store);
     const tokens = (await takeUpTo(t.store, worker)).map(({ token }) => token);
     // On any store, one of them is in the first step, and one in the last.
-    await t.store.workers.noteSuspects(worker, { tokens: [tokens[0]!, tokens[5]!], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [tokens[0]!, tokens[5]!], alone: true } });
     await lapse(t);
     for (let steps = 1; (await rescueFor(t.store, 2)).more; steps++) assert(steps < 4);
     assertEquals((await countsIn(t.store)).map(([suspected]) => suspected), [2, 1, 1, 1, 1, 2]);
@@ -130,7 +130,7 @@ export const rescue: Cases = {
     await dieWith(t, () => undefined);
     const worker = await register(t.store);
     const tokens = (await takeUpTo(t.store, worker)).map(({ token }) => token);
-    await t.store.workers.noteSuspects(worker, { tokens, alone: true });
+    await t.store.workers.note(worker, { running: { tokens, alone: true } });
     await lapse(t);
     await rescueFor(t.store, 1);
     await register(t.store, worker);
@@ -138,7 +138,7 @@ export const rescue: Cases = {
     assertEquals(kept.length, 1);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: kept[0]! }]);
     const [again] = await takeUpTo(t.store, worker);
-    await t.store.workers.noteSuspects(worker, { tokens: [kept[0]!, again!.token], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [kept[0]!, again!.token], alone: true } });
     await lapse(t);
     await rescueFor(t.store);
     assertEquals(await countsIn(t.store), [[2, 1]]);
@@ -150,8 +150,8 @@ export const rescue: Cases = {
     await dieWith(t, () => undefined);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker);
-    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
-    await t.store.workers.noteDeath(worker, "killed by signal 9 (SIGKILL)");
+    await t.store.workers.note(worker, { running: { tokens: [lease!.token], alone: true } });
+    await t.store.workers.note(worker, { ended: "killed by signal 9 (SIGKILL)" });
     await lapse(t);
     for (let i = 0; i < 2; i++) {
       const { doomed, more } = await rescueFor(t.store, 100, 1);
@@ -174,7 +174,7 @@ export const rescue: Cases = {
     await dieWith(t, () => undefined);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker);
-    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
+    await t.store.workers.note(worker, { running: { tokens: [lease!.token], alone: true } });
     await lapse(t);
     assertEquals((await rescueFor(t.store, 100, 1)).doomed.length, 1);
     assertEquals((await t.store.workers.heartbeat(workerRecord(worker), TTL_MS)).lapsed, true);
@@ -186,12 +186,12 @@ export const rescue: Cases = {
   "a heartbeat deletes how the worker ended, and nothing is noted of a removed worker": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.workers.noteDeath(worker, "exited with code 1");
+    await t.store.workers.note(worker, { ended: "exited with code 1" });
     await register(t.store, worker);
     await t.store.jobs.enqueue([job(1, { payload: setFields(job(1).payload, { suspected: "1" }) })]);
     const [lease] = await takeUpTo(t.store, worker);
-    await t.store.workers.noteSuspects(worker, { tokens: [lease!.token], alone: true });
-    await t.store.workers.noteDeath("host:9:dddddddddddd", "exited with code 1");
+    await t.store.workers.note(worker, { running: { tokens: [lease!.token], alone: true } });
+    await t.store.workers.note("host:9:dddddddddddd", { ended: "exited with code 1" });
     await lapse(t);
     const { doomed } = await rescueFor(t.store, 100, 1);
     assertEquals(doomed.map(({ ended }) => ended), [undefined]);
@@ -315,7 +315,7 @@ async function dieWith(
 ): Promise<RescueResult> {
   const worker = await register(t.store, `host:1:${crypto.randomUUID().slice(-12)}`);
   const running = runs((await takeUpTo(t.store, worker)).map(({ token }) => token));
-  if (running) await t.store.workers.noteSuspects(worker, running);
+  if (running) await t.store.workers.note(worker, { running });
   await lapse(t);
   const result = await rescueFor(t.store);
   assertEquals(result.offline, [worker]);

@@ -59,9 +59,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", "0 10", [...BATCHES, "ZADD jobs:batches:due 1 b"]),
     call("", "0 10", [...FLOW, "HSET jobs:batch:f closed_as closed", "ZADD jobs:batches:due 1 f"]),
   ],
-  claimName: [
+  claim: [
     call("jobs:claim:n", `0 ${WORKER} 1000`, ["HSET jobs:claim:n worker other till 1", ...LEASED]),
     call("jobs:claim:n", `0 ${WORKER} 1000`, []),
+    call("jobs:claim:n", `0 ${WORKER} 0`, [`HSET jobs:claim:n worker ${WORKER} till 1`]),
   ],
   claimScratch: [
     call("", "take bench q 1000", []),
@@ -197,8 +198,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ['"j9"', '"j2"'],
     ),
   ],
-  noteDeath: [call("", `${WORKER} killed`, LEASED)],
-  noteSuspects: [call("", `0 ${WORKER} [] 1`, [])],
+  note: [call("", `0 ${WORKER} "" "" killed`, LEASED), call("", `0 ${WORKER} [] 1 ""`, [])],
   pauseGroup: [
     call("", `0 default h ""`, GROUPS),
     call("", "0 default z 0", GROUPS),
@@ -212,7 +212,6 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call(LEASES, "12345678 0", [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
   ],
   recordMetrics: [call("jobs:measured:1 j|1|1:10 j|1|1:11", "1000 1000 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2", [])],
-  releaseName: [call("jobs:claim:n", WORKER, [`HSET jobs:claim:n worker ${WORKER} till 1`])],
   reply: [call("jobs:reply:1", "0 text", [])],
   rescue: [
     call(

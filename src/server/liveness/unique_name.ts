@@ -13,6 +13,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import type { NameHolder } from "../../store/port/workers.ts";
 import type { Component } from "../component.ts";
 
 /** Another worker has the name. The message is one line for people. */
@@ -66,8 +67,9 @@ export class UniqueName implements Component {
     await this.#noteDeath();
     if (name === undefined) return;
     const key = `name:${name}`;
-    if (predecessor !== undefined) await workers.releaseName(key, predecessor);
-    if (!await workers.claimName(key, worker, CLAIM_MS)) await this.#waitAndClaim(name, key);
+    if (predecessor !== undefined) await workers.claim(key, predecessor, 0);
+    const holder = (await workers.claim(key, worker, CLAIM_MS))!;
+    if (holder.worker !== worker) await this.#waitAndClaim(name, key, holder);
   }
 
   /** Ends the wait. */
@@ -75,23 +77,21 @@ export class UniqueName implements Component {
     this.#stop.abort();
   }
 
-  async #waitAndClaim(name: string, key: string): Promise<void> {
+  async #waitAndClaim(name: string, key: string, first: NameHolder): Promise<void> {
     const { store: { workers }, worker, ttlMs, clock, log } = this.#options;
     const { signal } = this.#stop;
-    const first = await workers.nameHolder(key);
     log.warn("Waiting until the worker that has the name is offline", {
       wanted: name,
-      ...(first && { holder: first.worker }),
+      holder: first.worker,
       secondsAtMost: Math.ceil(ttlMs / 1_000),
     });
     while (!signal.aborted) {
       await clock.sleep(POLL_INTERVAL_MS, signal);
-      if (signal.aborted || await workers.claimName(key, worker, CLAIM_MS)) return;
-      const holder = await workers.nameHolder(key);
+      if (signal.aborted) return;
+      const holder = (await workers.claim(key, worker, CLAIM_MS))!;
+      if (holder.worker === worker) return;
       // Without a current heartbeat the holder may still be alive: only a new heartbeat proves it.
-      if (holder && (holder.worker !== first?.worker || holder.heartbeatUntil !== first.heartbeatUntil)) {
-        throw new NameTaken(name);
-      }
+      if (holder.worker !== first.worker || holder.heartbeatUntil !== first.heartbeatUntil) throw new NameTaken(name);
     }
   }
 
@@ -99,7 +99,7 @@ export class UniqueName implements Component {
   async #noteDeath(): Promise<void> {
     const { store, predecessor, predecessorEnded, log } = this.#options;
     if (predecessor === undefined || predecessorEnded === undefined) return;
-    await store.workers.noteDeath(predecessor, predecessorEnded).catch((error) =>
+    await store.workers.note(predecessor, { ended: predecessorEnded }).catch((error) =>
       log.debug("Could not note how the predecessor ended", { error: error.message })
     );
   }

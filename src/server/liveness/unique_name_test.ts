@@ -11,18 +11,14 @@ function lab(more: { readonly predecessor?: string; readonly predecessorEnded?: 
   const calls: string[] = [];
   const state = { holder: "other", heartbeatUntil: 1_000 };
   const workers = {
-    claimName: (key: string, worker: string) => {
-      calls.push(`claim ${key} ${worker}`);
-      return Promise.resolve(state.holder === "");
+    claim: (key: string, worker: string, ttlMs: number) => {
+      calls.push(`${ttlMs === 0 ? "release" : "claim"} ${key} ${worker}`);
+      if (ttlMs === 0 && state.holder === worker) state.holder = "";
+      const { holder, heartbeatUntil } = state;
+      return Promise.resolve({ worker: holder === "" ? worker : holder, heartbeatUntil });
     },
-    nameHolder: () =>
-      Promise.resolve(state.holder === "" ? undefined : { worker: state.holder, heartbeatUntil: state.heartbeatUntil }),
-    releaseName: (key: string, worker: string) => {
-      calls.push(`release ${key} ${worker}`);
-      if (state.holder === worker) state.holder = "";
-      return Promise.resolve();
-    },
-    noteDeath: (worker: string, how: string) => Promise.resolve(void calls.push(`death ${worker} ${how}`)),
+    note: (worker: string, { ended }: { ended?: string }) =>
+      Promise.resolve(void calls.push(`death ${worker} ${ended}`)),
   };
   const store = { workers } as unknown as ServerStore;
   const name = new UniqueName({ store, name: "mail", worker: "me", ttlMs: 60_000, clock, log, ...more });

@@ -30,7 +30,7 @@ const RETRY_MS = 500;
 
 /** Options of {@linkcode Suspects}. */
 export interface SuspectsOptions {
-  readonly store: { readonly workers: Pick<WorkerStore, "noteSuspects"> };
+  readonly store: { readonly workers: Pick<WorkerStore, "note"> };
   readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -146,7 +146,7 @@ export class Suspects {
     const { clock, log, worker, store } = this.#options;
     if (this.#haveOthersStarted) await clock.sleep(ALONE_MS);
     this.#haveOthersStarted = false;
-    await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys(), token], alone: true });
+    await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), token], alone: true } });
     this.#isRecordedAlone = true;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
@@ -160,7 +160,7 @@ export class Suspects {
 
   async #recordOthersRun(): Promise<void> {
     const { worker, store } = this.#options;
-    await store.workers.noteSuspects(worker, { tokens: [...this.#running.keys()], alone: false });
+    await store.workers.note(worker, { running: { tokens: [...this.#running.keys()], alone: false } });
     this.#isRecordedAlone = false;
     this.#open();
   }

@@ -22,14 +22,14 @@ function lab(isIsolated = false) {
   const notes: RunningSuspects[] = [];
   const failures: Error[] = [];
   let changes = 0;
-  const noteSuspects = (_worker: string, running: RunningSuspects): Promise<void> => {
+  const note = (_worker: string, { running }: { running?: RunningSuspects }): Promise<void> => {
     const failure = failures.shift();
     if (failure) return Promise.reject(failure);
-    notes.push(running);
+    notes.push(running!);
     return Promise.resolve();
   };
   const suspects = new Suspects({
-    store: { workers: { noteSuspects } },
+    store: { workers: { note } },
     worker: "me",
     clock,
     log,

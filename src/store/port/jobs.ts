@@ -187,7 +187,7 @@ export interface DoomedJob extends Lease {
   readonly worker: string;
   /** Number of deaths of workers that ran the job; 0 for an unreadable or cancelled one. */
   readonly deaths: number;
-  /** How the worker ended, if its parent noted it (`noteDeath`): `killed by signal 9 (SIGKILL)`. */
+  /** How the worker ended, if its parent noted it (`WorkerStore.note`): `killed by signal 9 (SIGKILL)`. */
   readonly ended?: string;
 }
 

@@ -120,14 +120,12 @@ export interface HeartbeatReply {
   readonly lapsed: boolean;
 }
 
-/** The live worker that holds a name. */
+/** The worker that holds a name. */
 export interface NameHolder {
   /** The worker's ID. */
   readonly worker: string;
-  /** When its last heartbeat expires, by the store's clock. Another value means another heartbeat. */
+  /** When its last heartbeat expires, by the store's clock; 0 before the first. Another value means another heartbeat. */
   readonly heartbeatUntil: number;
-  /** Milliseconds until the name is free if its holder sends no further heartbeat. */
-  readonly freeInMs: number;
 }
 
 /** A registered worker, with the store's data about it. */
@@ -153,25 +151,21 @@ export interface WorkerStore {
   list(): Promise<WorkerInfo[]>;
 
   /**
-   * Notes the suspects that `worker` runs from now on. Called before one of them starts, and before another job starts while
-   * they run: a rescue decides by it which job to blame.
+   * Notes what a rescue needs if `worker` dies: the suspects that it runs from now on, or how it ended.
+   *
+   * @param what.running called before one of them starts, and before another job starts while they run: a rescue decides by it
+   * which job to blame
+   * @param what.ended for the errors of the jobs that it ran. Does nothing if the worker is no longer registered
    */
-  noteSuspects(worker: string, running: RunningSuspects): Promise<void>;
-
-  /** Notes how a worker ended, for the errors of the jobs that it ran. Does nothing if the worker is no longer registered. */
-  noteDeath(worker: string, ended: string): Promise<void>;
+  note(worker: string, what: { readonly running?: RunningSuspects; readonly ended?: string }): Promise<void>;
 
   /**
    * Claims a name for a worker, or takes it over from one that is offline, by the rule of `JobStore.rescue`, or whose `ttlMs`
-   * has passed. Returns false if another worker holds it. Calling it again as the holder renews it.
+   * has passed. The holder renews its claim. With `ttlMs` 0 it releases the name.
+   *
+   * @returns the holder afterwards: `worker`, or the other registered worker that keeps the name; undefined if none has it
    */
-  claimName(name: string, worker: string, ttlMs: number): Promise<boolean>;
-
-  /** Returns the holder of a name; undefined if no worker with a current heartbeat holds it. */
-  nameHolder(name: string): Promise<NameHolder | undefined>;
-
-  /** Releases a name if `worker` holds it. */
-  releaseName(name: string, worker: string): Promise<void>;
+  claim(name: string, worker: string, ttlMs: number): Promise<NameHolder | undefined>;
 
   /**
    * Sends a command to a worker. Returns false if no such worker is alive.

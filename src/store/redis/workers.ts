@@ -76,13 +76,13 @@ export class Workers implements WorkerStore {
     }
   }
 
-  async noteSuspects(worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
+  async note(
+    worker: string,
+    { running, ended = "" }: { readonly running?: RunningSuspects; readonly ended?: string },
+  ): Promise<void> {
     const { client, offset } = this.#context;
-    await client.run(SCRIPTS.noteSuspects, [], [offset(), worker, JSON.stringify(tokens), alone ? "1" : "0"]);
-  }
-
-  async noteDeath(worker: string, ended: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.noteDeath, [], [worker, ended]);
+    const suspects = running ? [JSON.stringify(running.tokens), running.alone ? "1" : "0"] : ["", ""];
+    await client.run(SCRIPTS.note, [], [offset(), worker, ...suspects, ended]);
   }
 
   async deregister(worker: string): Promise<void> {
@@ -90,22 +90,12 @@ export class Workers implements WorkerStore {
     this.#book.dropAll(worker);
   }
 
-  async claimName(name: string, worker: string, ttlMs: number): Promise<boolean> {
+  async claim(name: string, worker: string, ttlMs: number): Promise<NameHolder | undefined> {
     const { client, offset } = this.#context;
-    const args = [offset(), worker, `${Math.ceil(ttlMs)}`];
-    return await client.run(SCRIPTS.claimName, [nameKey(name)], args) === 1;
-  }
-
-  async nameHolder(name: string): Promise<NameHolder | undefined> {
-    const { client, offset } = this.#context;
-    const reply = await client.run(SCRIPTS.nameHolder, [nameKey(name)], [offset()]);
+    const reply = await client.run(SCRIPTS.claim, [nameKey(name)], [offset(), worker, `${Math.ceil(ttlMs)}`]);
     if (reply === null) return undefined;
-    const [worker, heartbeatUntil, freeInMs] = reply as [string, string, string];
-    return { worker, heartbeatUntil: Number(heartbeatUntil), freeInMs: Number(freeInMs) };
-  }
-
-  async releaseName(name: string, worker: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.releaseName, [nameKey(name)], [worker]);
+    const [holder, heartbeatUntil] = reply as [string, string];
+    return { worker: holder, heartbeatUntil: Number(heartbeatUntil) };
   }
 
   /** One connection blocks on the store's commands and Sidekiq's signals. */

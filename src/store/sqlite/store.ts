@@ -32,7 +32,6 @@ import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
 import { history } from "./totals.ts";
-import { claimName, nameHolder, releaseName } from "./worker_names.ts";
 import * as workers from "./workers.ts";
 
 /**
@@ -67,11 +66,8 @@ export function sqliteStore(url: string, context: Context): Store {
       heartbeat: (worker, ttlMs) => workers.heartbeat(context, worker, ttlMs),
       deregister: (worker) => workers.deregister(context, worker),
       list: () => read(() => workers.list(context)),
-      noteSuspects: (worker, running) => workers.noteSuspects(context, worker, running),
-      noteDeath: (worker, ended) => workers.noteDeath(context, worker, ended),
-      claimName: (name, worker, ttlMs) => commit.run(() => claimName(context, name, worker, ttlMs)),
-      nameHolder: (name) => read(() => nameHolder(context, name)),
-      releaseName: (name, worker) => commit.run(() => releaseName(context, name, worker)),
+      note: (worker, what) => workers.note(context, worker, what),
+      claim: (name, worker, ttlMs) => commit.run(() => workers.claim(context, name, worker, ttlMs)),
       send: (worker, command) => commands.send(context, worker, command),
       receive: (worker, signal) => commands.receive(context, worker, signal),
       reply: (id, text) => commands.reply(context, id, text),

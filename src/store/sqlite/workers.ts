@@ -1,10 +1,16 @@
 /**
- * Workers: heartbeats, deaths, and which ones are offline.
+ * Workers: heartbeats, deaths, names, and which ones are offline.
  *
  * @module
  */
 import type { RunningSuspects } from "../../job/suspicion.ts";
-import { CANCELLED_WORKER, type HeartbeatReply, type WorkerInfo, type WorkerRecord } from "../port/workers.ts";
+import {
+  CANCELLED_WORKER,
+  type HeartbeatReply,
+  type NameHolder,
+  type WorkerInfo,
+  type WorkerRecord,
+} from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import { workerIn } from "./lease_workers.ts";
 import * as queues from "./queues.ts";
@@ -105,19 +111,39 @@ export function findOffline(context: Context, worker: string): Offline {
   };
 }
 
-/** See `WorkerStore.noteSuspects`. A worker that was removed has no leases: nothing is noted. */
-export function noteSuspects(context: Context, worker: string, { tokens, alone }: RunningSuspects): Promise<void> {
-  return context.commit.run(() => {
-    context.sql("UPDATE worker SET suspects = ?, alone = ? WHERE id = ?")
-      .run(JSON.stringify(tokens), alone ? 1 : 0, worker);
+/** See `WorkerStore.note`. A worker that was removed has no leases: nothing is noted. */
+export function note(
+  { sql, commit }: Context,
+  worker: string,
+  { running, ended }: { readonly running?: RunningSuspects; readonly ended?: string },
+): Promise<void> {
+  return commit.run(() => {
+    if (running !== undefined) {
+      sql("UPDATE worker SET suspects = ?, alone = ? WHERE id = ?")
+        .run(JSON.stringify(running.tokens), running.alone ? 1 : 0, worker);
+    }
+    if (ended !== undefined) sql("UPDATE worker SET ended = ? WHERE id = ?").run(ended, worker);
   });
 }
 
-/** See `WorkerStore.noteDeath`. */
-export function noteDeath(context: Context, worker: string, ended: string): Promise<void> {
-  return context.commit.run(() => {
-    context.sql("UPDATE worker SET ended = ? WHERE id = ?").run(ended, worker);
-  });
+/** See `WorkerStore.claim`; inside a transaction. */
+export function claim(context: Context, name: string, worker: string, ttlMs: number): NameHolder | undefined {
+  const { sql } = context;
+  const now = context.now();
+  const held = sql(
+    `SELECT id, deadline, heartbeat_at AS heartbeatAt, ttl FROM worker_name JOIN worker ON id = worker
+     WHERE name = ? AND worker <> ? AND expires > ?`,
+  ).get(name, worker, now) as (Pick<Lapsed, "id" | "heartbeatAt" | "ttl"> & { readonly deadline: number }) | undefined;
+  const other = held && { worker: held.id, heartbeatUntil: held.deadline };
+  if (ttlMs === 0) {
+    sql("DELETE FROM worker_name WHERE name = ? AND worker = ?").run(name, worker);
+    return other;
+  }
+  if (held && (held.deadline > now || !offlineFor(context, worker, now)(held))) return other;
+  sql("INSERT OR REPLACE INTO worker_name (name, worker, expires) VALUES (?, ?, ?)")
+    .run(name, worker, Math.round(now + ttlMs));
+  const heartbeatUntil = Number(sql("SELECT deadline FROM worker WHERE id = ?").get(worker)?.deadline ?? 0);
+  return { worker, heartbeatUntil };
 }
 
 /**

@@ -15,7 +15,7 @@ import batchCount from "../lua/batch_count.lua" with { type: "text" };
 import batchCreate from "../lua/batch_create.lua" with { type: "text" };
 import batchPage from "../lua/batch_page.lua" with { type: "text" };
 import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
-import claimName from "../lua/claim_name.lua" with { type: "text" };
+import claim from "../lua/claim.lua" with { type: "text" };
 import countLeases from "../lua/count_leases.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
 import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
@@ -37,9 +37,7 @@ import limitGroup from "../lua/limit_group.lua" with { type: "text" };
 import limitQueue from "../lua/limit_queue.lua" with { type: "text" };
 import migrateOut from "../lua/migrate_out.lua" with { type: "text" };
 import move from "../lua/move.lua" with { type: "text" };
-import nameHolder from "../lua/name_holder.lua" with { type: "text" };
-import noteDeath from "../lua/note_death.lua" with { type: "text" };
-import noteSuspects from "../lua/note_suspects.lua" with { type: "text" };
+import note from "../lua/note.lua" with { type: "text" };
 import pauseGroup from "../lua/pause_group.lua" with { type: "text" };
 import pauseQueue from "../lua/pause_queue.lua" with { type: "text" };
 import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
@@ -54,7 +52,6 @@ import readRecords from "../lua/read_records.lua" with { type: "text" };
 import readThrottles from "../lua/read_throttles.lua" with { type: "text" };
 import reconcileLeases from "../lua/reconcile_leases.lua" with { type: "text" };
 import recordMetrics from "../lua/record_metrics.lua" with { type: "text" };
-import releaseName from "../lua/release_name.lua" with { type: "text" };
 import reply from "../lua/reply.lua" with { type: "text" };
 import rescue from "../lua/rescue.lua" with { type: "text" };
 import sampleQueues from "../lua/sample_queues.lua" with { type: "text" };
@@ -139,7 +136,7 @@ export const SCRIPTS = {
   batchCreate: script(batchCreate, job + onceKeys + groups + batch + flow),
   batchPage: script(batchPage),
   batchSweep: script(batchSweep, job + groups + batch + flow + closeBatch),
-  claimName: script(claimName, offline),
+  claim: script(claim, offline),
   countLeases: script(countLeases),
   cronRead: script(cronRead),
   cronRemove: script(cronRemove, job),
@@ -167,9 +164,7 @@ export const SCRIPTS = {
       records +
       endDebounce,
   ),
-  nameHolder: script(nameHolder),
-  noteDeath: script(noteDeath),
-  noteSuspects: script(noteSuspects),
+  note: script(note),
   pauseGroup: script(pauseGroup, groups),
   pauseQueue: script(pauseQueue),
   pausedQueues: script(pausedQueues, pauses),
@@ -184,7 +179,6 @@ export const SCRIPTS = {
   readThrottles: script(readThrottles),
   reconcileLeases: script(reconcileLeases, job + groups + returnLease),
   recordMetrics: script(recordMetrics),
-  releaseName: script(releaseName),
   reply: script(reply),
   rescue: script(rescue, job + offline + groups + returnLease + replace),
   sampleQueues: script(sampleQueues),
