@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "steps": "store/port client job clock",
   "handlers": "steps client log job clock",
   "tracing": "client handlers version job clock",
-  "server": "tracing steps client handlers cron store/port store/open config log version job clock",
+  "server": "tracing steps client handlers cron store/ops store/port store/open config log version job clock",
   "testing": "steps handlers client store/ops store/port log job clock",
   // The lists and filters of operators, and one description of each thing that they see.
   "operator": "steps client cron log store/ops store/port store/admin job clock",

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { describeError } from "./describe_error.ts";
 import { parseLossless } from "./json.ts";
 
 /** A function with a result, a sleep, a wait for a signal, a child job, or an iteration with a cursor. */
@@ -153,4 +154,10 @@ function readShownStep(name: string, record: string): Step {
 /** Returns whether a job may have steps in the store: it is marked, or a worker died while it ran the job. */
 export function mayHaveSteps(payload: Readonly<Record<string, unknown>>): boolean {
   return payload[STEPS_FIELD] === true || payload.suspected !== undefined || payload.rescues !== undefined;
+}
+
+/** Returns the class and message of a thrown value, for the record of a step. */
+export function errorOf(thrown: unknown): { readonly class: string; readonly message: string } {
+  const { class: name, message } = describeError(thrown);
+  return { class: name, message: message.slice(0, 2_000).toWellFormed() };
 }

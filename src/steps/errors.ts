@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { describeError, isNamed } from "../job/describe_error.ts";
+import { isNamed } from "../job/describe_error.ts";
 
 /**
  * A step is used incorrectly. The message names the change to make.
@@ -156,10 +156,4 @@ export function nameStep(error: unknown, step: string): void {
   } catch {
     // The error is frozen, or a getter throws. The store has the name of the step anyway.
   }
-}
-
-/** Returns the class and message of a thrown value, for the step's record. */
-export function errorOf(thrown: unknown): { readonly class: string; readonly message: string } {
-  const { class: name, message } = describeError(thrown);
-  return { class: name, message: message.slice(0, 2_000).toWellFormed() };
 }

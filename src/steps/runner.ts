@@ -10,12 +10,12 @@
 import { readableError } from "../job/describe_error.ts";
 import { LeaseLost } from "../job/errors.ts";
 import { verdictOf } from "../job/verdict.ts";
-import type { Step, StepKind } from "../job/step.ts";
+import { errorOf, type Step, type StepKind } from "../job/step.ts";
 import type { NewWait } from "../store/port/steps.ts";
 import { ActiveSteps, Pause } from "./active_steps.ts";
 import { callStep } from "./call.ts";
 import { buildChild, type ChildClass } from "./child.ts";
-import { ChildFailed, errorOf, nameStep, StepError, StepFailed } from "./errors.ts";
+import { ChildFailed, nameStep, StepError, StepFailed } from "./errors.ts";
 import {
   backoffMs,
   checkFunction,

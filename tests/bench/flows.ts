@@ -5,7 +5,7 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { parsePayload } from "../../src/job/job.ts";
-import { withBatch } from "../../src/server/work/batch_member.ts";
+import { outcomeOf } from "../../src/store/ops/outcome.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
@@ -30,14 +30,14 @@ async function settleEach(store: Store, worker: string, leases: readonly Lease[]
   const each: number[] = [];
   for (const lease of leases) {
     const start = performance.now();
-    await store.jobs.settle(worker, [outcomeOf(lease)]);
+    await store.jobs.settle(worker, [ack(lease)]);
     each.push(performance.now() - start);
   }
   return each;
 }
 
-function outcomeOf({ token, payload }: Lease) {
-  return withBatch({ kind: "ack" as const, token }, parsePayload(payload)!, "succeeded", () => "1");
+function ack({ token, payload }: Lease) {
+  return outcomeOf(token, parsePayload(payload)!, { kind: "ack", as: "succeeded" }, { nodeResult: () => "1" });
 }
 
 async function fanIn(store: Store, worker: string, count: number): Promise<Pick<FlowCosts, "before" | "last">> {
@@ -50,7 +50,7 @@ async function fanIn(store: Store, worker: string, count: number): Promise<Pick<
   for (let left = names.length; left > SINGLES;) {
     const limit = Math.min(TAKEN, left - SINGLES);
     const leases = await store.jobs.take({ queues: ["default"], limit, worker });
-    await store.jobs.settle(worker, leases.map(outcomeOf));
+    await store.jobs.settle(worker, leases.map(ack));
     left -= leases.length;
   }
   const leases = await store.jobs.take({ queues: ["default"], limit: TAKEN, worker });

@@ -24,8 +24,8 @@ function lab() {
     unhandledErrors: { run: (_job: unknown, run: () => unknown) => run() },
     middleware: [],
     classCounters: { addWait: () => {}, add: () => {} },
-    results: { succeeded: () => undefined, failed: (outcome: unknown) => outcome },
-    retrier: { outcome: (token: string) => Promise.resolve({ kind: "discard", token }) },
+    results: { succeeded: () => undefined, failed: () => undefined },
+    retrier: { end: () => Promise.resolve({ kind: "discard" }) },
     worker: "host:1:a",
   } as unknown as ProcessorServices;
   const runs = new InProcessRuns(services);

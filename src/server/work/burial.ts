@@ -7,13 +7,12 @@
  *
  * @module
  */
-import { withSteps } from "../../steps/outcome.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
 import { WorkerDied } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
 import type { DoomedJob, JobStore } from "../../store/port/jobs.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
-import { withBatch } from "./batch_member.ts";
+import { outcomeOf } from "../../store/ops/outcome.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 import { unstartedOutcome } from "./unstarted_end.ts";
 
@@ -53,8 +52,8 @@ export class Burial {
     const running = new RunningJob(job, queue, this.#services, { worker, token });
     if (cancelled) return await unstartedOutcome(token, running, "cancelled", this.#services);
     const error = new WorkerDied(deaths, ended);
-    const outcome = await retrier.outcome(token, running, error, { worker });
-    const recorded = results.died(outcome, running, error, { worker, steps: await running.stepHistory() });
-    return withBatch(withSteps(recorded, running, { error }), job, "cancelled");
+    const end = await retrier.end(running, error, { worker });
+    const record = results.died(end, running, error, { worker, steps: await running.stepHistory() });
+    return outcomeOf(token, job, end, { error, record });
   }
 }

@@ -8,7 +8,7 @@
 import type { RunningJob } from "../../handlers/running_job.ts";
 import { isNamed } from "../../job/describe_error.ts";
 import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
-import type { Outcome } from "../../store/port/outcomes.ts";
+import type { AttemptEnd } from "../../store/ops/outcome.ts";
 
 /** A job waits for a handler for this long before its attempts count. */
 export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;
@@ -30,14 +30,13 @@ export interface MissingHandler {
 }
 
 /**
- * Returns the outcome of a job that waits for a worker with its class; undefined for another failure, or after
+ * Returns the end of an attempt of a job that waits for a worker with its class; undefined for another failure, or after
  * {@linkcode MAX_HANDLER_WAIT_MS}. The delay grows with the time that the job has waited, from 5 s to 10 min.
  */
 export function waitForHandler(
-  token: string,
   { job }: RunningJob,
   { error, now, wire, random }: MissingHandler,
-): Extract<Outcome, { readonly kind: "snooze" }> | undefined {
+): Extract<AttemptEnd, { readonly kind: "snooze" }> | undefined {
   if (!isHandlerMissing(error)) return undefined;
   const since = readWireTime(job.payload.no_handler_since) ?? now;
   const waitedMs = Math.max(0, now - since);
@@ -49,5 +48,5 @@ export function waitForHandler(
     enqueued_at: undefined,
     suspected: undefined,
   });
-  return { kind: "snooze", token, delayMs: Math.round(delayMs), payload };
+  return { kind: "snooze", delayMs: Math.round(delayMs), payload };
 }

@@ -9,7 +9,7 @@ const SINCE = 1_900_000_000_000;
 /** The outcome of a job that found no handler after this time, in the middle of the jitter. */
 function after(waitedMs: number, error: unknown = ERROR, more: Record<string, unknown> = { no_handler_since: 1.9e9 }) {
   const job = runningJob({ class: "New", payload: more });
-  return waitForHandler("token", job, { error, now: SINCE + waitedMs, wire: 7, random: () => 0.5 });
+  return waitForHandler(job, { error, now: SINCE + waitedMs, wire: 7, random: () => 0.5 });
 }
 
 Deno.test("waits longer for a handler the longer it has waited, and fails as any job after a week", () => {

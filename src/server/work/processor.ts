@@ -15,20 +15,19 @@ import { checkPerformable } from "../../job/performable.ts";
 import { readableError } from "../../job/describe_error.ts";
 import { readReturned } from "../../job/returned.ts";
 import { isExpired } from "../../job/time.ts";
-import { parsePayload, releasesOf } from "../../job/job.ts";
+import { parsePayload } from "../../job/job.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { isReleased } from "../../steps/errors.ts";
-import { withSteps } from "../../steps/outcome.ts";
 import { compose } from "../../client/middleware.ts";
+import { type AttemptOutcome, outcomeOf } from "../../store/ops/outcome.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { Unstarted } from "./unstarted.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
-import { countMember, withBatch } from "./batch_member.ts";
+import { countMember } from "./batch_member.ts";
 import { jobFields, logJob } from "./job_log.ts";
 import { endUnstarted } from "./unstarted_end.ts";
 import { afterUnexpectedError } from "./unexpected_error.ts";
-import type { AttemptOutcome } from "./retrier.ts";
 import type { Component } from "../component.ts";
 import type { Task } from "../control/tasks.ts";
 import type { Ending } from "../stats/counters.ts";
@@ -94,7 +93,7 @@ export class Processor implements Component {
     const elapsed = this.#services.clock.monotonic() - since;
     const outcome = await this.#failed(attempt, job.abortedBy);
     job.steps?.close();
-    this.#settle(attempt, withSteps(outcome, job, { error: job.abortedBy }), elapsed);
+    this.#settle(attempt, outcome, elapsed);
   }
 
   /** Aborts the job because another worker has it now. If its handler ends later, the outcome is ignored. */
@@ -116,7 +115,7 @@ export class Processor implements Component {
     try {
       return await this.#step(lease);
     } catch (error) {
-      return this.#end(this.#attempt, await afterUnexpectedError(lease, error, this.#services));
+      return this.#end(this.#attempt, await afterUnexpectedError(lease, error, this.#services, this.#attempt?.job));
     }
   }
 
@@ -159,9 +158,12 @@ export class Processor implements Component {
     const { results } = this.#services;
     job.steps?.close();
     const returned = readReturned(result);
-    const record = results.succeeded(job, returned, { since, steps });
-    const ack = { kind: "ack", token: lease.token, ...releasesOf(job.job), ...record } as const;
-    return withBatch(withSteps(ack, job, { returned }), job.job, "succeeded", () => results.ofNode(job, returned));
+    return outcomeOf(lease.token, job.job, { kind: "ack", as: "succeeded" }, {
+      returned,
+      record: results.succeeded(job, returned, { since, steps }),
+      hasWrittenSteps: job.steps?.hasWritten,
+      nodeResult: () => results.ofNode(job, returned),
+    });
   }
 
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
@@ -185,13 +187,14 @@ export class Processor implements Component {
     }
     const outcome = await this.#failed(attempt, reason);
     job.steps?.close();
-    return withSteps(outcome, job, { error: reason });
+    return outcome;
   }
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
-    const outcome = await this.#services.retrier.outcome(lease.token, job, error, { since });
-    const steps = outcome.kind === "retry" || outcome.kind === "snooze" ? undefined : await job.stepHistory();
-    return withBatch(this.#services.results.failed(outcome, job, error, { since, steps }), job.job, "cancelled");
+    const end = await this.#services.retrier.end(job, error, { since });
+    const steps = end.kind === "retry" || end.kind === "snooze" ? undefined : await job.stepHistory();
+    const record = this.#services.results.failed(end, job, error, { since, steps });
+    return outcomeOf(lease.token, job.job, end, { error, record, hasWrittenSteps: job.steps?.hasWritten });
   }
 
   async #run(): Promise<void> {

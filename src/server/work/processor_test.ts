@@ -17,7 +17,7 @@ Deno.test("a processor performs the next job after an error of the worker's own 
   const leases = ["a", "b"].map((jid) => ({
     token: jid,
     queue: "default",
-    payload: `{"class":"Broken","args":[],"jid":"${jid}"}`,
+    payload: `{"class":"Broken","args":[],"jid":"${jid}","batch":"b","batch_counted":"pending"}`,
   }));
   const buffer = {
     wait: () => Promise.resolve(leases.shift()),
@@ -40,14 +40,19 @@ Deno.test("a processor performs the next job after an error of the worker's own 
     classCounters: { addWait: () => {}, add: () => {} },
     results: { failed: broken },
     retrier: {
-      outcome: (token: string) => Promise.resolve({ kind: "retry", token, delayMs: 1, payload: "{}" }),
+      end: ({ jid }: { jid: string }) =>
+        jid === "a" ? Promise.resolve({ kind: "discard" }) : Promise.reject(new TypeError("another bug")),
     },
     worker: "host:1:a",
   } as unknown as ProcessorServices;
   const processor = new Processor(1, services);
   processor.start();
   await processor.stop();
-  assertEquals(outcomes.map(({ kind, token }) => [kind, token]), [["retry", "a"], ["retry", "b"]]);
+  // The job leaves its batch, too: that would wait for it otherwise.
+  assertEquals(outcomes.map(({ kind, token, batch }) => [kind, token, batch?.to]), [
+    ["discard", "a", "failed"],
+    ["bury", "b", "dead"],
+  ]);
   assertEquals(processor.attempt, undefined);
   const [line] = log.lines.filter(({ message }) => message.startsWith("Worker failed to settle a job"));
   assertEquals([line!.fields["class"], line!.fields["jid"]], ["Broken", "a"]);
@@ -69,8 +74,8 @@ Deno.test("no timer stays after a cancelled job that ends within its grace perio
     unhandledErrors: { run: (_job: unknown, run: () => unknown) => run() },
     middleware: [],
     classCounters: { addWait: () => {}, add: () => {} },
-    results: { failed: (outcome: Outcome) => outcome },
-    retrier: { outcome: (token: string) => Promise.resolve({ kind: "ack", token }) },
+    results: { failed: () => undefined },
+    retrier: { end: () => Promise.resolve({ kind: "ack", as: "cancelled" }) },
     worker: "host:1:a",
   } as unknown as ProcessorServices;
   const processor = new Processor(1, services);
@@ -113,8 +118,11 @@ Deno.test("an outcome after a lost lease doesn't count, whether a heartbeat or a
         unhandledErrors: { run: (_job: unknown, run: () => unknown) => run() },
         middleware: [],
         classCounters: { addWait: () => {}, add: (name: string) => counted.push(name) },
-        results: { succeeded: () => ({}), failed: (outcome: Outcome) => outcome },
-        retrier: { outcome: (token: string) => Promise.resolve({ kind: "retry", token, delayMs: 1, payload: "{}" }) },
+        results: { succeeded: () => undefined, failed: () => undefined },
+        retrier: {
+          end: ({ jid }: { jid: string }) =>
+            jid === "a" ? Promise.resolve({ kind: "discard" }) : Promise.reject(new TypeError("another bug")),
+        },
         worker: "host:1:a",
       } as unknown as ProcessorServices;
       const processor = new Processor(1, services);

@@ -19,7 +19,7 @@ import { isTooDeep } from "../../job/performable.ts";
 import type { Returned } from "../../job/returned.ts";
 import { retentionMs } from "../../job/time.ts";
 import type { NewRecord } from "../../store/port/results.ts";
-import type { Outcome } from "../../store/port/outcomes.ts";
+import type { AttemptEnd } from "../../store/ops/outcome.ts";
 import { TokenBucket } from "./token_bucket.ts";
 
 /** Records don't include payloads longer than this, in characters. */
@@ -63,7 +63,7 @@ export class ResultRecorder {
   }
 
   /** Returns the record of a job that has succeeded; undefined if none is kept. */
-  succeeded(job: RunningJob, returned: Returned, { since, steps }: Ended): { readonly record: NewRecord } | undefined {
+  succeeded(job: RunningJob, returned: Returned, { since, steps }: Ended): NewRecord | undefined {
     const { succeededTtlMs, resultTtlMs } = this.#options.settings;
     const ttl = this.#ttlOption(job.job.payload.result_ttl, job.class, "result_ttl");
     const isEmpty = returned.text === undefined && returned.problem === undefined;
@@ -93,28 +93,28 @@ export class ResultRecorder {
     return reason === undefined ? result : undefined;
   }
 
-  /** Adds a record to the outcome of a job that has failed or was cancelled, if it ends the job. */
-  failed<Any extends Outcome>(outcome: Any, job: RunningJob, error: unknown, { since, steps }: Ended): Any {
-    const state = STATES[outcome.kind];
+  /** Returns the record of a job that has failed or was cancelled; undefined if it runs again, or none is kept. */
+  failed(end: AttemptEnd, job: RunningJob, error: unknown, { since, steps }: Ended): NewRecord | undefined {
+    const state = STATES[end.kind];
     const ttlMs = this.#failureTtl(job.job);
-    if (state === undefined || !(ttlMs > 0)) return outcome;
-    if (state === "cancelled") return { ...outcome, ...this.#record(job, ttlMs, { state, since }, { steps }) };
+    if (state === undefined || !(ttlMs > 0)) return undefined;
+    if (state === "cancelled") return this.#record(job, ttlMs, { state, since }, { steps });
     const { class: name, message, causes, stack } = describeError(error);
     const lines = stack.slice(0, MAX_STACK_LINES);
     const shown = { class: name, message, ...(causes.length > 0 && { causes }), stack: lines };
-    return { ...outcome, ...this.#record(job, ttlMs, { state, since, error: shown }, { steps }) };
+    return this.#record(job, ttlMs, { state, since, error: shown }, { steps });
   }
 
-  /** Adds a record to the outcome of a job whose worker has died. The times of that attempt are unknown. */
-  died<Any extends Outcome>(
-    outcome: Any,
+  /** Returns the record of a job whose worker has died, as `failed` does. The times of that attempt are unknown. */
+  died(
+    end: AttemptEnd,
     job: RunningJob,
     error: Error,
     { worker, steps }: { readonly worker: string; readonly steps: string | undefined },
-  ): Any {
-    const state = STATES[outcome.kind];
+  ): NewRecord | undefined {
+    const state = STATES[end.kind];
     const ttlMs = this.#failureTtl(job.job);
-    if (state === undefined || !(ttlMs > 0)) return outcome;
+    if (state === undefined || !(ttlMs > 0)) return undefined;
     const { jid, queue, attempt } = job;
     const { class: name, message } = describeError(error);
     const body = endedText({
@@ -127,7 +127,7 @@ export class ResultRecorder {
       endedAt: this.#options.clock.now(),
       worker,
     }, { steps, ...payloadOf(job.job) });
-    return { ...outcome, record: { jid, ttlMs, body } };
+    return { jid, ttlMs, body };
   }
 
   /** Returns the record of a job that has never started; undefined if none is kept. */
@@ -136,13 +136,13 @@ export class ResultRecorder {
     queue: string,
     state: "cancelled" | "expired",
     steps: string | undefined,
-  ): { readonly record: NewRecord } | undefined {
+  ): NewRecord | undefined {
     const ttlMs = this.#failureTtl(job);
     if (!(ttlMs > 0)) return undefined;
     const { jid } = job;
     const endedAt = this.#options.clock.now();
     const body = endedText({ jid, class: job.class, queue, state, endedAt }, { steps, ...payloadOf(job) });
-    return { record: { jid, ttlMs, body } };
+    return { jid, ttlMs, body };
   }
 
   #record(
@@ -155,7 +155,7 @@ export class ResultRecorder {
       error?: { class: string; message: string };
     },
     parts: { readonly result?: string | undefined; readonly steps: string | undefined },
-  ): { readonly record: NewRecord } {
+  ): NewRecord {
     const { clock, worker } = this.#options;
     const { jid, queue, attempt, progress, lastLine, lastLines } = job;
     const elapsed = clock.monotonic() - since;
@@ -175,7 +175,7 @@ export class ResultRecorder {
       ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
     }, { ...parts, ...payloadOf(job.job) });
-    return { record: { jid, ttlMs, body } };
+    return { jid, ttlMs, body };
   }
 
   /** Returns the result if it can be stored; otherwise the reason why not. */
@@ -198,7 +198,7 @@ export class ResultRecorder {
   }
 }
 
-const STATES: Readonly<Partial<Record<Outcome["kind"], EndState>>> = {
+const STATES: Readonly<Partial<Record<AttemptEnd["kind"], EndState>>> = {
   ack: "cancelled",
   discard: "failed",
   bury: "dead",

@@ -25,7 +25,7 @@ Deno.test("limits the records of jobs that return nothing, but not of those with
       { length: times },
       () =>
         results.succeeded(runningJob({ class: name ?? "Noop" }), readReturned(result), { since: now, steps: undefined })
-          ?.record.ttlMs,
+          ?.ttlMs,
     )
       .filter((ttlMs) => ttlMs !== undefined);
 
@@ -57,8 +57,8 @@ Deno.test("a record has at most twenty lines of an error's stack, and no payload
     const job = runningJob({ payload: { x: "x".repeat(length - base) } });
     assertEquals(job.job.raw.length, length);
     const end = { since: 0, steps: undefined };
-    const outcome = results.failed({ kind: "bury" as const, token: "t", payload: job.job.raw }, job, error, end);
-    return JSON.parse((outcome as unknown as { record: { body: string } }).record.body);
+    const record = results.failed({ kind: "bury", payload: job.job.raw }, job, error, end);
+    return JSON.parse(record!.body);
   };
   assertEquals(bodyOf(20, 1_000).error.stack.length, 20);
   assertEquals(bodyOf(21, 1_000).error.stack.length, 20);

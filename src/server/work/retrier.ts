@@ -1,6 +1,6 @@
 /**
- * The retrier: turns a failure into one outcome. `job/backoff.ts` decides what happens next; the retrier writes the failure
- * into the payload, logs it, and calls the hooks. It runs before the outcome is stored: if the process dies here, the job
+ * The retrier: decides how an attempt ends that has failed. `job/backoff.ts` decides what happens next; the retrier writes the failure
+ * into the payload, logs it, and calls the hooks. It runs before the end is stored: if the process dies here, the job
  * runs again.
  *
  * @module
@@ -15,10 +15,9 @@ import { describeError } from "../../job/describe_error.ts";
 import { Cancelled } from "../../job/errors.ts";
 import { verdictOf } from "../../job/verdict.ts";
 import { failedPayload } from "../../job/failure.ts";
-import { releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
-import type { Outcome } from "../../store/port/outcomes.ts";
+import type { AttemptEnd } from "../../store/ops/outcome.ts";
 import type { Hooks } from "../../handlers/hooks.ts";
 import { callHook } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
@@ -26,9 +25,6 @@ import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
 
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
-
-/** The outcome of an attempt. Only a worker that stops releases jobs. */
-export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
 
 /** Options of {@linkcode Retrier}. */
 export interface RetrierOptions {
@@ -49,7 +45,7 @@ export interface FailedAttempt {
   readonly worker?: string;
 }
 
-/** Turns failures into outcomes. */
+/** Decides how failed attempts end. */
 export class Retrier {
   readonly #options: RetrierOptions;
   /** The classes whose `retryIn` has returned an invalid value. Logged once for each. */
@@ -59,12 +55,12 @@ export class Retrier {
     this.#options = options;
   }
 
-  /** Returns the outcome of a job whose handler has thrown. Never rejects. */
-  async outcome(token: string, job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptOutcome> {
-    if (error instanceof Cancelled) return this.cancelled(token, job);
+  /** Returns how the attempt of a job ends whose handler has thrown. Never rejects. */
+  async end(job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptEnd> {
+    if (error instanceof Cancelled) return this.cancelled(job);
     const { clock, settings, registry, log } = this.#options;
     const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random: Math.random };
-    const waiting = waitForHandler(token, job, missing);
+    const waiting = waitForHandler(job, missing);
     if (waiting !== undefined) {
       const { message } = describeError(error);
       const fields = () => ({ ...fieldsOf(job), problem: message, delayMs: waiting.delayMs });
@@ -91,7 +87,7 @@ export class Retrier {
     });
     this.#report(job, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
-    return this.#outcomeOf(token, job, error, { options, decision, attempt });
+    return this.#endOf(job, error, { options, decision, attempt });
   }
 
   /** Decides, without `retryIn` if it takes too long: its job has ended, so that no timeout would end it. */
@@ -112,14 +108,13 @@ export class Retrier {
     this.#options.log.error("retryIn failed, default backoff used", { class: className, error });
   }
 
-  /** Returns the outcome of a cancelled job: cancelling isn't a failure. */
-  cancelled(token: string, job: RunningJob): AttemptOutcome {
+  /** Returns how a cancelled job ends: cancelling isn't a failure. */
+  cancelled(job: RunningJob): AttemptEnd {
     logJob(job, this.#options.log, "info", "Cancelled", () => fieldsOf(job));
-    return { kind: "ack", token, ...releasesOf(job.job) };
+    return { kind: "ack", as: "cancelled" };
   }
 
-  #outcomeOf(
-    token: string,
+  #endOf(
     { job, queue }: RunningJob,
     error: unknown,
     { options, decision, attempt: { since, worker = this.#options.worker } }: {
@@ -127,13 +122,13 @@ export class Retrier {
       readonly decision: Decision;
       readonly attempt: FailedAttempt;
     },
-  ): AttemptOutcome {
+  ): AttemptEnd {
     if (decision.kind === "snooze") {
       const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined, no_handler_since: undefined });
-      return { kind: "snooze", token, delayMs: decision.delayMs, payload };
+      return { kind: "snooze", delayMs: decision.delayMs, payload };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
-      return { kind: "discard", token, ...releasesOf(job) };
+      return { kind: "discard" };
     }
     const failed = failedPayload(job, {
       error: describeError(error),
@@ -148,8 +143,8 @@ export class Retrier {
     const hasWaited = job.payload.no_handler_since !== undefined && !isHandlerMissing(error);
     const payload = hasWaited ? setFields(failed, { no_handler_since: undefined }) : failed;
     return decision.kind === "retry"
-      ? { kind: "retry", token, delayMs: decision.delayMs, payload }
-      : { kind: "bury", token, payload, ...releasesOf(job) };
+      ? { kind: "retry", delayMs: decision.delayMs, payload }
+      : { kind: "bury", payload };
   }
 
   #report(job: RunningJob, error: unknown, decision: Decision): void {

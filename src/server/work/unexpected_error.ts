@@ -7,15 +7,20 @@
 import { RunningJob } from "../../handlers/running_job.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { parsePayload } from "../../job/job.ts";
+import { type AttemptOutcome, outcomeOf } from "../../store/ops/outcome.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { ProcessorServices } from "./processor_services.ts";
-import type { AttemptOutcome } from "./retrier.ts";
 
-/** Logs an error of the worker's own code, and returns the outcome of the job: it has failed. Never rejects. */
+/**
+ * Logs an error of the worker's own code, and returns the outcome of the job: it has failed. Never rejects.
+ *
+ * @param attempted the job, if its attempt had begun
+ */
 export async function afterUnexpectedError(
   lease: Lease,
   error: unknown,
   services: ProcessorServices,
+  attempted?: RunningJob,
 ): Promise<AttemptOutcome> {
   const { class: errorClass, message, stack } = describeError(error);
   const job = parsePayload(lease.payload);
@@ -25,11 +30,14 @@ export async function afterUnexpectedError(
     error: `${errorClass}: ${message}`,
     stack: stack.join("\n"),
   });
+  if (job === undefined) return { kind: "bury", token: lease.token, payload: lease.payload };
+  // A new error: the given one may be the reason.
+  const failure = Object.assign(new Error(message), { name: errorClass });
+  const ended = { error: failure, hasWrittenSteps: attempted?.steps?.hasWritten };
   try {
-    // A new error: the given one may be the reason.
-    const failure = Object.assign(new Error(message), { name: errorClass });
-    return await services.retrier.outcome(lease.token, new RunningJob(job!, lease.queue, services), failure);
+    const running = attempted ?? new RunningJob(job, lease.queue, services);
+    return outcomeOf(lease.token, running.job, await services.retrier.end(running, failure), ended);
   } catch {
-    return { kind: "bury", token: lease.token, payload: lease.payload };
+    return outcomeOf(lease.token, attempted?.job ?? job, { kind: "bury", payload: lease.payload }, ended);
   }
 }

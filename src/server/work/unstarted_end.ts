@@ -6,13 +6,10 @@
  */
 import type { RunningJob } from "../../handlers/running_job.ts";
 import { Cancelled } from "../../job/errors.ts";
-import { releasesOf } from "../../job/job.ts";
 import { Expired } from "../../steps/errors.ts";
-import { withSteps } from "../../steps/outcome.ts";
-import { withBatch } from "./batch_member.ts";
+import { type AttemptOutcome, outcomeOf } from "../../store/ops/outcome.ts";
 import { logJob } from "./job_log.ts";
 import type { ProcessorServices } from "./processor_services.ts";
-import type { AttemptOutcome } from "./retrier.ts";
 
 /** The services that the end of a job needs. */
 export type UnstartedServices = Pick<ProcessorServices, "classCounters" | "log" | "results" | "retrier" | "settler">;
@@ -39,15 +36,9 @@ export function unstartedOutcome(
   { results, retrier }: Pick<UnstartedServices, "results" | "retrier">,
 ): AttemptOutcome | Promise<AttemptOutcome> {
   const { job, queue } = running;
-  const outcome = how === "cancelled"
-    ? retrier.cancelled(token, running)
-    : { kind: "ack", token, ...releasesOf(job) } as const;
+  const end = how === "cancelled" ? retrier.cancelled(running) : { kind: "ack", as: how } as const;
   const error = how === "cancelled" ? new Cancelled() : new Expired();
-  const ended = (steps?: string) =>
-    withBatch(
-      withSteps({ ...outcome, ...results.unstarted(job, queue, how, steps) }, running, { error }),
-      job,
-      how,
-    );
-  return running.stepHistory()?.then(ended) ?? ended();
+  const outcome = (steps?: string) =>
+    outcomeOf(token, job, end, { error, record: results.unstarted(job, queue, how, steps) });
+  return running.stepHistory()?.then(outcome) ?? outcome();
 }

@@ -7,7 +7,7 @@
 import { keptSteps } from "../../job/kept_steps.ts";
 import { endedText } from "../../job/result.ts";
 import { mayHaveSteps } from "../../job/step.ts";
-import { parsePayload } from "../../job/job.ts";
+import { type Job, parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore, Entry, Page, Place } from "../admin/admin.ts";
 import { CANCELLED_WORKER, type WorkerStore } from "../port/workers.ts";
@@ -165,26 +165,19 @@ async function cancelEntry(
     return wasSent ? "aborted" : undefined;
   }
   // One call per job, because each removed job leaves a record. Concurrent calls share round trips.
-  const body = await recordOf(store, entry, jid, now);
-  const isRemoved = body === undefined
+  const job = parsePayload(entry.payload);
+  const isRemoved = job === undefined
     ? await store.admin.edit([entry.ref], "delete") > 0
-    : await store.results.keep({ jid, ttlMs: RECORD_TTL_MS, body }, entry.ref);
+    : await store.results.keep({ jid, ttlMs: RECORD_TTL_MS, body: await recordOf(store, job, now) }, entry.ref);
   return isRemoved ? "removed" : undefined;
 }
 
-/** Returns the record of a cancelled job; undefined for an unreadable one. */
-export async function recordOf(
-  store: Pick<CancelStore, "steps">,
-  { payload: raw }: Pick<Entry, "payload">,
-  jid: string,
-  now: number,
-): Promise<string | undefined> {
-  const job = parsePayload(raw);
-  if (job === undefined) return undefined;
-  const { payload } = job;
+/** Returns the record of a cancelled job. */
+export async function recordOf(store: Pick<CancelStore, "steps">, job: Job, now: number): Promise<string> {
+  const { jid, payload, raw } = job;
   const steps = mayHaveSteps(payload) ? await store.steps.read(jid) : [];
   return endedText({ jid, class: job.class, queue: payload.queue, state: "cancelled", endedAt: now }, {
     steps: keptSteps(steps.map(({ name, record }) => [name, record])),
-    payload: job.raw,
+    payload: raw,
   });
 }

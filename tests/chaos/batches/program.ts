@@ -9,7 +9,7 @@ import type { BatchEvent } from "../../../src/job/batch.ts";
 import { nodeJid } from "../../../src/job/flow.ts";
 import { parsePayload } from "../../../src/job/job.ts";
 import { getField } from "../../../src/job/raw.ts";
-import { withBatch } from "../../../src/server/work/batch_member.ts";
+import { outcomeOf } from "../../../src/store/ops/outcome.ts";
 import type { Entry, Place } from "../../../src/store/admin/admin.ts";
 import type { Store } from "../../../src/store/admin/store.ts";
 import { cancelBatch, retryBatch } from "../../../src/store/ops/batches.ts";
@@ -134,7 +134,9 @@ export class Program {
     for (const { token, payload } of leases) {
       const job = parsePayload(payload)!;
       this.#callbacks.push(job.jid);
-      const { lost } = await this.#store.jobs.settle(OWNER, [withBatch({ kind: "ack", token }, job, "succeeded")]);
+      const { lost } = await this.#store.jobs.settle(OWNER, [
+        outcomeOf(token, job, { kind: "ack", as: "succeeded" }, {}),
+      ]);
       if (lost.length > 0) throw new Error(`The lease is lost: ${payload}`);
     }
     return leases.length;
