@@ -7,6 +7,7 @@
 import { type Context, Hono, type Next } from "hono";
 import { getPathNoStrict } from "hono/utils/url";
 import { InvalidPayload } from "../job/errors.ts";
+import { type RefusalKind, Refused } from "../operator/actions/action.ts";
 import { CursorError } from "../store/port/cursor.ts";
 import { StoreError } from "../store/port/errors.ts";
 import { isSuspended } from "../store/port/paused_queues.ts";
@@ -17,7 +18,7 @@ import { equal } from "./auth/accounts.ts";
 import { Hosts, isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { InvalidInput } from "../operator/shapes/shape.ts";
 import { HttpError } from "./http/body.ts";
-import { recordRefused } from "./actions/audit.ts";
+import { recordRefused } from "./audit.ts";
 import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
@@ -260,14 +261,20 @@ async function explain(services: Services, c: Context<WebEnv>, error: Error): Pr
     }
     return await refuse(services, c, error.status, error.message, error.field);
   }
-  if (error instanceof InvalidPayload || error instanceof InvalidInput) {
-    return await refuse(services, c, 422, error.message, error.field);
+  // A name in the address is wrong with it.
+  const isInAddress = error instanceof InvalidInput && c.req.param(error.field ?? "") !== undefined;
+  if (error instanceof InvalidInput) {
+    return await refuse(services, c, isInAddress ? 400 : 422, error.message, error.field);
   }
+  if (error instanceof Refused) return await refuse(services, c, STATUS[error.kind], error.message, error.field);
+  if (error instanceof InvalidPayload) return await refuse(services, c, 422, error.message, error.field);
   if (error instanceof CursorError) return await refuse(services, c, 400, error.message, "cursor");
   if (error instanceof StoreError) return await refuse(services, c, 503, error.message);
   services.log.error("Request failed", { path: c.req.path, error });
   return await refuse(services, c, 500, "Internal error; see the log");
 }
+
+const STATUS: Readonly<Record<RefusalKind, number>> = { invalid: 422, missing: 404, conflict: 409, unavailable: 503 };
 
 /** The codes of the API's errors, by status. Programs decide by the code; the message is for people. */
 const CODES: Readonly<Record<number, string>> = {

@@ -5,7 +5,7 @@
  */
 import type { Client } from "../client/client.ts";
 import type { Crontab } from "../client/crontab.ts";
-import type { AuditBounds } from "./actions/audit.ts";
+import type { AuditBounds } from "./audit.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { TokenUses } from "./auth/tokens.ts";
@@ -16,7 +16,7 @@ import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "../text/mask.ts";
 import type { RecentAlerts } from "./read/recent_alerts.ts";
-import type { Operations } from "./actions/operations.ts";
+import type { Operations } from "./operations.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import type { CooperativeQueue } from "./http/cooperative_queue.ts";

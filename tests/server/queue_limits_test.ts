@@ -71,7 +71,7 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
       [["no|queue", "--running", "1"], /Invalid queue "no\|queue"/],
       [
         ["mail", "--group", "a", "--running", "1", "--for", "0s"],
-        /Invalid --for "0s": expected a time above 0 such as 2h/,
+        /Invalid --for "0s": expected seconds above 0, or a duration such as 30s, 10m or 2h/,
       ],
       [
         ["mail", "--group", "args[0]", "--running", "1"],

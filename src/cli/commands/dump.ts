@@ -1,11 +1,10 @@
 /** `jobs dump WORKER | --here | --all`. @module */
-import { recordAudit } from "../shared/audit.ts";
+import { Refused } from "../../operator/actions/action.ts";
+import { dump } from "../../operator/actions/workers.ts";
+import { actHere } from "../shared/act.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import { systemClock } from "../../clock.ts";
-import { randomId } from "../../server/host/worker_id.ts";
-
-import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
+import { isSidekiqWorker } from "../../text/workers.ts";
 import { parseWorkers, selectWorkers, WORKER_HELP } from "../shared/command_workers.ts";
 import { blankControls, print, printError, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
@@ -25,51 +24,46 @@ Examples
   jobs dump web1:4711
   jobs dump --here`;
 
-const REPLY_TIMEOUT_MS = 10_000;
-
 /** Prints the dumps of workers. */
 export async function run(argv: readonly string[]): Promise<number> {
   const selection = parseWorkers("dump", argv);
   const { json } = selection.flags;
   return await withStore(selection.flags, async (store) => {
     const workers = await selectWorkers(store, selection);
-    for (const { id } of workers) await recordAudit(store, { action: "dump", target: id });
-    const dumps = await Promise.all(workers.map(async (worker) => ({ worker, text: await dumpOf(store, worker) })));
-    const silent = dumps.filter(({ text }) => text === undefined).map(({ worker }) => worker);
-    const blocked = silent.find((worker) => !isSidekiqWorker(worker));
+    const dumps = await Promise.all(workers.map(async (worker) => ({ worker, ...await dumpOf(store, worker) })));
+    const blocked = dumps.find(({ silent }) => silent !== undefined)?.silent;
     if (json) {
       printJson({
-        workers: dumps.map(({ worker, text }) => ({ id: worker.id, dump: text?.split("\n") })),
-        ...(blocked && { error: { code: "no_reply", message: silentText(blocked) } }),
+        workers: dumps.map(({ worker: { id }, lines }) => ({ id, dump: lines })),
+        ...(blocked !== undefined && { error: { code: "no_reply", message: blocked } }),
       });
     } else {
       if (dumps.length === 0) print("No online workers");
-      for (const { worker, text } of dumps) {
-        if (text !== undefined) print([worker.id, ...text.split("\n")].map(blankControls).join("\n"));
+      for (const { worker, lines } of dumps) {
+        if (lines !== undefined) print([worker.id, ...lines].map(blankControls).join("\n"));
       }
     }
-    for (const worker of silent) printError(`jobs: ${silentText(worker)}`);
+    for (const { silent, elsewhere = silent } of dumps) if (elsewhere !== undefined) printError(`jobs: ${elsewhere}`);
     return blocked === undefined ? 0 : 1;
   });
 }
 
-/** Returns a worker's dump; undefined if it doesn't reply within 10 seconds, and for Sidekiq's workers. */
-export async function dumpOf(store: Store, worker: WorkerInfo): Promise<string | undefined> {
-  const id = randomId();
-  await store.workers.send(worker.id, { verb: "dump", id });
-  if (isSidekiqWorker(worker)) return undefined;
-  const timeout = new AbortController();
-  const replied = new AbortController();
-  void systemClock.sleep(REPLY_TIMEOUT_MS, replied.signal).then(() => timeout.abort());
-  try {
-    return await store.workers.awaitReply(id, timeout.signal);
-  } finally {
-    replied.abort();
-  }
+/** A worker's dump, or the reason why it has none. */
+export interface Dump {
+  readonly lines?: readonly string[];
+  /** It doesn't reply. */
+  readonly silent?: string;
+  /** It writes its dump to Sidekiq's log. */
+  readonly elsewhere?: string;
 }
 
-/** Returns the message about a worker that doesn't reply. */
-export function silentText(worker: WorkerInfo): string {
-  const { id } = worker;
-  return isSidekiqWorker(worker) ? dumpsElsewhere(id) : `${id} doesn't reply: its event loop is blocked`;
+/** Returns the dump of a worker. */
+export async function dumpOf(store: Store, worker: WorkerInfo, by?: string): Promise<Dump> {
+  try {
+    const { dump: lines } = await actHere(store, dump, { id: worker.id }, { by });
+    return isSidekiqWorker(worker) ? { elsewhere: lines.join("\n") } : { lines };
+  } catch (error) {
+    if (error instanceof Refused) return { silent: error.message };
+    throw error;
+  }
 }

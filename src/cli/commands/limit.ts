@@ -1,15 +1,16 @@
 /** `jobs limit [QUEUE]`. @module */
-import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
+import { limitQueue } from "../../operator/actions/queues.ts";
+import { textsInput } from "../../operator/shapes/shape.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { parseRunning, parseStarts, type QueueLimit } from "../../store/port/limits.ts";
-import { limitText } from "../../text/limits.ts";
+import type { GroupLimit } from "../../store/port/groups.ts";
+import { formatStarts } from "../../store/port/limits.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { queueNotFound } from "../terminal/confirm.ts";
-import { recordAudit } from "../shared/audit.ts";
 import { printJson } from "../terminal/output.ts";
 import { limitGroups } from "./limit_groups.ts";
 import { limitsJson, printLimit, printLimits, readLimits } from "./limit_list.ts";
+import { actHere, inputOf, type InputWords } from "../shared/act.ts";
 import { attempt } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 
@@ -56,31 +57,23 @@ export async function run(argv: readonly string[]): Promise<number> {
   }, "[QUEUE]");
   const isOfGroups = flags["each-group"] || flags.group !== undefined;
   const parts = [flags.running, flags.starts, flags.weight, flags.for];
-  const changes = flags.off || isOfGroups || parts.some((part) => part !== undefined);
-  if (changes && queue === undefined) {
+  const changes = flags.off || parts.some((part) => part !== undefined);
+  if ((changes || isOfGroups) && queue === undefined) {
     throw new UsageError("Missing argument: QUEUE. Usage: jobs limit QUEUE [OPTION …]");
-  }
-  if (queue !== undefined && !isQueueName(queue)) {
-    throw new UsageError(`Invalid queue "${queue}": expected ${QUEUE_NAME_EXPECTED}`);
   }
   if (flags.off && parts.some((part) => part !== undefined)) {
     throw new UsageError("--off contradicts --running, --starts, --weight and --for");
   }
-  if (isOfGroups) return await limitGroups(queue!, flags);
+  if (isOfGroups) return await limitGroups(queue!, flags, changes);
   if (flags.weight !== undefined || flags.for !== undefined) {
     throw new UsageError("--weight and --for need a group: add --group NAME");
   }
-  const running = optionOf("running", flags.running, parseRunning);
-  const starts = optionOf("starts", flags.starts, parseStarts);
+  if (queue !== undefined) inputOf(limitQueue.takes, { name: queue, ...given(flags) }, LIMIT_WORDS);
   return await withStore(flags, async (store) => {
     if (changes) {
       const before = (await store.admin.stats()).queues.find(({ name }) => name === queue)?.limit;
-      const limit: QueueLimit = flags.off ? {} : {
-        ...partOf("running", running, before?.running),
-        ...partOf("starts", starts, before?.starts),
-      };
-      await store.admin.limit(queue!, limit);
-      await recordAudit(store, { action: "limit", target: `queue:${queue}`, details: limitText(limit) || "off" });
+      const texts = flags.off ? {} : { ...limitTexts(before ?? {}), ...given(flags, "") };
+      await actHere(store, limitQueue, textsInput(limitQueue.takes, { name: queue, ...texts }));
     }
     const show = () => showLimits(store, queue, { json: flags.json, isNew: changes });
     await (changes ? attempt(show, "limited; can't read the limit again") : show());
@@ -103,31 +96,41 @@ async function showLimits(
   else printLimits(listed);
 }
 
-/** Returns the value of an option; null for `none`, undefined if it isn't given. */
-export function optionOf<Value>(
-  name: string,
-  text: string | undefined,
-  parse: (text: string) => Value,
-): Value | null | undefined {
-  if (text === undefined || text === "none") return text && null;
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new UsageError(`Invalid --${name} "${text}": ${expectationOf(error as Error)}, or none`);
-  }
+/** The options that set parts of a limit. */
+export interface LimitFlags {
+  readonly running?: string | undefined;
+  readonly starts?: string | undefined;
+  readonly weight?: string | undefined;
+  readonly for?: string | undefined;
 }
 
-/** Returns the part of a limit that an option sets, or its previous value. */
-export function partOf<Name extends string, Value>(
-  name: Name,
-  given: Value | null | undefined,
-  before: Value | undefined,
-) {
-  const value = given === undefined ? before : given;
-  return (value === undefined || value === null ? {} : { [name]: value }) as { readonly [key in Name]?: Value };
+/** The arguments of a limit, for messages. */
+export const LIMIT_WORDS: InputWords = {
+  args: { name: "queue" },
+  cures: {
+    ...{ running: ", or none", starts: ", or none", weight: ", or none", for: ", or none" },
+    group: "; --each-group limits each group",
+  },
+};
+
+/** Returns the parts of a limit that options set. @param none stands for a part that `none` removes; default: it isn't set */
+export function given(
+  { running, starts, weight, for: time }: LimitFlags,
+  none?: string,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries({ running, starts, weight, for: time })
+      .map(([name, text]) => [name, text === "none" ? none : text])
+      .filter(([, text]) => text !== undefined),
+  );
 }
 
-/** Returns what the parser of a limit expected: its message begins with the invalid text. */
-function expectationOf(error: Error): string {
-  return `expected ${error.message.replace(/^.*?(expected|Expected)\s*/s, "")}`;
+/** Returns the texts of a limit, as options have them. */
+export function limitTexts({ running, starts, weight, forMs }: GroupLimit): Record<string, string> {
+  return {
+    ...(running !== undefined && { running: `${running}` }),
+    ...(starts !== undefined && { starts: formatStarts(starts) }),
+    ...(weight !== undefined && { weight: `${weight}` }),
+    ...(forMs !== undefined && { for: `${forMs}ms` }),
+  };
 }

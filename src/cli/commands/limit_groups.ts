@@ -1,68 +1,48 @@
 /** `jobs limit QUEUE --each-group` and `--group NAME`. @module */
-import { isPath } from "../../job/group.ts";
+import { limitGroup } from "../../operator/actions/queues.ts";
+import { textsInput } from "../../operator/shapes/shape.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { AdminStore } from "../../store/admin/admin.ts";
-import { type GroupLimit, parseEnd, parseWeight, separateLimit } from "../../store/port/groups.ts";
-import { parseRunning, parseStarts } from "../../store/port/limits.ts";
-import { groupLimitText } from "../../text/groups.ts";
-import { pauseTarget } from "../../store/port/paused_queues.ts";
-import { recordAudit } from "../shared/audit.ts";
-import { checkGroupFlag } from "../shared/pause_groups.ts";
+import { type GroupLimit, separateLimit } from "../../store/port/groups.ts";
+import { actHere, inputOf } from "../shared/act.ts";
 import { attempt } from "../shared/report.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { optionOf, partOf } from "./limit.ts";
+import { given, LIMIT_WORDS, type LimitFlags, limitTexts } from "./limit.ts";
 import { groupLine, separateText } from "./limit_list.ts";
 
 /** The flags that concern groups. */
-export interface GroupFlags extends ConfigFlags {
+export interface GroupFlags extends ConfigFlags, LimitFlags {
   readonly json: boolean;
   readonly off: boolean;
   readonly "each-group": boolean;
   readonly group?: string | undefined;
-  readonly running?: string | undefined;
-  readonly starts?: string | undefined;
-  readonly weight?: string | undefined;
-  readonly for?: string | undefined;
 }
 
-/** Limits one group, or each group, and prints its limit. */
-export async function limitGroups(queue: string, flags: GroupFlags): Promise<number> {
+/** Limits one group, or each group, and prints its limit. @param changes whether an option sets a part of the limit */
+export async function limitGroups(queue: string, flags: GroupFlags, changes: boolean): Promise<number> {
   const { group } = flags;
   if (flags["each-group"] && group !== undefined) {
     throw new UsageError("--each-group contradicts --group");
   }
-  if (group !== undefined) checkGroupFlag(group);
   if (group === undefined && (flags.weight !== undefined || flags.for !== undefined)) {
     throw new UsageError("--weight and --for need one group: use --group NAME");
   }
-  const running = optionOf("running", flags.running, parseRunning);
-  const starts = optionOf("starts", flags.starts, parseStarts);
-  const weight = optionOf("weight", flags.weight, parseWeight);
-  const forMs = optionOf("for", flags.for, parseEnd);
-  const parts = [flags.running, flags.starts, flags.weight, flags.for];
-  const changes = flags.off || parts.some((part) => part !== undefined);
-  if (group !== undefined && isPath(group) && changes && !flags.off) {
-    throw new UsageError(`Invalid --group "${group}": expected a name, not a path; --each-group limits each group`);
-  }
+  const at = { name: queue, group };
+  // Another limit stands for that which is set already, which is read later.
+  const other = changes && !flags.off ? { running: "1" } : {};
+  inputOf(limitGroup.takes, { ...at, ...other, ...given(flags) }, LIMIT_WORDS);
   return await withStore(flags, async (store) => {
     if (changes) {
-      const before = await limitOf(store.admin, queue, group);
-      const limit: GroupLimit = flags.off ? {} : {
-        ...partOf("running", running, before.running),
-        ...partOf("starts", starts, before.starts),
-        ...partOf("weight", weight, before.weight),
-        ...partOf("forMs", forMs, before.forMs),
-      };
-      if (
-        typeof forMs === "number" && [limit.running, limit.starts, limit.weight].every((part) => part === undefined)
-      ) {
+      const before = limitTexts(await limitOf(store.admin, queue, group));
+      const { for: time, ...parts } = flags.off ? {} : { ...before, ...given(flags, "") };
+      const isLimited = Object.values(parts).some((part) => part !== "");
+      if (flags.for !== undefined && time && !isLimited) {
         throw new UsageError("--for needs a limit that ends: add --running, --starts or --weight");
       }
-      await store.admin.limitGroup(queue, group, limit);
-      const target = group === undefined ? `${pauseTarget(queue)} each group` : pauseTarget(queue, group);
-      await recordAudit(store, { action: "limit", target, details: groupLimitText(limit) || "off" });
+      const texts = { ...at, ...parts, for: isLimited ? time : undefined };
+      await actHere(store, limitGroup, textsInput(limitGroup.takes, texts));
     }
     const show = () => showLimit(store, queue, group, flags.json);
     await (changes ? attempt(show, "limited; can't read the limit again") : show());

@@ -1,8 +1,5 @@
 /** `jobs pause [QUEUE …]`. @module */
-import { boundOf, parseDuration } from "../../job/duration.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { UsageError } from "../terminal/errors.ts";
-import { changeGroupPause } from "../shared/pause_groups.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
 /** The text of `--help`. */
@@ -31,20 +28,5 @@ export async function run(argv: readonly string[]): Promise<number> {
     for: { takes: "text" },
     group: { takes: "text" },
   }, "[QUEUE …]");
-  const forMs = flags.for === undefined ? undefined : parsePause(flags.for);
-  const { group } = flags;
-  if (group !== undefined) return await changeGroupPause("pause", flags, { queues: args, group, forMs });
-  return await changePauses("pause", flags, args, (store, queue) => store.admin.pause(queue, forMs), forMs);
-}
-
-function parsePause(text: string): number {
-  try {
-    const ms = parseDuration(text);
-    if (ms > 0) return ms;
-  } catch {
-    // Reported below.
-  }
-  throw new UsageError(
-    `Invalid --for "${text}": expected a time such as 90 (seconds), 10m or 2h${boundOf(text)}`,
-  );
+  return await changePauses("pause", flags, args);
 }

@@ -2,7 +2,6 @@
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { commandWorkers } from "../shared/command_workers.ts";
-import { changeGroupPause } from "../shared/pause_groups.ts";
 import { changePauses } from "../shared/pause_queues.ts";
 
 /** The text of `--help`. */
@@ -44,8 +43,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (group !== undefined && kinds > 0) {
     throw new UsageError("--group contradicts --worker, --here and --all-workers (--all)");
   }
-  if (group !== undefined) return await changeGroupPause("resume", flags, { queues: args, group });
-  if (kinds === 0) return await changePauses("resume", flags, args, (store, queue) => store.admin.pause(queue, 0));
+  if (kinds === 0) return await changePauses("resume", flags, args);
   if (kinds > 1) throw new UsageError("Expected one of --worker, --here and --all");
   if (args.length > 0) throw new UsageError(`Unexpected argument "${args[0]}": resume queues and workers separately`);
   return await commandWorkers("resume", { flags: { ...flags, all }, names: flags.worker });

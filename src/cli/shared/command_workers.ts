@@ -4,15 +4,15 @@
  * @module
  */
 
+import { Refused } from "../../operator/actions/action.ts";
+import * as actions from "../../operator/actions/workers.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { closestWord } from "../../job/suggest.ts";
-import { fewOf } from "../../text/format.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
-import { recordAudit } from "./audit.ts";
+import { actHere } from "./act.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { report } from "./report.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /** The workers that the command line selects. */
@@ -79,19 +79,23 @@ export async function commandWorkers(
   verb: "quiet" | "resume" | "stop",
   selection: WorkerSelection,
 ): Promise<number> {
+  const { one, all } = actions[verb];
   return await withStore(selection.flags, async (store) => {
-    const sent: string[] = [];
-    for (const { id } of await selectWorkers(store, selection)) {
-      if (await store.workers.send(id, { verb })) sent.push(id);
+    let sent: readonly string[];
+    if (selection.flags.all) sent = (await actHere(store, all, {})).workers;
+    else {
+      const chosen = await selectWorkers(store, selection);
+      const results = await Promise.all(chosen.map(({ id }) => actHere(store, one, { id }).catch(ignoreMissing)));
+      sent = results.flatMap((result) => result?.workers ?? []);
     }
-    const result = sent.length === 0
-      ? { outcome: "no online worker", ...(selection.flags.all && { target: "all workers" }) }
-      : { target: fewOf(sent) };
     const lines = sent.length === 0 ? ["No online workers"] : sent.map((id) => `${VERBS[verb]} worker ${id}`);
-    await report(
-      () => selection.flags.json ? printJson({ workers: sent }) : print(lines.join("\n")),
-      () => recordAudit(store, { action: verb, count: sent.length, ...result }),
-    );
+    if (selection.flags.json) printJson({ workers: sent });
+    else print(lines.join("\n"));
     return 0;
   });
+}
+
+/** A worker may end after it was selected. */
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Refused)) throw error;
 }

@@ -3,51 +3,79 @@
  *
  * @module
  */
-import { formatDuration } from "../../job/duration.ts";
-import type { Store } from "../../store/admin/store.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import { closestWord } from "../../job/suggest.ts";
+import type { AnyAction, Tools } from "../../operator/actions/action.ts";
+import * as queues from "../../operator/actions/queues.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
-import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
-import { recordAudit } from "./audit.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
+import { actHere, inputOf } from "./act.ts";
 import { report } from "./report.ts";
 import { shownQueue } from "./queue_rows.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
-/** Pauses or resumes the named queues, or all queues if none is named. @param forMs when the pause ends; undefined: never */
+const ACTIONS = {
+  pause: { all: queues.pauseAll, queue: queues.pauseQueue, group: queues.pauseGroup, past: "Paused" },
+  resume: { all: queues.resumeAll, queue: queues.resumeQueue, group: queues.resumeGroup, past: "Resumed" },
+} as const;
+
+interface PauseFlags extends ConfigFlags {
+  readonly json: boolean;
+  readonly for?: string | undefined;
+  readonly group?: string | undefined;
+}
+
+/** Pauses or resumes the named queues, all queues if none is named, or a group of one. */
 export async function changePauses(
   verb: "pause" | "resume",
-  flags: ConfigFlags & { readonly json: boolean },
+  flags: PauseFlags,
   names: readonly string[],
-  change: (store: Store, queue: string) => Promise<void>,
-  forMs?: number,
 ): Promise<number> {
-  const invalid = names.find((name) => !isQueueName(name));
-  if (invalid !== undefined) {
-    throw new UsageError(`Invalid queue "${invalid}": expected ${QUEUE_NAME_EXPECTED}`);
-  }
+  if (flags.group !== undefined) return await changeGroupPause(verb, flags, names);
+  const { all, queue, past } = ACTIONS[verb];
+  const action: AnyAction<Tools> = names.length === 0 ? all : queue;
   const queues = names.length > 0 ? names : [ALL_QUEUES];
+  const inputs = (names.length > 0 ? names : [undefined])
+    .map((name) => inputOf(action.takes, { name, for: flags.for }, WORDS));
   return await withStore(flags, async (store) => {
     const [{ queues: before }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-    const past = verb === "pause" ? "Paused" : "Resumed";
-    const details = forMs === undefined ? {} : { details: `for ${formatDuration(forMs)}` };
-    const records: (() => unknown)[] = [];
-    for (const queue of queues) {
-      await change(store, queue);
-      const remark = verb === "pause" ? unknownQueue(queue, before, workers) : notPaused(queue, before);
-      records.push(
-        () => recordAudit(store, { action: verb, target: pauseTarget(queue), ...details }),
-        () => remark !== undefined && printError(`jobs: ${remark}`),
-      );
-    }
-    const lines = queues.map((queue) => `${past} ${queueText(queue)}`);
+    for (const input of inputs) await actHere(store, action, input);
+    const remarks = queues.map((queue) =>
+      verb === "pause" ? unknownQueue(queue, before, workers) : notPaused(queue, before)
+    );
     await report(
-      () => flags.json ? printJson({ [past.toLowerCase()]: queues }) : print(lines.join("\n")),
-      ...records,
+      () =>
+        flags.json
+          ? printJson({ [past.toLowerCase()]: queues })
+          : print(queues.map((queue) => `${past} ${queueText(queue)}`).join("\n")),
+      ...remarks.map((remark) => () => remark !== undefined && printError(`jobs: ${remark}`)),
       () => verb === "resume" && remarkQuiet(workers),
+    );
+    return 0;
+  }, { make: verb === "pause" ? "unnamed" : "never" });
+}
+
+const WORDS = { args: { name: "queue" } } as const;
+
+async function changeGroupPause(
+  verb: "pause" | "resume",
+  flags: PauseFlags,
+  [queue, more]: readonly string[],
+): Promise<number> {
+  const { group = "" } = flags;
+  if (queue === undefined) throw new UsageError(`Missing argument: QUEUE. Usage: jobs ${verb} QUEUE --group NAME`);
+  if (more !== undefined) throw new UsageError(`Unexpected argument "${more}": --group belongs to one queue`);
+  const { group: action, past } = ACTIONS[verb];
+  const input = inputOf(action.takes, { name: queue, group, for: flags.for }, WORDS);
+  return await withStore(flags, async (store) => {
+    const [before] = (await store.admin.groups(queue, { group })).groups;
+    await actHere(store, action, input);
+    const named = `group "${group}" of queue "${queue}"`;
+    await report(
+      () => flags.json ? printJson({ [past.toLowerCase()]: [queue], group }) : print(`${past} ${named}`),
+      () => verb === "resume" && !before?.paused && printError(`jobs: ${named} wasn't paused`),
     );
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });

@@ -7,9 +7,14 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Edit } from "../../store/admin/admin.ts";
 import { cancelJob, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
-import { pauseTarget } from "../../store/port/paused_queues.ts";
-import { recordAudit } from "../shared/audit.ts";
-import { dumpOf, silentText } from "../commands/dump.ts";
+import { act } from "../../operator/actions/act.ts";
+import { type AnyAction, type Deed, Refused, type Tools } from "../../operator/actions/action.ts";
+import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
+import * as workers from "../../operator/actions/workers.ts";
+import type { AuditEvent } from "../../store/admin/audit.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { authorBy, record as recordEvent } from "../shared/act.ts";
+import { dumpOf } from "../commands/dump.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import { jobLines } from "../commands/show.ts";
 import { notFoundText } from "../shared/edit_by_jid.ts";
@@ -52,44 +57,62 @@ const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
  * @throws {StoreError}
  */
 export async function perform(store: Store, action: Action): Promise<Outcome> {
-  const outcome = await carryOut(store, action);
-  if (outcome.isError) return outcome;
   let auditError = "";
-  await recordAudit(store, auditRecord(action), "jobs top", (why) => auditError = `; ${why}`);
+  const record = (event: AuditEvent) => recordEvent(store, event, (why) => auditError = `; ${why}`);
+  const plan = planOf(action);
+  if (plan !== undefined) {
+    try {
+      await act({ store, clock: systemClock, record }, authorBy("jobs top"), plan.of, plan.input);
+      return success(`${plan.done}${auditError}`);
+    } catch (error) {
+      if (error instanceof Refused) return failure(error.message);
+      throw error;
+    }
+  }
+  const outcome = await carryOut(store, action as OldAction);
+  if (outcome.isError) return outcome;
+  await record({ ...authorBy("jobs top"), ...auditRecord(action as OldAction) });
   return { ...outcome, text: outcome.text + auditError };
 }
 
-function auditRecord(action: Action): Parameters<typeof recordAudit>[1] {
-  switch (action.do) {
-    case "pause":
-    case "resume":
-      return { action: action.do, target: pauseTarget(action.queue) };
-    case "cancel":
-      return { action: "cancel", target: action.jid, count: 1 };
-    case "signal":
-      return { action: action.verb, target: action.workerId };
-    default:
-      return { action: action.do === "requeue" ? "retry" : action.do, target: action.jid, count: 1 };
-  }
+/** The operator's action of a key. */
+interface Plan {
+  readonly of: AnyAction<Tools>;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The line after it. */
+  readonly done: string;
 }
 
-async function carryOut(store: Store, action: Action): Promise<Outcome> {
+const PAUSES = { pause: [pauseAll, pauseQueue], resume: [resumeAll, resumeQueue] } as const;
+
+function planOf(action: Action): Plan | undefined {
   switch (action.do) {
     case "pause":
-    case "resume":
-      await store.admin.pause(action.queue, action.do === "resume" ? 0 : undefined);
-      return success(`${shownQueue(action.queue)} ${action.do}d`);
-    case "cancel": {
-      const result = await cancelJob(store, action.jid, systemClock.now());
-      return { text: CANCELLED[result](action.jid), isError: !isCancelled(result) };
+    case "resume": {
+      const { queue } = action;
+      const [all, one] = PAUSES[action.do];
+      const done = `${shownQueue(queue)} ${action.do}d`;
+      return queue === ALL_QUEUES ? { of: all, input: {}, done } : { of: one, input: { name: queue }, done };
     }
-    case "signal":
-      return await store.workers.send(action.workerId, { verb: action.verb })
-        ? success(`${action.workerId} ${SIGNALLED[action.verb]}`)
-        : failure(`${action.workerId} is offline`);
-    default:
-      return await edit(store, action.do, action.ref, action.jid);
+    case "signal": {
+      const { verb, workerId: id } = action;
+      return { of: workers[verb].one, input: { id }, done: `${id} ${SIGNALLED[verb]}` };
+    }
   }
+  return undefined;
+}
+
+type OldAction = Exclude<Action, { readonly do: "pause" | "resume" | "signal" }>;
+
+function auditRecord(action: OldAction): Deed & { readonly action: string } {
+  if (action.do === "cancel") return { action: "cancel", target: action.jid, count: 1 };
+  return { action: action.do === "requeue" ? "retry" : action.do, target: action.jid, count: 1 };
+}
+
+async function carryOut(store: Store, action: OldAction): Promise<Outcome> {
+  if (action.do !== "cancel") return await edit(store, action.do, action.ref, action.jid);
+  const result = await cancelJob(store, action.jid, systemClock.now());
+  return { text: CANCELLED[result](action.jid), isError: !isCancelled(result) };
 }
 
 /** Edits by ref rather than by jid: an unreadable job has no jid, and several jobs may have the same. */
@@ -109,7 +132,8 @@ export async function readJob(store: Store, jid: string): Promise<string[]> {
 export async function readDump(store: Store, workerId: string): Promise<string[]> {
   const worker = (await store.workers.list()).find((one) => one.id === workerId);
   if (worker === undefined) return [`${workerId} has ended`];
-  return boundLines((await dumpOf(store, worker) ?? silentText(worker)).split("\n"));
+  const { lines, silent, elsewhere = silent } = await dumpOf(store, worker, "jobs top");
+  return boundLines(lines ?? [elsewhere ?? ""]);
 }
 
 function success(text: string): Outcome {

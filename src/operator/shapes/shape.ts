@@ -69,14 +69,17 @@ export class InvalidInput extends Error {
   override readonly name = "InvalidInput";
   /** The field that is wrong, as a path; undefined for the whole input. */
   readonly field: string | undefined;
+  /** Completes "expected …", for another message about the field. */
+  readonly expected: string | undefined;
 
   /**
    * @param message what is wrong, the value, and what was expected
    * @param field the field that is wrong, as a path
    */
-  constructor(message: string, field?: string) {
+  constructor(message: string, field?: string, expected?: string) {
     super(message);
     this.field = field?.slice(0, MAX_NAME_CHARS);
+    this.expected = expected;
   }
 }
 
@@ -92,6 +95,7 @@ export function invalid(value: unknown, expected: string, field?: string): Inval
   return new InvalidInput(
     field === undefined ? `Expected ${expected}, not ${shown}` : `Invalid "${field}": ${shown}; expected ${expected}`,
     field,
+    expected,
   );
 }
 
@@ -208,15 +212,14 @@ export function schemaOf({ schema, about }: Shape<unknown>): JsonSchema {
   return about === "" ? schema : { ...schema, description: about };
 }
 
-/**
- * Reads the fields of a form, or the values of flags. An empty text counts as absent.
- *
- * @throws {InvalidInput}
- */
-export function readTexts<T>(shape: Shape<T>, texts: Readonly<Record<string, string | undefined>>): T {
+/** Returns the input that the fields of a form or the values of flags mean, unread. An empty text counts as absent. */
+export function textsInput(
+  shape: Shape<unknown>,
+  texts: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, unknown>> {
   const values = Object.entries(texts).filter(([, given]) => given !== undefined && given !== "")
     .map(([name, given]) => [name, shape.fields?.[name]?.fromText?.(given!) ?? given]);
-  return shape.read(Object.fromEntries(values));
+  return Object.fromEntries(values);
 }
 
 /** Returns `a, b or c`. */

@@ -9,9 +9,9 @@ import {
   object,
   oneOf,
   optional,
-  readTexts,
   schemaOf,
   type Shape,
+  textsInput,
   type TypeOf,
   type Written,
 } from "./shape.ts";
@@ -94,7 +94,7 @@ Deno.test("keeps values as they are, and names of objects that a prototype has",
 
 Deno.test("reads texts of a form or of flags, and takes empty ones as absent", () => {
   const texts = { queue: "mail", group: "", for: "1h", running: "7", tags: "a, b", force: "true" };
-  assertEquals(readTexts(pauseShape, texts), {
+  assertEquals(pauseShape.read(textsInput(pauseShape, texts)), {
     queue: "mail",
     for: 3_600_000,
     running: 7,
@@ -102,7 +102,8 @@ Deno.test("reads texts of a form or of flags, and takes empty ones as absent", (
     force: true,
   });
   assertEquals(
-    assertThrows(() => readTexts(pauseShape, { queue: "mail", running: "many" }), InvalidInput).message,
+    assertThrows(() => pauseShape.read(textsInput(pauseShape, { queue: "mail", running: "many" })), InvalidInput)
+      .message,
     'Invalid "running": "many"; expected a whole number from 1 to 9',
   );
   assertEquals(refused(pauseShape, { queue: "mail", running: "7" })[1], "running");

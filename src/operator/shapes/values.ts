@@ -101,7 +101,7 @@ export function time(about: string): Shape<string> {
 export function span(about: string): Shape<number> {
   return parsed(about, {
     word: "text",
-    expected: (value) => `seconds above 0, or a duration such as "30s", "10m" or "2h"${boundOf(value)}`,
+    expected: (value) => `seconds above 0, or a duration such as 30s, 10m or 2h${boundOf(value)}`,
     schema: { type: ["string", "number"] },
     parse: (value) => {
       const ms = typeof value === "string" || typeof value === "number" ? parseDuration(String(value)) : 0;

@@ -14,7 +14,6 @@
  *
  * @module
  */
-import { parseDuration } from "../../job/duration.ts";
 import { isGroup } from "../../job/group.ts";
 import { isPriority, laneOf } from "../../job/priority.ts";
 import { getField } from "../../job/raw.ts";
@@ -145,28 +144,6 @@ export interface GroupRequest {
   readonly cursor?: string;
   /** Maximum number of groups. Default 25. */
   readonly limit?: number;
-}
-
-/**
- * Parses a weight.
- *
- * @throws {RangeError} if it isn't a weight
- */
-export function parseWeight(text: string): number {
-  const weight = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
-  if (weight >= 1 && weight <= MAX_WEIGHT) return weight;
-  throw new RangeError(`Invalid weight "${text.slice(0, 40)}": expected 1 to ${MAX_WEIGHT}`);
-}
-
-/**
- * Parses the time after which the limit of a group ends, in milliseconds.
- *
- * @throws {RangeError} if it isn't a time above 0
- */
-export function parseEnd(text: string): number {
-  const ms = parseDuration(text);
-  if (ms > 0) return ms;
-  throw new RangeError(`Invalid duration "${text.slice(0, 40)}": expected a time above 0 such as 2h or 30d`);
 }
 
 /** Returns the separate limit of a group; without any part if it has none. */

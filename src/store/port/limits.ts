@@ -45,16 +45,8 @@ export const MAX_STARTS = 10_000;
 /** Thirty days. */
 export const MAX_WINDOW_MS = 30 * 24 * 3_600_000;
 
-/**
- * Parses the number of jobs that run at once: `5`.
- *
- * @throws {RangeError} if it is invalid or out of bounds
- */
-export function parseRunning(text: string): number {
-  const running = /^\d+$/.test(text.trim()) ? Number(text) : NaN;
-  if (running >= 1 && running <= MAX_RUNNING) return running;
-  throw new RangeError(`Invalid number of jobs at once "${cut(text)}": expected 1 to ${MAX_RUNNING}`);
-}
+/** The texts of {@linkcode parseStarts}; completes "expected …". */
+export const STARTS_EXPECTED = `COUNT/DURATION, for example 100/1m or 5/s, 1 to ${MAX_STARTS} in up to 30 days`;
 
 /**
  * Parses the number of jobs that start within a period: `100/1m`, `5/s`.
@@ -70,11 +62,7 @@ export function parseStarts(text: string): StartLimit {
   } catch {
     // Thrown below.
   }
-  throw new RangeError(
-    `Invalid number of starts "${
-      cut(text)
-    }": expected COUNT/DURATION, for example 100/1m or 5/s, 1 to ${MAX_STARTS} in up to 30 days`,
-  );
+  throw new RangeError(`Invalid number of starts "${cut(text)}": expected ${STARTS_EXPECTED}`);
 }
 
 /** Formats starts as {@linkcode parseStarts} reads them: `100/1m`. */

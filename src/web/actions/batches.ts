@@ -17,7 +17,7 @@ import type { Batch } from "../../store/port/batches.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
-import { recordAudit, recordPush } from "./audit.ts";
+import { recordAudit } from "../audit.ts";
 import { type ActionResult, WAIT_MS } from "./jobs.ts";
 import { type Warnings, warningsOf } from "./warnings.ts";
 
@@ -121,7 +121,7 @@ export function openBatch(
   return withErrors(async () => {
     const options = parseBatchOptions(text);
     const { id } = await services.client.batches.open(options);
-    await recordPush(services, visitor, { action: "batch open", id }, { target: `batch:${id}` });
+    await recordAudit(services, visitor, { action: "batch open", id }, { target: `batch:${id}` }, "frequent");
     return { id, ...warningsOf(services, callbackClasses(options)) };
   });
 }
@@ -134,7 +134,7 @@ export function openBatch(
 export async function closeBatch(services: Services, visitor: Visitor, id: string): Promise<void> {
   await findBatch(services, "batch", id);
   await withErrors(() => services.client.batches.close(id));
-  await recordPush(services, visitor, { action: "batch close", id }, { target: `batch:${id}` });
+  await recordAudit(services, visitor, { action: "batch close", id }, { target: `batch:${id}` }, "frequent");
 }
 
 /**
@@ -155,7 +155,13 @@ export function pushFlow(
     for (const [name, { job }] of Object.entries(nodes)) requireZone((job as JobRequest).at, `nodes.${name}.at`);
     const flow = await services.client.flow(name, nodes, { ...(id !== undefined && { id }), ...options });
     if (flow.existed) return flow;
-    await recordPush(services, visitor, { action: "flow push", id: flow.id }, { target: `flow:${flow.id}` });
+    await recordAudit(
+      services,
+      visitor,
+      { action: "flow push", id: flow.id },
+      { target: `flow:${flow.id}` },
+      "frequent",
+    );
     const nodeClasses = Object.values(nodes).map(({ job }) => (job as JobRequest).class);
     return { ...flow, ...warningsOf(services, [...nodeClasses, ...callbackClasses(options)]) };
   });

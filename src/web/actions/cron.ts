@@ -11,7 +11,7 @@ import { checkEntries } from "../../cron/entry_check.ts";
 import type { CronProblem } from "../../cron/entry_fields.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { describeSchedule, openSchedule } from "../../cron/schedule_spec.ts";
-import { recordAudit } from "./audit.ts";
+import { recordAudit } from "../audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";

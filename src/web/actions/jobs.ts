@@ -15,7 +15,7 @@ import { cancelEntries, cancelSteps } from "../../store/ops/cancel.ts";
 import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
-import { recordAudit, recordPush } from "./audit.ts";
+import { recordAudit } from "../audit.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
@@ -164,7 +164,7 @@ export async function pushJob(services: Services, visitor: Visitor, request: Job
   if (pushed.existed) return pushed;
   const { jid } = pushed;
   const details = { target: jid, details: String(request.class), count: 1 };
-  await recordPush(services, visitor, { action: "push", class: request.class, jid }, details);
+  await recordAudit(services, visitor, { action: "push", class: request.class, jid }, details, "frequent");
   return pushed;
 }
 
@@ -197,7 +197,7 @@ export async function pushJobs(
   for await (const result of services.client.pushMany(requests)) results.push(result);
   const pushed = results.filter((result) => result.jid !== undefined).length;
   const line = { action: "push", jobs: requests.length, changed: pushed };
-  await recordPush(services, visitor, line, { count: pushed });
+  await recordAudit(services, visitor, line, { count: pushed }, "frequent");
   return results;
 }
 

@@ -8,7 +8,7 @@ import { type Rerun, rerunFrom } from "../../store/ops/rerun_steps.ts";
 import type { SignalResult } from "../../store/port/steps.ts";
 import type { Visitor } from "../auth/gate.ts";
 import type { Services } from "../services.ts";
-import { recordAudit, recordPush } from "./audit.ts";
+import { recordAudit } from "../audit.ts";
 
 /** Sends a signal. */
 export async function signal(
@@ -19,10 +19,10 @@ export async function signal(
   options: SignalOptions,
 ): Promise<SignalResult> {
   const result = await services.client.signal(key, data, options);
-  await recordPush(services, visitor, { action: "signal", key }, {
+  await recordAudit(services, visitor, { action: "signal", key }, {
     target: `signal:${key}`,
     details: result.reached ?? "kept",
-  });
+  }, "frequent");
   return result;
 }
 

@@ -8,6 +8,7 @@ import type { Context, Hono } from "hono";
 import { stringifyLossless } from "../../job/json.ts";
 import type { Access, RouteRules } from "../auth/access.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { actionRoutes } from "./actions.ts";
 import { batchRoutes } from "./batches.ts";
 import { cronRoutes } from "./cron.ts";
 import { jobActionRoutes } from "./job_actions.ts";
@@ -60,6 +61,7 @@ export function apiRoutes(app: Hono<WebEnv>, services: Services, rules: RouteRul
     ...stepRoutes,
     ...batchRoutes,
     ...cronRoutes,
+    ...actionRoutes,
   ];
   for (const { method, path, access, waits = false, query = {}, body, run } of routes) {
     const pattern = API_PATH + path.replace(/\{(\w+)\}/g, ":$1");

@@ -3,9 +3,7 @@
  *
  * @module
  */
-import type { Context } from "hono";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
-import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { queueShape } from "../../operator/shapes/queues.ts";
 import { list, object, optional } from "../../operator/shapes/shape.ts";
 import { text } from "../../operator/shapes/values.ts";
@@ -14,44 +12,21 @@ import { workerJson } from "../../text/workers.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { actOnJobs } from "../actions/jobs.ts";
 import { apiPage } from "../read/rows.ts";
-import { setLimit, setPaused } from "../actions/queues.ts";
-import { HttpError } from "../http/body.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { readTokens } from "../read/tokens.ts";
 import { classStats } from "../read/class_stats.ts";
-import type { Services, WebEnv } from "../services.ts";
+import type { Services } from "../services.ts";
 import { recentEnded } from "../read/results.ts";
 import { countsOf } from "../read/counts.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { AUDIT_FILTERS } from "../read/audit.ts";
-import { askWorker, dumpWorker } from "../actions/workers.ts";
 import { viewRunning } from "../read/job_view.ts";
-import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
 import type { ApiRoute } from "./routes.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 const OBJECT = { type: "object" };
 const OBJECTS = { type: "array", items: OBJECT };
-
-const PAUSE = {
-  type: "object",
-  properties: {
-    for: { type: ["string", "number"], description: "seconds, or 30s, 10m, 2h; default: until it is resumed" },
-  },
-};
-
-const LIMIT = {
-  type: "object",
-  properties: {
-    running: { type: "integer", description: "the most jobs that run at the same time; default unlimited" },
-    starts: { type: "string", description: "the most jobs that start per period, such as 100/1m; default unlimited" },
-  },
-};
-const LIMIT_ANSWER = {
-  running: { type: "integer" },
-  starts: { type: "object", properties: { count: { type: "integer" }, perMs: { type: "integer" } } },
-};
 
 /** The query of a list that is read whole. */
 const LONG_PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 1000" };
@@ -145,61 +120,6 @@ export const stateRoutes: readonly ApiRoute[] = [
       return { value: { queues, next } };
     },
   },
-  ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
-    method: "POST",
-    path: `/queues/{name}/${verb}`,
-    access: "act",
-    about: verb === "pause" ? "Pauses a queue" : "Resumes a queue",
-    ...(verb === "pause" && { body: PAUSE }),
-    answer: { type: "object", properties: { queue: { type: "string" }, paused: { type: "boolean" } } },
-    run: async (c, services) => {
-      const queue = checkQueue(c.req.param("name") ?? "");
-      await setPaused(
-        services,
-        c.get("visitor"),
-        queue,
-        verb === "pause",
-        verb === "pause" ? await pauseTime(c, services) : undefined,
-      );
-      return { value: { queue, paused: verb === "pause" } };
-    },
-  })),
-  {
-    method: "POST",
-    path: "/queues/{name}/limit",
-    access: "act",
-    about: "Sets the limits of a queue; absent ones are removed",
-    body: LIMIT,
-    answer: { type: "object", properties: { queue: { type: "string" }, ...LIMIT_ANSWER } },
-    run: async (c, services) => {
-      const body = await objectOf(c, services);
-      allowFields(body, ["running", "starts"]);
-      const queue = checkQueue(c.req.param("name") ?? "");
-      const limits = {
-        running: body.running === undefined ? "" : JSON.stringify(body.running),
-        starts: textIn(body, "starts") ?? "",
-      };
-      return { value: { queue, ...await setLimit(services, c.get("visitor"), queue, limits) } };
-    },
-  },
-  ...(["pause", "resume"] as const).map((verb): ApiRoute => ({
-    method: "POST",
-    path: `/${verb}`,
-    access: "act",
-    about: verb === "pause" ? "Pauses all queues" : "Resumes all queues, except those paused by name",
-    ...(verb === "pause" && { body: PAUSE }),
-    answer: { type: "object", properties: { paused: { type: "boolean" } } },
-    run: async (c, services) => {
-      await setPaused(
-        services,
-        c.get("visitor"),
-        ALL_QUEUES,
-        verb === "pause",
-        verb === "pause" ? await pauseTime(c, services) : undefined,
-      );
-      return { value: { paused: verb === "pause" } };
-    },
-  })),
   {
     method: "POST",
     path: "/queues/{name}/clear",
@@ -225,34 +145,6 @@ export const stateRoutes: readonly ApiRoute[] = [
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       const map = (one: WorkerInfo) => workerJson(one, (job) => runningJson(job, services));
       return { value: { workers: await services.slices.map(workers, { weigh, map }), next } };
-    },
-  },
-  ...(["quiet", "resume", "stop"] as const).map((verb): ApiRoute => ({
-    method: "POST",
-    path: `/workers/{id}/${verb}`,
-    access: "act",
-    about: {
-      quiet: "Asks a worker to stop fetching jobs",
-      resume: "Asks a quiet worker to fetch jobs again",
-      stop: "Asks a worker to finish its running jobs and exit",
-    }[verb],
-    answer: { type: "object", properties: { asked: { type: "integer" } } },
-    run: async (c, services) => ({
-      value: { asked: await askWorker(services, c.get("visitor"), c.req.param("id") ?? "", verb) },
-    }),
-  })),
-  {
-    method: "POST",
-    path: "/workers/{id}/dump",
-    access: "act",
-    about: "Returns what every task of a worker is doing",
-    answer: { type: "object", properties: { dump: { type: "array", items: { type: "string" } } } },
-    run: async (c, services) => {
-      const dump = await dumpWorker(services, c.get("visitor"), c.req.param("id") ?? "");
-      if (dump === undefined) {
-        throw new HttpError(503, "The worker sent no response within 10 seconds: its event loop is blocked");
-      }
-      return { value: { dump: dump.split("\n") } };
     },
   },
   {
@@ -323,13 +215,6 @@ export const stateRoutes: readonly ApiRoute[] = [
     run: (_c, services) => Promise.resolve({ value: { operations: services.operations.list() } }),
   },
 ];
-
-/** Returns the duration of a pause in milliseconds; undefined for one without end. */
-async function pauseTime(c: Context<WebEnv>, services: Services): Promise<number | undefined> {
-  const body = await objectOf(c, services);
-  allowFields(body, ["for"]);
-  return spanIn(body, "for");
-}
 
 /** Returns a running job as `jobs workers --json` prints it, but masked, with its payload. */
 function runningJson(job: RunningJobRecord, { mask }: Services): Record<string, unknown> {

@@ -4,6 +4,8 @@
  * @module
  */
 import { MAX_RUNNING } from "../../store/port/limits.ts";
+import { Refused } from "../../operator/actions/action.ts";
+import { InvalidInput } from "../../operator/shapes/shape.ts";
 import { HttpError } from "../http/body.ts";
 import { QueueNames } from "./job_table.tsx";
 import type { View } from "./view.tsx";
@@ -141,10 +143,10 @@ export function FormProblem({ errors }: { readonly errors: FieldErrors }) {
  * Returns the error of a refused form by field.
  *
  * @param fields names of errors' fields, and the form's field for each
- * @throws the error, unless it is an {@linkcode HttpError}
+ * @throws the error, unless it is one of the visitor's
  */
 export function fieldErrors(error: unknown, fields: Readonly<Record<string, string>>): FieldErrors {
-  if (!(error instanceof HttpError)) throw error;
+  if (!(error instanceof HttpError || error instanceof InvalidInput || error instanceof Refused)) throw error;
   // `args[0].name` is in the field `args`.
   const root = error.field?.split(/[.[]/)[0] ?? "";
   return { [Object.hasOwn(fields, root) ? fields[root]! : ""]: error.message };

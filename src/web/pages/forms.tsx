@@ -7,7 +7,10 @@
 import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { actOnJobs } from "../actions/jobs.ts";
-import { setPaused } from "../actions/queues.ts";
+import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
+import { Refused } from "../../operator/actions/action.ts";
+import { dump, quiet, resume, stop } from "../../operator/actions/workers.ts";
+import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";
@@ -15,12 +18,11 @@ import { count } from "../../store/ops/scan.ts";
 import { describeFilter, type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
-import { checkQueue, type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
-import { askWorker, cancelRunning, dumpWorker, type WorkerVerb } from "../actions/workers.ts";
+import { type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
+import { cancelRunning } from "../actions/workers.ts";
 import type { Place } from "../../store/admin/admin.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
-import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { localPath } from "../read/paging.ts";
 import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
@@ -58,30 +60,30 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.post("/jobs/steps", (c) => stepsForm(services, c));
 
-  for (const verb of ["pause", "resume"] as const) {
+  const pauses = { pause: [pauseAll, pauseQueue, "paused"], resume: [resumeAll, resumeQueue, "resumed"] } as const;
+  for (const [verb, [all, one, done]] of Object.entries(pauses)) {
     app.post(`/queues/${verb}`, async (c) => {
-      await setPaused(services, c.get("visitor"), ALL_QUEUES, verb === "pause");
-      const text = verb === "pause" ? "All queues paused." : "All queues resumed.";
-      return await back(services, c, { kind: "ok", text });
+      await actFor(services, c.get("visitor"), all, {});
+      return await back(services, c, { kind: "ok", text: `All queues ${done}.` });
     });
     app.post(`/queues/:name/${verb}`, async (c) => {
-      const name = checkQueue(c.req.param("name"));
-      await setPaused(services, c.get("visitor"), name, verb === "pause");
-      return await back(services, c, {
-        kind: "ok",
-        text: `Queue ${name} ${verb === "pause" ? "paused" : "resumed"}.`,
-      });
+      const name = c.req.param("name");
+      await actFor(services, c.get("visitor"), one, { name });
+      return await back(services, c, { kind: "ok", text: `Queue ${name} ${done}.` });
     });
   }
 
-  for (const verb of ["quiet", "resume", "stop"] as const) {
-    app.post(`/workers/${verb}`, (c) => askForm(services, c, verb, undefined));
-    app.post(`/workers/:workerId/${verb}`, (c) => askForm(services, c, verb, c.req.param("workerId")));
+  for (const [verb, actions] of Object.entries({ quiet, resume, stop })) {
+    app.post(`/workers/${verb}`, (c) => askForm(services, c, actions, undefined));
+    app.post(`/workers/:workerId/${verb}`, (c) => askForm(services, c, actions, c.req.param("workerId")));
   }
   app.post("/workers/:workerId/dump", async (c) => {
-    const workerId = c.req.param("workerId");
-    const dump = await dumpWorker(services, c.get("visitor"), workerId);
-    return html(services, c, <DumpPage view={await viewOf(services, c)} workerId={workerId} dump={dump} />);
+    const id = c.req.param("workerId");
+    const text = await actFor(services, c.get("visitor"), dump, { id }).then(({ dump }) => dump.join("\n"), (error) => {
+      if (error instanceof Refused && error.kind === "unavailable") return undefined;
+      throw error;
+    });
+    return html(services, c, <DumpPage view={await viewOf(services, c)} workerId={id} dump={text} />);
   });
 
   app.post("/theme", async (c) => {
@@ -214,17 +216,20 @@ async function countAll(services: Services, { place, filter }: ActRequest): Prom
 async function askForm(
   services: Services,
   c: Context<WebEnv>,
-  verb: WorkerVerb,
+  { one, all }: typeof stop,
   workerId: string | undefined,
 ): Promise<Response> {
-  const question = verb === "stop" && await askFirst(services, c, {
+  const question = one === stop.one && await askFirst(services, c, {
     question: workerId === undefined ? "Stop all workers?" : `Stop worker ${workerId}?`,
     explanation:
       "A worker finishes its running jobs within its shutdown timeout, then exits. The rest is queued again.",
     label: workerId === undefined ? "Stop all workers" : "Stop the worker",
   });
   if (question) return question;
-  const asked = await askWorker(services, c.get("visitor"), workerId, verb);
+  const visitor = c.get("visitor");
+  const { asked } = workerId === undefined
+    ? await actFor(services, visitor, all, {})
+    : await actFor(services, visitor, one, { id: workerId });
   const whom = workerId ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
-  return await back(services, c, { kind: "ok", text: `Sent ${verb} to ${whom}.` });
+  return await back(services, c, { kind: "ok", text: `Sent ${one.name} to ${whom}.` });
 }

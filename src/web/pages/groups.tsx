@@ -6,11 +6,13 @@
 import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
 import { priorityIn } from "../../job/priority.ts";
+import { limitGroup, pauseGroup, resumeGroup } from "../../operator/actions/queues.ts";
+import { textsInput } from "../../operator/shapes/shape.ts";
 import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/groups.ts";
-import { type GroupLimitTexts, setGroupLimit, setGroupPaused } from "../actions/queues.ts";
+import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import { requireQueue } from "../read/known.ts";
@@ -25,7 +27,13 @@ import { num, TableHead } from "./table.tsx";
 import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
 
 /** A refused form: its texts and errors. */
-type Refused = GroupLimitTexts & { readonly errors: FieldErrors };
+interface Refused {
+  readonly running: string;
+  readonly starts: string;
+  readonly weight: string;
+  readonly for: string;
+  readonly errors: FieldErrors;
+}
 
 /** Adds the page of a group, and the forms for the limit of a group and of each group. */
 export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
@@ -34,10 +42,14 @@ export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post(`${page}/limit`, async (c) => {
     const [queue, group] = namesOf(c);
     const form = await formOf(c, services);
-    const text = (name: string) => form.get(name) ?? "";
+    const text = (name: string) => form.get(name)?.trim() ?? "";
     const texts = { running: text("running"), starts: text("starts"), weight: text("weight"), for: text("for") };
     try {
-      const limit = groupLimitText(await setGroupLimit(services, c.get("visitor"), { queue, group }, texts));
+      // Without limits, the form removes them, whatever its other field says.
+      const isLimited = texts.running + texts.starts + texts.weight !== "";
+      const input = { name: queue, group, ...texts, for: isLimited ? texts.for : "" };
+      const limited = await actFor(services, c.get("visitor"), limitGroup, textsInput(limitGroup.takes, input));
+      const limit = groupLimitText(limited);
       const told = limit ? `Group ${group} is limited: ${limit}.` : `Group ${group} has no separate limit.`;
       return await back(services, c, { kind: "ok", text: told }, queuePath(queue, group));
     } catch (error) {
@@ -45,11 +57,11 @@ export function groupRoutes(app: Hono<WebEnv>, services: Services): void {
       return await show(services, c, { ...texts, errors: fieldErrors(error, names) });
     }
   });
-  for (const verb of ["pause", "resume"] as const) {
+  for (const [verb, action] of Object.entries({ pause: pauseGroup, resume: resumeGroup })) {
     app.post(`${page}/${verb}`, async (c) => {
       const [queue, group] = namesOf(c);
-      await setGroupPaused(services, c.get("visitor"), { queue, group }, verb === "pause");
-      const text = `Group ${groupName(group)} ${verb === "pause" ? "paused" : "resumed"}.`;
+      const { paused } = await actFor(services, c.get("visitor"), action, { name: queue, group });
+      const text = `Group ${groupName(group)} ${paused ? "paused" : "resumed"}.`;
       return await back(services, c, { kind: "ok", text }, queuePath(queue, group));
     });
   }

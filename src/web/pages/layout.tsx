@@ -7,7 +7,7 @@ import type { Child } from "hono/jsx";
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
 import { assetPath } from "../assets.ts";
-import type { Operation } from "../actions/operations.ts";
+import type { Operation } from "../operations.ts";
 import type { Counts } from "../read/counts.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { Hidden, link, type View } from "./view.tsx";

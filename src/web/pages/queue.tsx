@@ -5,6 +5,8 @@
  */
 import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
+import { limitQueue } from "../../operator/actions/queues.ts";
+import { textsInput } from "../../operator/shapes/shape.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
@@ -12,7 +14,7 @@ import type { GroupPage } from "../../store/port/groups.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { limitText } from "../../text/limits.ts";
-import { setLimit } from "../actions/queues.ts";
+import { actFor } from "../act.ts";
 import { formOf } from "../http/forms.ts";
 import { requireQueue } from "../read/known.ts";
 import { checkQueue, queuePath } from "../read/job_sets.ts";
@@ -40,9 +42,10 @@ export function queueRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/queues/:name/limit", async (c) => {
     const name = checkQueue(c.req.param("name"));
     const form = await formOf(c, services);
-    const texts = { running: form.get("running") ?? "", starts: form.get("starts") ?? "" };
+    const texts = { running: form.get("running")?.trim() ?? "", starts: form.get("starts")?.trim() ?? "" };
     try {
-      const limit = limitText(await setLimit(services, c.get("visitor"), name, texts));
+      const input = textsInput(limitQueue.takes, { name, ...texts });
+      const limit = limitText(await actFor(services, c.get("visitor"), limitQueue, input));
       const text = limit ? `Queue ${name} is limited to ${limit}.` : `Queue ${name} has no limit.`;
       return await back(services, c, { kind: "ok", text }, queuePath(name));
     } catch (error) {

@@ -8,7 +8,7 @@ import type { Stats } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { isoTime, relative } from "../../text/times.ts";
 import type { Visitor } from "../auth/gate.ts";
-import type { Operation } from "../actions/operations.ts";
+import type { Operation } from "../operations.ts";
 import type { Counts } from "../read/counts.ts";
 
 /** The message of the last action. */

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { FakeClock } from "../../../tests/support/clock.ts";
-import { logger } from "../../log/log.ts";
-import { HttpError } from "../http/body.ts";
+import { FakeClock } from "../../tests/support/clock.ts";
+import { logger } from "../log/log.ts";
+import { HttpError } from "./http/body.ts";
 import { Operations, type Progress } from "./operations.ts";
 
 Deno.test("waits for a short operation; a long one continues, reports its progress, and is listed for 30 s more", async () => {

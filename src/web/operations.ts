@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log/log.ts";
-import { HttpError } from "../http/body.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log/log.ts";
+import { HttpError } from "./http/body.ts";
 
 /** The state of an operation. */
 export interface Operation {

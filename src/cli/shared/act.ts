@@ -1,0 +1,91 @@
+/**
+ * Does the actions of operators at the command line.
+ *
+ * @module
+ */
+import { userInfo } from "node:os";
+import { systemClock } from "../../clock.ts";
+import { act } from "../../operator/actions/act.ts";
+import type { Action, Author, Following, Tools } from "../../operator/actions/action.ts";
+import { InvalidInput, type Shape, textsInput } from "../../operator/shapes/shape.ts";
+import type { AuditEvent } from "../../store/admin/audit.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { printError } from "../terminal/output.ts";
+
+/** How the fields of an input are named on the command line. Default: an option of the same name. */
+export interface InputWords {
+  /** Field → argument: `{ name: "queue" }`. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** Field → the end of a message: `, or none`. */
+  readonly cures?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the input of an action from arguments and options, checked before a store is opened.
+ *
+ * @throws {UsageError}
+ */
+export function inputOf(
+  shape: Shape<unknown>,
+  texts: Readonly<Record<string, string | undefined>>,
+  { args = {}, cures = {} }: InputWords = {},
+): Readonly<Record<string, unknown>> {
+  const raw = textsInput(shape, texts);
+  try {
+    shape.read(raw);
+    return raw;
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    const { field = "", expected, message } = error;
+    const text = texts[field];
+    if (expected === undefined || text === undefined) throw new UsageError(message);
+    throw new UsageError(`Invalid ${args[field] ?? `--${field}`} "${text}": expected ${expected}${cures[field] ?? ""}`);
+  }
+}
+
+/**
+ * Does an action. A failure to record it is only reported, because the action itself has succeeded.
+ *
+ * @param options.by the part of the command line that acts
+ */
+export function actHere<In, Out>(
+  store: Store,
+  action: Action<In, Out>,
+  raw: unknown,
+  { by = "command line", ...following }: Following & { readonly by?: string | undefined } = {},
+): Promise<Out> {
+  const tools: Tools = {
+    store,
+    clock: systemClock,
+    record: (event) => record(store, event, (why) => printError(`jobs: ${why}`)),
+  };
+  return act(tools, authorBy(by), action, raw, following);
+}
+
+/** Keeps an event. @param report prints a failure */
+export async function record(
+  store: Pick<Store, "audit">,
+  event: AuditEvent,
+  report: (why: string) => void,
+): Promise<void> {
+  try {
+    await store.audit.record(event);
+  } catch (error) {
+    report(`not recorded in the audit log: ${(error as Error).message}`);
+  }
+}
+
+/** Returns the author of actions here. @param by the part of the command line that acts */
+export function authorBy(by: string): Author {
+  return { user: userName(), by, from: Deno.hostname() };
+}
+
+/** Returns the name of the system's user; its number if it has no name, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${Deno.uid() ?? "unknown"}`;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Fields that the inputs of several actions have.
+ *
+ * @module
+ */
+import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
+import { priorityIn } from "../../job/priority.ts";
+import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
+import type { Shape } from "../shapes/shape.ts";
+import { parsed } from "../shapes/values.ts";
+
+/** The name of a queue. */
+export function queueName(about: string): Shape<string> {
+  const parse = (value: unknown) => typeof value === "string" && isQueueName(value) ? value : undefined;
+  return parsed(about, { word: "text", expected: QUEUE_NAME_EXPECTED, schema: { type: "string" }, parse });
+}
+
+/** The name of a group, or of that of a priority. */
+export function groupName(about: string): Shape<string> {
+  return groupShape(about, (value) => isGroup(value) || typeof value === "string" && priorityIn(value) !== undefined);
+}
+
+/** The name of a group that isn't that of a priority. */
+export function ownGroupName(about: string): Shape<string> {
+  return groupShape(about, isGroup);
+}
+
+function groupShape(about: string, isName: (value: unknown) => boolean): Shape<string> {
+  const parse = (value: unknown) => isName(value) ? value as string : undefined;
+  return parsed(about, { word: "text", expected: GROUP_NAME_EXPECTED, schema: { type: "string" }, parse });
+}
+
+/** A shape whose fields follow a rule together. @param rule throws an `InvalidInput` */
+export function ruled<T>(shape: Shape<T>, rule: (value: T) => void): Shape<T> {
+  return {
+    ...shape,
+    read: (raw, field) => {
+      const value = shape.read(raw, field);
+      rule(value);
+      return value;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * All actions.
+ *
+ * @module
+ */
+import type { AnyAction } from "./action.ts";
+import { queueActions } from "./queues.ts";
+import { workerActions } from "./workers.ts";
+
+/** The actions, in the order of the API's document. */
+export const ACTIONS: readonly AnyAction[] = [...queueActions, ...workerActions];
