@@ -1,11 +1,11 @@
 /**
- * docs/reference/json.md, generated from src/cli/help/json_shapes.ts. `deno task docs` writes it, and a test fails if it is
+ * docs/reference/json.md, generated from src/cli/help/json_outputs.ts. `deno task docs` writes it, and a test fails if it is
  * out of date.
  *
  * @module
  */
-import type { Shape } from "../src/cli/help/json_shape.ts";
-import { SHAPES } from "../src/cli/help/json_shapes.ts";
+import { elementOf, type Output, OUTPUTS, printsOf } from "../src/cli/help/json_outputs.ts";
+import { rowsOf } from "../src/operator/shapes/rows.ts";
 
 /** The page. */
 export const PAGE: URL = new URL("../docs/reference/json.md", import.meta.url);
@@ -28,18 +28,19 @@ errors are on standard error. The exit code shows the outcome (\`jobs help exit-
 
 /** Returns the current page. */
 export function page(): string {
-  return `${HEAD}\n${SHAPES.map(section).join("\n\n")}\n`;
+  return `${HEAD}\n${OUTPUTS.map(section).join("\n\n")}\n`;
 }
 
-function section({ command, prints, fields, note }: Shape): string {
-  const rows = Object.entries(fields).map((
-    [path, [type, about]],
+function section(output: Output): string {
+  const { command, note } = output;
+  const rows = rowsOf(elementOf(output)).map((
+    [path, type, about],
   ) => [`\`${path}\``, type, about.replaceAll("|", "\\|")]);
   const all = [["field", "type", "meaning"], ...rows];
   const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
   const table = [line(all[0]!), line(widths.map((width) => "-".repeat(width))), ...all.slice(1).map(line)];
-  return [`## ${command}`, "", `Prints ${prints}.${note ? ` ${note}` : ""}`, "", ...table].join("\n");
+  return [`## ${command}`, "", `Prints ${printsOf(output)}.${note ? ` ${note}` : ""}`, "", ...table].join("\n");
 }
 
 if (import.meta.main) await Deno.writeTextFile(PAGE, page());

@@ -18,7 +18,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   configuration: ["the file, environments and precedence", texts("configuration")],
   settings: ["every setting with its default", async () => (await import("./topics_settings.ts")).settingsText()],
   environment: ["every environment variable", async () => (await import("./topics_settings.ts")).environmentText()],
-  json: ["what --json prints, command by command", async () => (await import("./topics_json.ts")).jsonText()],
+  json: ["what --json prints, command by command", async () => (await import("./json_outputs.ts")).jsonText()],
   "exit-codes": ["exit codes of commands and of programs that run jobs", texts("exit-codes")],
 };
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { boundOf, parseDuration } from "../../job/duration.ts";
-import { invalid, type JsonSchema, listed, type Shape } from "./shape.ts";
+import { invalid, type JsonSchema, listed, type Optional, optional, type Shape } from "./shape.ts";
 
 /**
  * Describes a value that `parse` understands.
@@ -62,6 +62,9 @@ export function text(
     parse: valid((value) => typeof value === "string" && (matches === undefined || matches.test(value))),
   });
 }
+
+/** The field of each list that has pages. */
+export const NEXT: Optional<string> = optional(text("the `cursor` of the next page; absent on the last"));
 
 export function number(about: string): Shape<number> {
   return parsed(about, {

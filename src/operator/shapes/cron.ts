@@ -1,0 +1,88 @@
+/**
+ * Cron entries and their runs.
+ *
+ * @module
+ */
+import { list, map, object, oneOf, optional } from "./shape.ts";
+import { any, boolean, choice, integer, number, text, time } from "./values.ts";
+
+/** A run of an entry. */
+export const runShape = object("", {
+  scheduledAt: optional(time("the scheduled time of the run; absent, as `decidedAt`, if the record is unreadable")),
+  decidedAt: optional(time("when its outcome was decided")),
+  outcome: choice(["enqueued", "waiting", "skipped", "replaced", "missed", "manual", "unreadable"], ""),
+  jid: optional(text("the enqueued job, or the job that blocked the run")),
+  reason: optional(text("why none was enqueued")),
+  count: optional(integer("how many runs this record covers")),
+  first: optional(time("the first of them")),
+});
+
+/** The fields of its definition. */
+const definitionFields = {
+  name: text("the entry"),
+  class: text("the class of its jobs"),
+  args: list("their arguments", any("")),
+  options: map("the options of its jobs", any("")),
+  schedule: oneOf(
+    "its cron expression with its time zone, or its interval",
+    object("", { rule: text("its cron expression"), timezone: text("its time zone") }),
+    object("", { everyMs: number("its interval"), anchor: number("one of its times, as milliseconds since 1970") }),
+  ),
+  overlap: choice(["allow", "skip", "queue-one", "replace"], "while the job of the run before hasn't ended"),
+  catchUp: object("which missed runs are caught up", {
+    policy: choice(["none", "last", "all"], ""),
+    windowMs: number("a run is caught up if it is at most this late"),
+  }),
+  everyProcess: boolean("whether every worker performs each run itself"),
+  memo: optional(text("a note")),
+};
+const { name, class: className, args, options, schedule, overlap, catchUp, everyProcess, memo } = definitionFields;
+
+/** An entry. */
+export const entryShape = object("", {
+  name,
+  class: optional({
+    ...className,
+    about: `${className.about}; absent, as the following fields, if a newer version wrote the entry`,
+  }),
+  args: optional(args),
+  options: optional(options),
+  schedule: optional(schedule),
+  overlap: optional(overlap),
+  catchUp: optional(catchUp),
+  everyProcess: optional(everyProcess),
+  memo,
+  source: optional(choice(["config", "runtime"], "the configuration or program of workers, or added at run time")),
+  when: optional(text("its schedule in words")),
+  next: optional(time("its next run")),
+  local: optional(text("the same in its time zone")),
+  paused: boolean("whether it is paused"),
+  waiting: optional(time("a run that waits for the job of the run before")),
+  live: optional(text("the jid of its last job, until that has finished")),
+  loaded: boolean("whether a worker has loaded it"),
+  counts: map("how often each outcome occurred", integer("")),
+  last: optional({ ...runShape, about: "its last run" }),
+});
+
+/** The runs of an entry that follow. */
+export const nextRunShape = object("", {
+  at: time("the scheduled time of the run"),
+  local: text("the same in the entry's time zone"),
+});
+
+/** Entries of a configuration. */
+export const cronCheckShape = object("", {
+  active: list("the active entries", object("", definitionFields)),
+  inactive: list(
+    "the disabled entries",
+    object("", { name: text("the entry"), by: text("the field that disables it") }),
+  ),
+  problems: list(
+    "the problems",
+    object("", {
+      entry: text("the entry; without a name, its position in the list"),
+      message: text("one line"),
+      field: optional(text("the field that is wrong")),
+    }),
+  ),
+});
