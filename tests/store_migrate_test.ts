@@ -198,7 +198,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       assertEquals(typeof (await push(to, "shop-8")).jid, "string", "one place is left");
       assertEquals((await push(to, "shop-8")).jid, undefined);
       assertEquals((await push(to, "shop-9")).throttledBy, kept[0]!.jid, "the target's pushes are kept");
-      assertEquals((await from.migration.throttles()).throttles, []);
+      assertEquals((await from.transfer.read("throttle")).rows, []);
       // And back, with the remaining time.
       await migrateStore(to, from);
       assertEquals((await push(from, "shop-7")).throttledBy, first.jid);
@@ -227,16 +227,15 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       assertEquals((await push(to, "order-8")).jid, kept.jid, "the target's keys are kept");
       assertEquals(await flow(to).then(({ id, existed }) => [id, existed]), [id, true]);
       await assertRejects(() => push(to, "order-7", 8), Error, "was pushed with it");
-      const keys = (await from.migration.onceKeys()).keys;
-      assertEquals(keys, []);
-      const [left] = (await to.migration.onceKeys()).keys.filter(({ key }) => key === "id:order-7");
+      assertEquals((await from.transfer.read("once")).rows, []);
+      const [left] = (await to.transfer.read("once")).rows.filter(({ key }) => key === "id:order-7");
       assert(left!.leftMs > 2 * HOUR_MS - SLACK_MS && left!.leftMs <= 2 * HOUR_MS, `${left!.leftMs}`);
       if (done) return;
     }
   });
 
   Deno.test(`migrate ${name}: a program that pushes meanwhile loses nothing, and the migration says so`, async () => {
-    for (const when of ["announce", "importJobs", "removeAnnounced"]) {
+    for (const when of ["mark ", "put job", "drop job"]) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
       const client = new Client({ store: from, onUnregistered: () => {} });
@@ -249,8 +248,8 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       await batch.flush();
       let more: string | undefined;
       const during = (store: Store) =>
-        interceptStore(store, async ({ verb, pass }) => {
-          if (verb === `migration.${when}` && more === undefined) {
+        interceptStore(store, async ({ verb, args, pass }) => {
+          if (`${verb} ${verb === "transfer.mark" ? "" : args[0]}` === `transfer.${when}` && more === undefined) {
             more = await client.push("More", []);
             assertEquals([await replace(2), await debounced(2)], [hook, later]);
             await batch.add("Row", [2]);
@@ -278,17 +277,17 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     const pushes = (count: number) => Array.from({ length: count }, (_, i) => ({ jid: jid(i), agoMs: i }));
     const counts = new Map(Array.from({ length: 300 }, (_, i) => [`key-${i}`, i % 100 === 7 ? 2_500 : 1 + i % 3]));
     for (const [key, count] of counts) {
-      await from.migration.importThrottles([{ key, perMs: HOUR_MS, pushes: pushes(count) }]);
+      await from.transfer.put("throttle", [{ key, perMs: HOUR_MS, pushes: pushes(count) }]);
     }
     await migrateStore(from, to);
     const arrived = new Map<string, number>();
     for (let cursor: string | undefined;;) {
-      const { throttles, next } = await to.migration.throttles(cursor);
-      for (const { key, pushes } of throttles) arrived.set(key, pushes.length);
+      const { rows, next } = await to.transfer.read("throttle", cursor === undefined ? {} : { cursor });
+      for (const { key, pushes } of rows) arrived.set(key, pushes.length);
       if ((cursor = next) === undefined) break;
     }
     assertEquals(Object.fromEntries([...arrived].toSorted()), Object.fromEntries([...counts].toSorted()));
-    assertEquals((await from.migration.throttles()).throttles, []);
+    assertEquals((await from.transfer.read("throttle")).rows, []);
   });
 
   Deno.test(`migrate ${name}: the next push replaces a migrated job with on_duplicate`, async () => {
@@ -387,6 +386,31 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
+  Deno.test(`migrate ${name}: killed at any step and run again, batches and flows arrive as they were`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const client = new Client({ store: from, onUnregistered: () => {} });
+      const { id } = await client.flow("f", { a: { job: ["A", []] }, b: { job: ["B", []], after: "a" } });
+      const batch = await client.batches.open({ name: "open", tags: ["t"] });
+      await batch.add("Row", [1]);
+      await batch.flush();
+      const state = async (store: Store) => [
+        ...[await store.batches.get(id), await store.batches.get(batch.id)],
+        ...(await store.flows.nodes(id)).nodes,
+      ];
+      const before = await state(from);
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await migrateStore(from, to);
+      assertEquals(await state(to), before, `killed at step ${n}`);
+      assertEquals(await state(from), [undefined, undefined], `killed at step ${n}`);
+      if (done) break;
+    }
+  });
+
   Deno.test(`migrate ${name}: killed at any step and run again, it migrates byte-identical jobs once each`, async () => {
     // Without a jid, so that the jobs are identical; more than one batch of them.
     const alike = { payload: '{"class":"A","args":[]}' };
@@ -409,8 +433,9 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
 Deno.test("migrate: workers of the target may run, and jobs that they finish don't return", async () => {
   await using t = await openBoth();
   await t.sqlite.jobs.enqueue(jobs(1, 3));
-  const dying = mortal(3); // after the first batch was imported
+  const dying = mortal(5); // after the first batch was stored; before it, a key was put and dropped
   await assertRejects(() => migrateStore(t.sqlite, dying.wrap(t.redis)), Killed);
+  assertEquals([(await t.sqlite.admin.stats()).enqueued, (await t.redis.admin.stats()).enqueued], [3, 3]);
   const worker = await register(t.redis);
   const leases = await takeUpTo(t.redis, worker);
   assertEquals(leases.length, 3);
@@ -554,8 +579,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const waiting = `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`;
     const done = `{"state":"succeeded","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
-    await to.migration.importSteps(jid(1), [{ name: "a", record: waiting }, { name: "b", record: done }]);
-    await to.migration.importSteps(jid(1), [{ name: "a", record: done }, { name: "b", record: waiting }]);
+    const put = (a: string, b: string) =>
+      to.transfer.put("step", [{ jid: jid(1), steps: [{ name: "a", record: a }, { name: "b", record: b }] }]);
+    await put(waiting, done);
+    await put(done, waiting);
     assertEquals((await to.steps.read(jid(1))).map(({ name, record }) => [name, record]).sort(), [
       ["a", done],
       ["b", done],
@@ -678,8 +705,7 @@ class Killed extends Error {}
 function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [
-    ...["announce", "importJobs", "removeAnnounced", "forgetKey"].map((verb) => `migration.${verb}`),
-    ...["migration.importThrottles", "migration.removeThrottles"],
+    ...["transfer.mark", "transfer.put", "transfer.drop"],
     ...["admin.edit", "admin.pause", "admin.limitGroup", "admin.pauseGroup", "cron.write", "cron.remove"],
   ];
   return {

@@ -21,15 +21,14 @@
  */
 import { copyBatches, removeBatches } from "./migrate_batches.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./migrate_queues.ts";
-import { migrateOnceKeys, migrateThrottles } from "./migrate_throttles.ts";
+import { migrateRows } from "./migrate_throttles.ts";
 import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
-import type { Entry } from "./admin/admin.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
 import { MAX_CRON_RECORDS } from "./port/cron.ts";
-import type { ImportedJob, MigrationBatch } from "./admin/migration.ts";
 import type { Store } from "./admin/store.ts";
+import type { AnnouncedBatch, JobRow } from "./admin/transfer.ts";
 import { MigrateError, refuseSame, refuseWhileBusy } from "./migrate_checks.ts";
 import { changedMeanwhile, pushedMeanwhile, withdrawReplaced } from "./migrate_pushes.ts";
 
@@ -63,7 +62,7 @@ const MAX_PASSES = 5;
 /** Jobs of the first batch of a place, when the sizes of payloads are unknown. The next ones are larger. */
 const FIRST_BATCH = 50;
 
-type JobPlace = ImportedJob["place"];
+type JobPlace = JobRow["place"];
 
 /**
  * Migrates everything from `from` to `to`.
@@ -93,14 +92,14 @@ export async function migrateStore(
   for (let passes = 0; before < jobs && passes < MAX_PASSES; passes++) {
     before = jobs;
     const places = await placesOf(from, to, done);
-    const announced = await from.migration.announced();
-    if (announced !== undefined) onMigrated(await migrateAnnounced(from, to, announced));
+    const announced = await from.transfer.mark([]);
+    if (announced !== undefined) onMigrated(await migrateBatch(from, to, announced));
     for (const place of places) {
       await migratePlace(from, to, { place, onMigrated, signal: options.signal });
     }
   }
-  await migrateThrottles(from, to);
-  await migrateOnceKeys(from, to);
+  await migrateRows(from, to, "throttle");
+  await migrateRows(from, to, "once");
   await endSettings(from, done);
   const hasChanged = await removeBatches(from, to, copied);
   const cron = await migrateCron(from, to, options.signal);
@@ -135,33 +134,27 @@ async function migratePlace(from: Store, to: Store, { place, onMigrated, signal 
     const { entries } = await from.admin.page(place, { limit });
     if (entries.length === 0) return;
     await refuseWhileBusy(from);
-    const some = entries.slice(0, countFitting(entries));
-    const batch = await from.migration.announce(some.map((entry) => entry.ref));
-    // Another migration of this store has announced a batch since: continue with that one.
-    const isThis = batch.refs.length === some.length && some.every((entry, i) => entry.ref === batch.refs[i]);
-    const removed = isThis
-      ? await migrateBatch(from, to, { batch, entries: some })
-      : await migrateAnnounced(from, to, batch);
+    const count = countFitting(entries);
+    // Another migration of this store may have announced a batch since: this continues with that one.
+    const batch = (await from.transfer.mark(entries.slice(0, count).map((entry) => entry.ref)))!;
+    const removed = await migrateBatch(from, to, batch);
     onMigrated(removed);
     if (removed < batch.refs.length) throw changedMeanwhile(from.url, batch.refs.length - removed);
-    limit = some.length < entries.length ? some.length : Math.min(2 * limit, BATCH);
+    limit = count < entries.length ? count : Math.min(2 * limit, BATCH);
   }
 }
 
-interface BatchMigration {
-  readonly batch: MigrationBatch;
-  /** Its entries. */
-  readonly entries: readonly Entry[];
-}
-
-/** Migrates an announced batch. Returns how many of its entries the source had. */
-async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMigration): Promise<number> {
-  if (!await to.migration.hasKey(batch.id)) await copySteps(from, to, entries);
-  const debounced = await from.migration.debounced(entries);
-  await to.migration.importJobs(batch.id, entries.map((entry) => toImport(entry, debounced.get(entry.ref))));
-  const removed = await from.migration.removeAnnounced(batch, entries);
-  if (removed < entries.length) await withdrawReplaced(from, to, entries);
-  await to.migration.forgetKey(batch.id);
+/** Migrates an announced batch. Returns how many of its jobs the source had. */
+async function migrateBatch(from: Store, to: Store, { id, refs }: AnnouncedBatch): Promise<number> {
+  const { rows } = await from.transfer.read("job", { ids: refs });
+  const isStored = (await to.transfer.read("key", { ids: [id] })).rows.length > 0;
+  if (!isStored) {
+    await copySteps(from, to, rows);
+    await to.transfer.put("job", rows.map(withLock), id);
+  }
+  const removed = await from.transfer.drop("job", rows, id);
+  if (removed < rows.length) await withdrawReplaced(from, to, rows);
+  await to.transfer.drop("key", [{ key: id }]);
   return removed;
 }
 
@@ -170,57 +163,37 @@ async function migrateBatch(from: Store, to: Store, { batch, entries }: BatchMig
  * A child brings the steps of its parent, so that it can end at the target before the parent arrives: the end of a child needs
  * the wait of the parent, not the parent.
  */
-async function copySteps(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
-  const jids = new Set(entries.flatMap(({ payload }) => [
+async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promise<void> {
+  const jids = new Set(rows.flatMap(({ payload }) => [
     ...(payload.includes(`"${STEPS_FIELD}"`) ? [getField(payload, "jid")] : []),
     ...(payload.includes('"parent"') ? [(getField(payload, "parent") as { jid?: unknown } | null)?.jid] : []),
   ]));
   for (const jid of jids) {
     if (typeof jid !== "string") continue;
     const steps = await from.steps.read(jid);
-    if (steps.length > 0) await to.migration.importSteps(jid, steps);
+    if (steps.length > 0) await to.transfer.put("step", [{ jid, steps }]);
   }
-}
-
-/** Migrates a batch that an earlier migration announced and did not finish. */
-async function migrateAnnounced(from: Store, to: Store, batch: MigrationBatch): Promise<number> {
-  const entries: Entry[] = [];
-  for (const ref of batch.refs) {
-    const entry = await from.admin.get(ref);
-    if (entry !== undefined) entries.push(entry);
-  }
-  return await migrateBatch(from, to, { batch, entries });
 }
 
 /** Returns how many of the first entries fit in one batch; at least one. */
-function countFitting(entries: readonly Entry[]): number {
+function countFitting(entries: readonly { readonly payload: string }[]): number {
   const budget = new ByteBudget();
   const over = entries.findIndex(({ payload }) => !budget.spend(payload));
   return over < 0 ? entries.length : over;
 }
 
-function toImport({ place, payload, at }: Entry, debounce: ImportedJob["debounce"]): ImportedJob {
-  const unique = place.in === "dead" ? undefined : lockOf(payload, place);
-  return {
-    place: place as JobPlace,
-    payload,
-    ...(at !== undefined && { at }),
-    ...(unique && { unique }),
-    ...(debounce && { debounce }),
-  };
-}
-
 /**
- * Returns the unique lock in a payload, with its full TTL: the remaining time is unknown. A retrying job whose lock ended at its
- * start has none.
+ * Returns a job with the unique lock in its payload, with its full TTL: the remaining time is unknown. A retrying job whose lock
+ * ended at its start has none, and neither has a dead one.
  */
-function lockOf(payload: string, { in: place }: Entry["place"]): ImportedJob["unique"] {
-  if (place === "retry" && getField(payload, "unique_until") === "start") return undefined;
+function withLock(row: JobRow): JobRow {
+  const { payload, place: { in: place } } = row;
   const key = getField(payload, "unique_key");
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");
-  if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return undefined;
-  return { key, jid, ttlMs: seconds * 1_000 };
+  if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return row;
+  if (place === "dead" || place === "retry" && getField(payload, "unique_until") === "start") return row;
+  return { ...row, unique: { key, jid, ttlMs: seconds * 1_000 } };
 }
 
 async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {

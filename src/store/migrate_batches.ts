@@ -20,9 +20,7 @@ export async function copyBatches(from: Store, to: Store): Promise<CopiedBatches
   while (await from.flows.spread(SPREAD_LIMIT));
   for await (const { id, flow, version } of allBatches(from)) {
     copied.set(id, await to.batches.get(id) === undefined ? version : undefined);
-    const text = await from.batches.exportBatch(id);
-    if (text === undefined) continue;
-    await to.batches.importBatch(text);
+    await to.transfer.put("batch", (await from.transfer.read("batch", { ids: [id] })).rows);
     if (flow) await copyNodes(from, to, id);
   }
   return copied;
@@ -48,16 +46,15 @@ export async function removeBatches(from: Store, to: Store, copied: CopiedBatche
     const as = state === "cancelled" || state === "abandoned" ? state : "closed";
     if (closedAt !== undefined) await to.batches.close(id, as);
   }
-  for (const { id } of all) await from.batches.remove(id);
+  await from.transfer.drop("batch", all);
   return hasChanged;
 }
 
 async function copyNodes(from: Store, to: Store, id: string): Promise<void> {
   for (let cursor: string | undefined;;) {
-    const part = await from.flows.exportNodes(id, cursor);
-    if (part === undefined) return;
-    await to.flows.importNodes(id, part.text);
-    if ((cursor = part.next) === undefined) return;
+    const { rows, next } = await from.transfer.read("node", { ids: [id], ...(cursor !== undefined && { cursor }) });
+    await to.transfer.put("node", rows);
+    if ((cursor = next) === undefined) return;
   }
 }
 

@@ -18,10 +18,10 @@ export class MigrateError extends Error {
 /** @throws {MigrateError} if both are the same store by different addresses: its jobs would migrate to itself without end */
 export async function refuseSame(from: Store, to: Store): Promise<void> {
   const key = `same-${crypto.randomUUID()}`;
-  await to.migration.rememberKey(key);
-  const isSame = await from.migration.hasKey(key);
-  await to.migration.forgetKey(key);
-  if (isSame) throw sameStore(from.url, to.url);
+  await to.transfer.put("key", [{ key }]);
+  const { rows } = await from.transfer.read("key", { ids: [key] });
+  await to.transfer.drop("key", [{ key }]);
+  if (rows.length > 0) throw sameStore(from.url, to.url);
 }
 
 /** Returns the error for two addresses of the same store. */

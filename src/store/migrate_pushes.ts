@@ -28,7 +28,11 @@ export function changedMeanwhile(url: string, count: number): MigrateError {
  * Deletes at the target the jobs that a push has replaced at the source since they were read: the source has the new ones,
  * under the same jids, and they are migrated next.
  */
-export async function withdrawReplaced(from: Store, to: Store, entries: readonly Entry[]): Promise<void> {
+export async function withdrawReplaced(
+  from: Store,
+  to: Store,
+  entries: readonly Pick<Entry, "payload">[],
+): Promise<void> {
   const read = new Map(entries.flatMap(({ payload }) => {
     const jid = /"(on_duplicate|debounce_key)"/.test(payload) && getField(payload, "jid");
     return typeof jid === "string" ? [[jid, payload.trimEnd()]] : [];

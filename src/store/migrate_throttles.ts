@@ -4,50 +4,34 @@
  *
  * @module
  */
-import type { ThrottleState } from "./admin/migration.ts";
 import type { Store } from "./admin/store.ts";
+import type { ThrottleRow } from "./admin/transfer.ts";
 
-/** Pushes of one step; a throttle has at most 10,000. */
+/** A step stores at most this many pushes of throttles, or one throttle (of at most 10,000 pushes); and this many keys. */
 const MAX_PUSHES = 1_000;
 
-/** Keys of one step. */
-const MAX_KEYS = 500;
-
-/** Migrates all throttles. */
-export async function migrateThrottles(from: Store, to: Store): Promise<void> {
+/** Migrates all rows of a kind. */
+export async function migrateRows(from: Store, to: Store, kind: "throttle" | "once"): Promise<void> {
   for (let cursor: string | undefined;;) {
-    const { throttles, next } = await from.migration.throttles(cursor);
-    for (const some of inSteps(throttles)) {
-      await to.migration.importThrottles(some);
-      await from.migration.removeThrottles(some.map(({ key }) => key));
+    const { rows, next } = await from.transfer.read(kind, cursor === undefined ? {} : { cursor });
+    for (const some of inSteps<(typeof rows)[number]>(rows)) {
+      await to.transfer.put(kind, some);
+      await from.transfer.drop(kind, some);
     }
     if ((cursor = next) === undefined) return;
   }
 }
 
-function* inSteps(throttles: readonly ThrottleState[]): Generator<readonly ThrottleState[]> {
-  let some: ThrottleState[] = [];
+function* inSteps<Row extends Partial<ThrottleRow>>(rows: readonly Row[]): Generator<readonly Row[]> {
+  let some: Row[] = [];
   let pushes = 0;
-  for (const throttle of throttles) {
-    some.push(throttle);
-    pushes += throttle.pushes.length;
+  for (const row of rows) {
+    some.push(row);
+    pushes += row.pushes?.length ?? 1;
     if (pushes < MAX_PUSHES) continue;
     yield some;
     some = [];
     pushes = 0;
   }
   if (some.length > 0) yield some;
-}
-
-/** Migrates all keys of idempotent pushes. */
-export async function migrateOnceKeys(from: Store, to: Store): Promise<void> {
-  for (let cursor: string | undefined;;) {
-    const { keys, next } = await from.migration.onceKeys(cursor);
-    for (let i = 0; i < keys.length; i += MAX_KEYS) {
-      const some = keys.slice(i, i + MAX_KEYS);
-      await to.migration.importOnceKeys(some);
-      await from.migration.removeOnceKeys(some.map(({ key }) => key));
-    }
-    if ((cursor = next) === undefined) return;
-  }
 }

@@ -92,8 +92,9 @@ export const FLOW_CASES: readonly Case[] = [
       await addNodes(redis);
     },
     run: async ({ store }) => {
-      const { text } = (await store.flows.exportNodes(id))!;
-      await store.flows.importNodes(newId(), text);
+      const { rows } = await store.transfer.read("node", { ids: [id] });
+      const flow = newId();
+      await store.transfer.put("node", rows.map(({ columns }) => ({ flow, columns })));
     },
   },
   { script: "importSteps", what: `${STEPS} steps of a job`, run: ({ store }) => importSteps({ store }, newId()) },
@@ -244,7 +245,8 @@ async function importWaits(redis: Redis): Promise<void> {
 }
 
 async function importSteps({ store }: Pick<Redis, "store">, jid: string, record = DONE): Promise<void> {
-  await store.migration.importSteps(jid, Array.from({ length: STEPS }, (_, i) => ({ name: `step-${i}`, record })));
+  const steps = Array.from({ length: STEPS }, (_, i) => ({ name: `step-${i}`, record }));
+  await store.transfer.put("step", [{ jid, steps }]);
 }
 
 /** A queue with 1,000 groups of one job each, all of which have limits. */

@@ -6,7 +6,7 @@
  */
 import { cancelEntries } from "../../src/store/ops/cancel.ts";
 import type { Entry } from "../../src/store/admin/admin.ts";
-import type { ThrottleState } from "../../src/store/admin/migration.ts";
+import type { ThrottleRow } from "../../src/store/admin/transfer.ts";
 import { digestOf, formatRef } from "../../src/store/redis/refs.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
@@ -68,14 +68,14 @@ export const JOB_CASES: readonly Case[] = [
   {
     script: "readThrottles",
     what: "a throttle with 10,000 pushes",
-    prepare: ({ store }) => store.migration.importThrottles([throttleOf(10_000)]),
+    prepare: ({ store }) => store.transfer.put("throttle", [throttleOf(10_000)]),
     run: ({ store }) => readThrottles(store),
   },
   {
     script: "importThrottles",
     what: "a throttle with 10,000 pushes",
-    prepare: ({ store }) => store.migration.removeThrottles(["large"]),
-    run: ({ store }) => store.migration.importThrottles([throttleOf(10_000)]),
+    prepare: ({ store }) => store.transfer.drop("throttle", [{ key: "large" }]),
+    run: ({ store }) => store.transfer.put("throttle", [throttleOf(10_000)]),
   },
   {
     script: "take",
@@ -232,36 +232,40 @@ export const JOB_CASES: readonly Case[] = [
     script: "announce",
     what: "a batch of 500",
     prepare: async (redis) => refs = await refsAt(redis, 0, 500),
-    run: ({ store }) => store.migration.announce(refs),
+    run: ({ store }) => store.transfer.mark(refs),
   },
   {
     script: "migrateOut",
     what: "a batch of 500 from the front of the queue",
     run: async (redis) => {
-      const batch = await redis.store.migration.announce(await refsAt(redis, 0, 500));
-      await redis.store.migration.removeAnnounced(batch, []);
+      const { transfer } = redis.store;
+      const { id, refs } = (await transfer.mark(await refsAt(redis, 0, 500)))!;
+      await transfer.drop("job", refs.map((ref) => ({ ref, payload: "" })), id);
     },
   },
   {
     script: "importJobs",
     what: "a batch of 500 to dead",
     run: ({ store }) =>
-      store.migration.importJobs(
+      store.transfer.put(
+        "job",
+        newJobs(500).map(({ payload }) => ({ ref: "", place: { in: "dead" }, payload, at: 1e12 })),
         crypto.randomUUID(),
-        newJobs(500).map(({ payload }) => ({ place: { in: "dead" }, payload, at: 1e12 })),
       ),
   },
   {
     script: "importJobs",
     what: "a batch of 500 with unique locks to a queue",
     run: ({ store }) =>
-      store.migration.importJobs(
-        crypto.randomUUID(),
+      store.transfer.put(
+        "job",
         newJobs(500).map(({ payload, jid }) => ({
+          ref: "",
           place: { in: "queue", queue: "adopted" },
           payload,
           unique: { key: jid, jid, ttlMs: HOUR_MS },
         })),
+        crypto.randomUUID(),
       ),
   },
 ];
@@ -292,7 +296,7 @@ function replaceable(job: NewJob): NewJob {
   return { ...job, ...replacing, payload: job.payload.replace(/}$/, ',"on_duplicate":"replace"}') };
 }
 
-function throttleOf(count: number): ThrottleState {
+function throttleOf(count: number): ThrottleRow {
   return {
     key: "large",
     perMs: HOUR_MS,
@@ -302,7 +306,7 @@ function throttleOf(count: number): ThrottleState {
 
 async function readThrottles(store: Redis["store"]): Promise<void> {
   for (let cursor: string | undefined;;) {
-    const { next } = await store.migration.throttles(cursor);
+    const { next } = await store.transfer.read("throttle", cursor === undefined ? {} : { cursor });
     if ((cursor = next) === undefined) return;
   }
 }

@@ -13,7 +13,7 @@ async function verbsInCode(): Promise<Record<string, string[]>> {
       const [, file] = new RegExp(`import type \\{[^}]*\\b${type}\\b[^}]*\\} from "\\./(.*)"`).exec(text)!;
       const code = await Deno.readTextFile(new URL(`src/store/${folder}/${file}`, ROOT));
       const [, body] = new RegExp(`export interface ${type} \\{\\n([\\s\\S]*?)\\n\\}`).exec(code)!;
-      parts[part!] = [...body!.matchAll(/^ {2}(\w+)\??\(/gm)].map(([, verb]) => verb!).sort();
+      parts[part!] = [...body!.matchAll(/^ {2}(\w+)\??(?:<.*>)?\(/gm)].map(([, verb]) => verb!).sort();
     }
   }
   return parts;

@@ -446,7 +446,7 @@ export const batches: Cases = {
   "a member that ends after its batch was removed changes nothing": async (open) => {
     await using t = await open();
     const { worker, one, leases } = await running(t.store, 1);
-    await t.store.batches.remove(one.id);
+    await t.store.transfer.drop("batch", [{ id: one.id }]);
     assertEquals(await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]), { lost: [], dropped: 0 });
     assertEquals(await t.store.batches.get(one.id), undefined);
   },
@@ -646,10 +646,9 @@ export const batches: Cases = {
     const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
     const before = await t.store.batches.get(one.id);
-    const text = (await t.store.batches.exportBatch(one.id))!;
-    await t.store.batches.remove(one.id);
-    await t.store.batches.importBatch(text);
-    await t.store.batches.importBatch(text);
+    const { rows } = await t.store.transfer.read("batch", { ids: [one.id] });
+    await t.store.transfer.drop("batch", [{ id: one.id }]);
+    for (let i = 0; i < 2; i++) await t.store.transfer.put("batch", rows);
     assertEquals(await t.store.batches.get(one.id), before);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);

@@ -27,7 +27,7 @@ export const debounce: Cases = {
     for (const payload of payloads) {
       for (const way of ["promote", "kill", "delete"] as const) {
         const at = way === "promote" ? t.now() - 1 : t.now() + HOUR_MS;
-        await t.store.migration.importJobs(crypto.randomUUID(), [{ place: { in: "scheduled" }, payload, at }]);
+        await t.store.transfer.put("job", [{ ref: "", place: { in: "scheduled" }, payload, at }], crypto.randomUUID());
         if (way === "promote") {
           const { moved, buried } = await t.store.jobs.promote(10);
           assertEquals(moved + buried, 1, payload);

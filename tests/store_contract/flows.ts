@@ -272,12 +272,13 @@ export const flows: Cases = {
     await t.store.jobs.settle(worker, [ending(a!, "ack", { result: "7" })]);
     const { b } = await take(t.store, worker);
     const before = await t.store.flows.nodes(ID);
-    const batch = (await t.store.batches.exportBatch(ID))!;
-    const { text } = (await t.store.flows.exportNodes(ID))!;
-    await t.store.batches.remove(ID);
+    const { rows: batch } = await t.store.transfer.read("batch", { ids: [ID] });
+    const { rows: nodes, next } = await t.store.transfer.read("node", { ids: [ID] });
+    assertEquals([nodes.length, next], [3, undefined]);
+    await t.store.transfer.drop("batch", [{ id: ID }]);
     assertEquals((await t.store.flows.nodes(ID)).nodes, []);
-    await t.store.batches.importBatch(batch);
-    for (let i = 0; i < 2; i++) await t.store.flows.importNodes(ID, text);
+    await t.store.transfer.put("batch", batch);
+    for (let i = 0; i < 2; i++) await t.store.transfer.put("node", nodes);
     assertEquals(await t.store.flows.nodes(ID), before);
     assertEquals(await t.store.flows.results(ID, ["a"]), ["7"]);
     await t.store.jobs.settle(worker, [ending(b!)]);

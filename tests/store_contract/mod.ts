@@ -43,6 +43,7 @@ import { settle } from "./settle.ts";
 import { steps } from "./steps.ts";
 import { take } from "./take.ts";
 import { throttle } from "./throttle.ts";
+import { transfer } from "./transfer.ts";
 import { unique } from "./unique.ts";
 import { wait } from "./wait.ts";
 
@@ -88,6 +89,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   "large flows": largeFlows,
   health,
   "exactly once": exactlyOnce,
+  transfer,
 };
 
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */

@@ -7,9 +7,9 @@
 import type { ServerStore } from "../port/store.ts";
 import type { AdminStore } from "./admin.ts";
 import type { AuditStore } from "./audit.ts";
-import type { MigrationStore } from "./migration.ts";
 import type { QueueSampler } from "./queue_samples.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { TransferStore } from "./transfer.ts";
 
 /**
  * The store, with every part.
@@ -32,6 +32,6 @@ export interface Store extends ServerStore {
   readonly audit: AuditStore;
   /** The key and the live sessions of dashboards. */
   readonly sessions: SessionStore;
-  /** Migration of everything to another store. */
-  readonly migration: MigrationStore;
+  /** Hands everything to another store. */
+  readonly transfer: TransferStore;
 }

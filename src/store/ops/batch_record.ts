@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { BATCH_EVENTS, type BatchEvent, type MEMBER_STATES } from "../../job/batch.ts";
+import { BATCH_EVENTS, type BatchEvent, MEMBER_STATES } from "../../job/batch.ts";
 import type { Batch, BatchCallback, BatchState, ClosedAs } from "../port/batches.ts";
+import { type Check, is, number, oneOf, optional, text } from "./row_checks.ts";
 
 /** A counter of a batch. */
 export type Counter = typeof MEMBER_STATES[number];
@@ -79,10 +80,24 @@ function stateOf({ closed_as: closedAs, pending, waiting, dead, succeeded, total
   return dead > 0 ? "stuck" : succeeded === total ? "succeeded" : "failed";
 }
 
-/** The fields that an imported batch may set. Their names become part of SQL. */
-export const COLUMNS: ReadonlySet<string> = new Set([
-  ...["id", "spec", "parent", "counted", "created", "close_within", "keep", "closed", "closed_as"],
-  ...["success_at", "complete_at", "death_at", "abandoned_at", "due", "version"],
-  ...["flow", "waiting"],
-  ...["total", "pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"],
-]);
+const SPEC = is("the JSON of a batch", (value) => {
+  try {
+    const { callbacks } = JSON.parse(value as string) as BatchSpec;
+    return Object.values(callbacks).every(({ queue, payload }) =>
+      typeof queue === "string" && typeof payload === "string"
+    );
+  } catch {
+    return false;
+  }
+});
+
+/** The columns of a batch, whose names become part of SQL. */
+export const BATCH_COLUMNS: Readonly<Record<keyof BatchRow, Check>> = {
+  ...{ id: text, spec: SPEC, parent: optional(text), counted: optional(oneOf(...MEMBER_STATES)), version: number },
+  ...{ created: number, close_within: number, keep: number, due: optional(number) },
+  ...{ closed: optional(number), closed_as: optional(oneOf("closed", "cancelled", "abandoned")) },
+  ...{ success_at: optional(number), complete_at: optional(number) },
+  ...{ death_at: optional(number), abandoned_at: optional(number) },
+  ...{ flow: optional(number), waiting: optional(number), total: number, pending: number, dead: number },
+  ...{ succeeded: number, failed: number, cancelled: number, expired: number, deleted: number },
+};

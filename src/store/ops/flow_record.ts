@@ -4,7 +4,9 @@
  * @module
  */
 import type { NodeState, OnDead } from "../../job/flow.ts";
+import { MEMBER_STATES } from "../../job/batch.ts";
 import type { FlowNode, NewNode } from "../port/flows.ts";
+import { type Check, is, json, number, oneOf, optional, text } from "./row_checks.ts";
 
 /** The definition of a node, stored as JSON. Scripts read it. */
 export interface NodeSpec {
@@ -33,6 +35,19 @@ export interface NodeRecord {
   readonly payload: string | null;
   readonly result: string | null;
 }
+
+/** The flow adds a field when it pushes the job. */
+const PAYLOAD = is("a JSON object with fields", (value) => {
+  const text = typeof value === "string" ? value.trim() : "";
+  return text.startsWith("{") && text.endsWith("}") && text.slice(1, -1).trim() !== "";
+});
+
+/** The columns of a node. */
+export const NODE_COLUMNS: Readonly<Record<keyof NodeRecord, Check>> = {
+  ...{ name: text, position: number, spec: json, followers: json, needs: number, changed: number },
+  ...{ state: oneOf("waiting", ...MEMBER_STATES), effect: optional(oneOf("run", "cancel")) },
+  ...{ payload: optional(PAYLOAD), result: optional(text) },
+};
 
 /** Returns the spec of a node on its way in. */
 export function specOf({ jid, class: name, queue, group, delayMs, at, onDead, after }: NewNode): string {

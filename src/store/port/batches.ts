@@ -233,15 +233,6 @@ export interface BatchStore {
 
   /** Abandons open batches after `closeWithinMs`, and removes finished ones after `keepMs`; at most `limit`. */
   sweep(limit: number): Promise<BatchSweep>;
-
-  /** Returns a batch as text for {@linkcode BatchStore.importBatch} of another store. */
-  exportBatch(id: string): Promise<string | undefined>;
-
-  /** Imports a batch with its counters. Does nothing if it exists. */
-  importBatch(text: string): Promise<void>;
-
-  /** Removes a batch that another store has imported. */
-  remove(id: string): Promise<void>;
 }
 
 /** Maximum number of batches that one sweep handles. */

@@ -97,12 +97,6 @@ export interface FlowStore {
 
   /** Pushes or cancels up to `limit` nodes after those that have ended. Returns whether more are left. */
   spread(limit: number): Promise<boolean>;
-
-  /** Returns nodes for {@linkcode FlowStore.importNodes} of another store, from `cursor` on; undefined after the last. */
-  exportNodes(id: string, cursor?: string): Promise<{ readonly text: string; readonly next?: string } | undefined>;
-
-  /** Imports nodes unchanged. Does nothing for nodes that exist. */
-  importNodes(id: string, text: string): Promise<void>;
 }
 
 /** One step pushes or cancels this many nodes at most. */

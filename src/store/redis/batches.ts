@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { batchOf, type BatchRow, type BatchSpec, COLUMNS } from "../ops/batch_record.ts";
+import { BATCH_COLUMNS, batchOf, type BatchRow, type BatchSpec } from "../ops/batch_record.ts";
 import type { BatchRefusal, BatchStore, ClosedAs, FirstBatch, NewBatch } from "../port/batches.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
-import { BATCHES, BATCHES_DUE, batchKey, flowKey, flowNodesKey, flowRootsKey, FLOWS, leasesKey } from "./keys.ts";
+import { BATCHES, batchKey, FLOWS, leasesKey } from "./keys.ts";
 
 /** Stores with more jobs, or larger ones, are counted in several steps: this many take Redis some 10 ms. */
 export const MAX_COUNTED_JOBS = 5_000;
@@ -82,38 +82,11 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       const reply = await client.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
       return { abandoned: reply[0], removed: reply[1], more: reply[2] === 1 };
     },
-
-    async exportBatch(id) {
-      const row = await read(id);
-      return row && JSON.stringify(row);
-    },
-
-    async importBatch(text) {
-      const row = JSON.parse(text) as BatchRow;
-      if (await client.call(["EXISTS", batchKey(row.id)]) === 1) return;
-      const fields = Object.entries(row).filter(([name, value]) => COLUMNS.has(name) && value !== null);
-      const callbacks = packCallbacks(JSON.parse(row.spec) as BatchSpec);
-      const args = [...fields.flatMap(([name, value]) => [name, `${value}`]), "wire", `${wire}`];
-      for (let i = 0; i < callbacks.length; i += 3) {
-        args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
-      }
-      // First list the batch: the next sweep removes a listed batch that doesn't exist.
-      await client.call(["ZADD", row.flow === null ? BATCHES : FLOWS, "0", row.id]);
-      await client.call(["HSET", batchKey(row.id), ...args]);
-      if (row.due !== null) await client.call(["ZADD", BATCHES_DUE, `${row.due}`, row.id]);
-    },
-
-    async remove(id) {
-      await client.call(["ZREM", BATCHES_DUE, id]);
-      await client.call(["UNLINK", batchKey(id), flowKey(id), flowNodesKey(id), flowRootsKey(id)]);
-      await client.call(["ZREM", BATCHES, id]);
-      await client.call(["ZREM", FLOWS, id]);
-    },
   };
 }
 
 /** Returns for each callback: event, queue, payload without its closing brace. */
-function packCallbacks({ callbacks }: BatchSpec): string[] {
+export function packCallbacks({ callbacks }: BatchSpec): string[] {
   return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, withoutBrace(payload)!]);
 }
 
@@ -126,10 +99,11 @@ function pairs(fields: readonly string[]): Record<string, string> {
 /** The fields that are texts. The others are numbers. */
 const TEXTS: ReadonlySet<string> = new Set(["id", "spec", "parent", "counted", "closed_as"]);
 
-function rowOf(fields: Record<string, string>): BatchRow | undefined {
+/** Returns the row of a hash; undefined if that doesn't exist. */
+export function rowOf(fields: Record<string, string>): BatchRow | undefined {
   if (fields["id"] === undefined) return undefined;
   const row: Record<string, string | number | null> = {};
-  for (const name of COLUMNS) {
+  for (const name of Object.keys(BATCH_COLUMNS)) {
     const text = fields[name];
     row[name] = text === undefined ? null : TEXTS.has(name) ? text : Number(text) || 0;
   }

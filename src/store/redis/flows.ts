@@ -8,41 +8,20 @@ import { nodeOf, type NodeRecord, specOf } from "../ops/flow_record.ts";
 import type { BatchRefusal } from "../port/batches.ts";
 import { numberIn } from "../port/cursor.ts";
 import type { FlowStore } from "../port/flows.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { flowKey, flowNodesKey } from "./keys.ts";
-
-/** Nodes that another store takes over in one step. */
-const MAX_EXPORTED = 100;
 /** The fields of a node: see `lua/included/flow.lua`. */
-const FIELDS = ["s", "n", "j", "f", "p", "x", "r"] as const;
+export const NODE_FIELDS = ["s", "n", "j", "f", "p", "x", "r"] as const;
 /** Without the names after it, and its result: these may be large. */
 const SHOWN_FIELDS = ["s", "n", "j", "p"] as const;
 
-type Field = typeof FIELDS[number];
+type Field = typeof NODE_FIELDS[number];
 
 /** Returns the part. */
 export function flowsPart({ client, offset }: Context): FlowStore {
-  const read = async (id: string, names: readonly string[], fields: readonly Field[]): Promise<NodeRecord[]> => {
-    if (names.length === 0) return [];
-    const wanted = names.flatMap((name) => fields.map((field) => `${field}:${name}`));
-    const values = await client.call(["HMGET", flowKey(id), ...wanted]) as (string | null)[];
-    return names.flatMap((name, i) => {
-      const value = (field: Field) => {
-        const at = fields.indexOf(field);
-        return at < 0 ? null : values[i * fields.length + at]!;
-      };
-      const record = recordOf(name, value);
-      return record === undefined ? [] : [record];
-    });
-  };
-  /** The records from a position on. */
-  const page = async (id: string, from: number, limit: number, fields: readonly Field[]): Promise<NodeRecord[]> => {
-    const names = await client.call(["LRANGE", flowNodesKey(id), `${from}`, `${from + limit - 1}`]) as string[];
-    const records = await read(id, names, fields);
-    return records.map((record, i) => ({ ...record, position: from + i }));
-  };
   return {
     async add(id, nodes) {
       const args = nodes.flatMap((node) => [
@@ -60,13 +39,13 @@ export function flowsPart({ client, offset }: Context): FlowStore {
 
     async nodes(id, { cursor, limit = 100 } = {}) {
       const from = (numberIn(cursor) ?? -1) + 1;
-      const records = await page(id, from, limit + 1, SHOWN_FIELDS);
+      const records = await readPage(client, id, from, limit + 1, SHOWN_FIELDS);
       const nodes = records.slice(0, limit).map(nodeOf);
       return { nodes, ...(records.length > limit && { next: `${from + limit - 1}` }) };
     },
 
     async node(id, name) {
-      const [record] = await read(id, [name], SHOWN_FIELDS);
+      const [record] = await readNodes(client, id, [name], SHOWN_FIELDS);
       if (record === undefined) return undefined;
       const position = await client.call(["LPOS", flowNodesKey(id), name]) as number | null;
       return nodeOf({ ...record, position: position ?? 0 });
@@ -81,25 +60,39 @@ export function flowsPart({ client, offset }: Context): FlowStore {
     async spread(limit) {
       return await client.run(SCRIPTS.flowSpread, [], [offset(), `${limit}`]) === 1;
     },
-
-    async exportNodes(id, cursor) {
-      const from = (numberIn(cursor) ?? -1) + 1;
-      const records = await page(id, from, MAX_EXPORTED, FIELDS);
-      if (records.length === 0) return undefined;
-      const isFull = records.length === MAX_EXPORTED;
-      return { text: JSON.stringify(records), ...(isFull && { next: `${from + MAX_EXPORTED - 1}` }) };
-    },
-
-    async importNodes(id, text) {
-      const args = (JSON.parse(text) as NodeRecord[]).flatMap((
-        { name, needs, spec, followers, state, changed, effect, payload, result },
-      ) => [
-        ...[name, `${needs}`, spec, followers, `${state} ${changed}`, effect ?? ""],
-        ...[payload === null ? "" : withoutBrace(payload)!, result ?? ""],
-      ]);
-      await client.run(SCRIPTS.flowImport, [flowKey(id)], args);
-    },
   };
+}
+
+/** Returns the records of a page, from a position on. */
+export async function readPage(
+  client: ReconnectingClient,
+  id: string,
+  from: number,
+  limit: number,
+  fields: readonly Field[],
+): Promise<NodeRecord[]> {
+  const names = await client.call(["LRANGE", flowNodesKey(id), `${from}`, `${from + limit - 1}`]) as string[];
+  const records = await readNodes(client, id, names, fields);
+  return records.map((record, i) => ({ ...record, position: from + i }));
+}
+
+async function readNodes(
+  client: ReconnectingClient,
+  id: string,
+  names: readonly string[],
+  fields: readonly Field[],
+): Promise<NodeRecord[]> {
+  if (names.length === 0) return [];
+  const wanted = names.flatMap((name) => fields.map((field) => `${field}:${name}`));
+  const values = await client.call(["HMGET", flowKey(id), ...wanted]) as (string | null)[];
+  return names.flatMap((name, i) => {
+    const value = (field: Field) => {
+      const at = fields.indexOf(field);
+      return at < 0 ? null : values[i * fields.length + at]!;
+    };
+    const record = recordOf(name, value);
+    return record === undefined ? [] : [record];
+  });
 }
 
 function recordOf(name: string, value: (field: Field) => string | null): NodeRecord | undefined {

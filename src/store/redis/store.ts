@@ -15,11 +15,11 @@ import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
 import { LeaseBook } from "./lease_book.ts";
 import { metricsPart } from "./metrics.ts";
-import { migrationPart } from "./migration.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
 import { Results } from "./results.ts";
 import { sessionsPart } from "./sessions.ts";
 import { stepsPart } from "./steps.ts";
+import { transferPart } from "./transfer.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
 import { Workers } from "./workers.ts";
 
@@ -50,7 +50,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     admin: adminPart(context),
     audit: auditPart(context),
     sessions: sessionsPart(context),
-    migration: migrationPart(context),
+    transfer: transferPart(context),
     [Symbol.asyncDispose]() {
       endWaits();
       cron.close();

@@ -19,7 +19,7 @@ import type {
 } from "../port/batches.ts";
 import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { StepLease } from "../port/steps.ts";
-import { batchOf, type BatchRow, COLUMNS } from "../ops/batch_record.ts";
+import { batchOf, type BatchRow } from "../ops/batch_record.ts";
 import { count } from "./batch_members.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
@@ -29,7 +29,7 @@ import * as jobRows from "./job_rows.ts";
 import * as onceKeys from "./once_keys.ts";
 
 /** A step removes this many nodes of a flow at most. */
-const MAX_REMOVED_NODES = 1_000;
+export const MAX_REMOVED_NODES = 1_000;
 
 /** Returns the part. */
 export function batchesPart(context: Context): BatchStore {
@@ -144,33 +144,6 @@ export function batchesPart(context: Context): BatchStore {
         }
         return { abandoned, removed, more: due.length > limit };
       });
-    },
-
-    exportBatch(id: string): Promise<string | undefined> {
-      return context.read(() => {
-        const row = counters.row(context, id);
-        return row && JSON.stringify(row);
-      });
-    },
-
-    importBatch(text: string): Promise<void> {
-      return context.commit.run(() => {
-        const row = JSON.parse(text) as BatchRow;
-        // Redis has no count of waiting nodes for a batch that isn't a flow: the column has a default.
-        const names = (Object.keys(row) as (keyof BatchRow)[]).filter((name) =>
-          COLUMNS.has(name) && row[name] !== null
-        );
-        context.sql(
-          `INSERT INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
-           ON CONFLICT (id) DO NOTHING`,
-        ).run(...names.map((name) => row[name]));
-      });
-    },
-
-    async remove(id: string): Promise<void> {
-      const { commit, sql } = context;
-      while (await commit.run(() => flowRows.remove(context, id, MAX_REMOVED_NODES)));
-      await commit.run(() => void sql("DELETE FROM batch WHERE id = ?").run(id));
     },
   };
 }

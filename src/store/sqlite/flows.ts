@@ -11,9 +11,6 @@ import * as counters from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import * as flowRows from "./flow_rows.ts";
 
-/** Nodes that another store takes over in one step. */
-const MAX_EXPORTED = 100;
-
 const COLUMNS = "name, position, spec, followers, needs, state, changed, effect, payload, result";
 
 /** Returns the part. */
@@ -76,34 +73,18 @@ export function flowsPart(context: Context): FlowStore {
         rows: limit,
       });
     },
-
-    exportNodes(id: string, cursor?: string): Promise<{ readonly text: string; readonly next?: string } | undefined> {
-      return context.read(() => {
-        const rows = records(context, id, cursor, MAX_EXPORTED);
-        if (rows.length === 0) return undefined;
-        return {
-          text: JSON.stringify(rows),
-          ...(rows.length === MAX_EXPORTED && { next: `${rows.at(-1)!.position}` }),
-        };
-      });
-    },
-
-    importNodes(id: string, text: string): Promise<void> {
-      return context.commit.run(() => {
-        for (const node of JSON.parse(text) as NodeRecord[]) insert(context, id, node);
-      });
-    },
   };
 }
 
-function records(context: Context, id: string, cursor: string | undefined, limit: number): NodeRecord[] {
+/** Returns the nodes after a position. */
+export function records(context: Context, id: string, cursor: string | undefined, limit: number): NodeRecord[] {
   return context.sql(
     `SELECT ${COLUMNS} FROM flow_node WHERE flow = ? AND position > ? ORDER BY position LIMIT ?`,
   ).all(id, numberIn(cursor) ?? -1, limit) as unknown as NodeRecord[];
 }
 
 /** Stores a node. Returns false if it is stored already. */
-function insert(context: Context, id: string, node: NodeRecord): boolean {
+export function insert(context: Context, id: string, node: NodeRecord): boolean {
   const { name, position, spec, followers, needs, state, changed, effect, payload, result } = node;
   const { changes } = context.sql(
     `INSERT OR IGNORE INTO flow_node (flow, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

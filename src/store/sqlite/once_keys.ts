@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { OnceKeyState } from "../admin/migration.ts";
+import type { OnceRow, RowPage } from "../admin/transfer.ts";
 import type { OnceKey } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import { wholeName } from "./groups.ts";
@@ -36,31 +36,28 @@ export function remember(context: Context, once: OnceKey, jid: string, now: numb
 /** Keys of a page. */
 const PAGE = 500;
 
-/** See `MigrationStore.onceKeys`. */
-export function page(
-  { sql, now: clock }: Context,
-  cursor = "",
-): { readonly keys: readonly OnceKeyState[]; readonly next?: string } {
+/** Returns a page of the keys that are remembered. */
+export function page({ sql, now: clock }: Context, cursor = ""): RowPage<"once"> {
   const now = clock();
-  const rows = sql(
+  const found = sql(
     "SELECT CAST(key AS BLOB) AS name, jid, expires, fingerprint FROM once_key WHERE key > ? AND expires > ? ORDER BY key LIMIT ?",
   ).all(cursor, now, PAGE) as { name: Uint8Array; jid: string; expires: number; fingerprint: string }[];
-  const keys = rows.map((row) => {
+  const rows = found.map((row) => {
     const { jid, expires, fingerprint } = row;
     return { key: wholeName(row), jid, leftMs: expires - now, fingerprint };
   });
-  return { keys, ...(rows.length === PAGE && { next: keys.at(-1)!.key }) };
+  return { rows, ...(found.length === PAGE && { next: rows.at(-1)!.key }) };
 }
 
-/** See `MigrationStore.importOnceKeys`. */
-export function importAll(context: Context, keys: readonly OnceKeyState[]): void {
+/** Stores keys of another store, except those that are remembered here. */
+export function importAll(context: Context, keys: readonly OnceRow[]): void {
   const now = context.now();
   for (const { key, jid, leftMs, fingerprint } of keys) {
     remember(context, { key, ttlMs: leftMs, fingerprint }, jid, now);
   }
 }
 
-/** See `MigrationStore.removeOnceKeys`. */
+/** Forgets keys. */
 export function remove({ sql }: Context, keys: readonly string[]): void {
   sql("DELETE FROM once_key WHERE key IN (SELECT value FROM json_each(?))").run(JSON.stringify(keys));
 }

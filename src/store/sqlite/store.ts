@@ -19,7 +19,6 @@ import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
 import { health } from "./health.ts";
 import { metricsPart } from "./metrics.ts";
-import { migrationPart } from "./migration.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
@@ -32,6 +31,7 @@ import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
 import { history } from "./totals.ts";
+import { transferPart } from "./transfer.ts";
 import * as workers from "./workers.ts";
 
 /**
@@ -115,7 +115,7 @@ export function sqliteStore(url: string, context: Context): Store {
     },
     audit: auditPart(context),
     sessions: sessionsPart(context),
-    migration: migrationPart(context),
+    transfer: transferPart(context),
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ThrottleState } from "../admin/migration.ts";
+import type { RowPage, ThrottleRow } from "../admin/transfer.ts";
 import type { Throttle } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 
@@ -36,30 +36,27 @@ export function note({ sql }: Context, { key, perMs }: Throttle, jid: string, no
   sql("INSERT INTO throttled (key, jid, at, expires) VALUES (?, ?, ?, ?)").run(key, jid, now, expires);
 }
 
-/** See `MigrationStore.throttles`. */
-export function page(
-  { sql, now: clock }: Context,
-  cursor = "",
-): { readonly throttles: readonly ThrottleState[]; readonly next?: string } {
+/** Returns a page of the throttles whose pushes count. */
+export function page({ sql, now: clock }: Context, cursor = ""): RowPage<"throttle"> {
   const now = clock();
   const keys = sql("SELECT DISTINCT key FROM throttled WHERE key > ? AND expires > ? ORDER BY key LIMIT ?")
     .all(cursor, now, PAGE) as { key: string }[];
-  const throttles: ThrottleState[] = [];
+  const rows: ThrottleRow[] = [];
   let count = 0;
   for (const { key } of keys) {
     if (count >= MAX_PAGE_PUSHES) break;
-    const rows = sql("SELECT jid, at, expires FROM throttled WHERE key = ? AND expires > ? ORDER BY at DESC, id DESC")
+    const all = sql("SELECT jid, at, expires FROM throttled WHERE key = ? AND expires > ? ORDER BY at DESC, id DESC")
       .all(key, now) as { jid: string; at: number; expires: number }[];
-    const pushes = rows.map(({ jid, at }) => ({ jid, agoMs: Math.max(0, now - at) }));
-    throttles.push({ key, perMs: rows[0]!.expires - rows[0]!.at, pushes });
+    const pushes = all.map(({ jid, at }) => ({ jid, agoMs: Math.max(0, now - at) }));
+    rows.push({ key, perMs: all[0]!.expires - all[0]!.at, pushes });
     count += pushes.length;
   }
-  const isLast = keys.length < PAGE && throttles.length === keys.length;
-  return { throttles, ...(!isLast && { next: throttles.at(-1)!.key }) };
+  const isLast = keys.length < PAGE && rows.length === keys.length;
+  return { rows, ...(!isLast && { next: rows.at(-1)!.key }) };
 }
 
-/** See `MigrationStore.importThrottles`. */
-export function importAll({ sql, now: clock }: Context, throttles: readonly ThrottleState[]): void {
+/** Stores throttles of another store. One that counts pushes here already keeps them. */
+export function importAll({ sql, now: clock }: Context, throttles: readonly ThrottleRow[]): void {
   const now = clock();
   for (const { key, perMs, pushes } of throttles) {
     if (sql("SELECT 1 FROM throttled WHERE key = ? AND expires > ?").get(key, now) !== undefined) continue;
@@ -70,7 +67,7 @@ export function importAll({ sql, now: clock }: Context, throttles: readonly Thro
   }
 }
 
-/** See `MigrationStore.removeThrottles`. */
+/** Removes throttles. */
 export function remove({ sql }: Context, keys: readonly string[]): void {
   sql("DELETE FROM throttled WHERE key IN (SELECT value FROM json_each(?))").run(JSON.stringify(keys));
 }

@@ -1,0 +1,173 @@
+/**
+ * The transfer part of the port. Remembered keys and batches are kept as unique locks that no job takes.
+ *
+ * @module
+ */
+import { getField } from "../../job/raw.ts";
+import { readStepHead, waitsUntil } from "../../job/step.ts";
+import {
+  type AnnouncedBatch,
+  type JobRow,
+  KEYS_KEPT_MS,
+  type StepsRow,
+  type TransferStore,
+} from "../admin/transfer.ts";
+import type { NodeRecord } from "../ops/flow_record.ts";
+import { transferOf } from "../ops/transfer.ts";
+import { nameOf } from "../port/groups.ts";
+import { MAX_REMOVED_NODES } from "./batches.ts";
+import * as batchRows from "./batch_rows.ts";
+import type { Context } from "./context.ts";
+import * as editor from "./edit.ts";
+import { locate, toEntry } from "./entries.ts";
+import * as flowRows from "./flow_rows.ts";
+import * as flows from "./flows.ts";
+import * as jobRows from "./job_rows.ts";
+import * as locks from "./unique_locks.ts";
+import * as onceKeys from "./once_keys.ts";
+import * as queues from "./queues.ts";
+import * as sets from "./sets.ts";
+import { endStep, stepRecord, takeWake } from "./step_rows.ts";
+import * as throttles from "./throttles.ts";
+
+/** Nodes of a page. */
+const NODES_PER_PAGE = 100;
+
+/** Returns the part. */
+export function transferPart(context: Context): TransferStore {
+  const { commit, read, sql } = context;
+  /** Returns a function that handles rows in one transaction. */
+  const eachIn = <Row>(handle: (row: Row) => void) => (rows: readonly Row[]) =>
+    commit.run(() => rows.forEach(handle), { rows: rows.length });
+  const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
+  return transferOf({
+    async mark(refs) {
+      if (refs.length === 0) return await read(() => announced(context));
+      return await commit.run(() => {
+        const before = announced(context);
+        if (before !== undefined) return before;
+        const batch = { id: crypto.randomUUID(), refs };
+        sql("DELETE FROM departure").run();
+        sql("INSERT INTO departure (id, refs) VALUES (?, ?)").run(batch.id, JSON.stringify(refs));
+        return batch;
+      });
+    },
+    read: {
+      job: ({ ids = [] }) => read(() => ({ rows: ids.flatMap((ref) => jobRow(context, ref) ?? []) })),
+      batch: ({ ids = [] }) => read(() => ({ rows: ids.flatMap((id) => batchRows.row(context, id) ?? []) })),
+      node: ({ ids: [flow = ""] = [], cursor }) =>
+        read(() => {
+          const rows = flows.records(context, flow, cursor, NODES_PER_PAGE).map((columns) => ({
+            flow,
+            columns: { ...columns },
+          }));
+          const isLast = rows.length < NODES_PER_PAGE;
+          return { rows, ...(!isLast && { next: `${rows.at(-1)!.columns.position}` }) };
+        }),
+      throttle: ({ cursor }) => read(() => throttles.page(context, cursor)),
+      once: ({ cursor }) => read(() => onceKeys.page(context, cursor)),
+      key: ({ ids = [] }) =>
+        read(() => {
+          const now = context.now();
+          return { rows: ids.filter((key) => locks.isTaken(context, lockKey(key), now)).map((key) => ({ key })) };
+        }),
+    },
+    put: {
+      job: (rows, batch) =>
+        commit.run(() => {
+          const now = context.now();
+          if (!remember(context, batch, now)) return;
+          for (const row of rows) putJob(context, row, now);
+        }, { rows: rows.length }),
+      step: eachIn((row) => putSteps(context, row)),
+      batch: eachIn((columns) => {
+        // Columns that are null have a default here, or none.
+        const names = Object.keys(columns).filter((name) => (columns[name] ?? null) !== null);
+        sql(`INSERT OR IGNORE INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
+          .run(...names.map((name) => columns[name]!));
+      }),
+      node: eachIn(({ flow, columns }) => void flows.insert(context, flow, columns as unknown as NodeRecord)),
+      throttle: (rows) => commit.run(() => throttles.importAll(context, rows), { rows: rows.length }),
+      once: (rows) => commit.run(() => onceKeys.importAll(context, rows), { rows: rows.length }),
+      key: eachIn(({ key }) => void remember(context, key, context.now())),
+    },
+    drop: {
+      job: (rows, batch) =>
+        commit.run(() => {
+          if (announced(context)?.id === batch) {
+            const isSame = ({ ref, payload }: (typeof rows)[number]) => locate(context, ref)?.payload === payload;
+            const gone = rows.filter((row) => isSame(row) && editor.remove(context, row.ref, "moved")).length;
+            sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
+          }
+          return sql("SELECT gone FROM departure WHERE id = ?").get(batch)?.gone;
+        }, { rows: rows.length }),
+      async batch(rows) {
+        for (const { id } of rows) {
+          while (await commit.run(() => flowRows.remove(context, id, MAX_REMOVED_NODES)));
+          await commit.run(() => void sql("DELETE FROM batch WHERE id = ?").run(id));
+        }
+      },
+      throttle: (rows) => commit.run(() => throttles.remove(context, keysOf(rows)), { rows: rows.length }),
+      once: (rows) => commit.run(() => onceKeys.remove(context, keysOf(rows)), { rows: rows.length }),
+      key: eachIn(({ key }) => locks.release(context, lockKey(key), undefined)),
+    },
+  });
+}
+
+function announced(context: Context): AnnouncedBatch | undefined {
+  const row = context.sql("SELECT id, refs FROM departure WHERE refs IS NOT NULL").get();
+  return row && { id: row.id as string, refs: JSON.parse(row.refs as string) as string[] };
+}
+
+/** Remembers a key. Returns false if it is remembered already. */
+function remember(context: Context, key: string, now: number): boolean {
+  return locks.take(context, { key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), now) === undefined;
+}
+
+function jobRow(context: Context, ref: string): JobRow | undefined {
+  const row = locate(context, ref);
+  if (row === undefined || row.place === "running") return undefined;
+  const { place, payload, at } = toEntry(row);
+  const debounce = place.in === "scheduled" && row.jid !== null &&
+    context.sql("SELECT key, first FROM debounce WHERE job = ?").get(row.id);
+  return {
+    ...{ ref, place: place as JobRow["place"], payload },
+    ...(at !== undefined && { at }),
+    ...(debounce && { debounce: { key: String(debounce.key), firstAt: Number(debounce.first), jid: row.jid! } }),
+  };
+}
+
+function putJob(context: Context, { place, payload, at, unique, debounce }: JobRow, now: number): void {
+  const jid = getField(payload, "jid");
+  const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
+  if (place.in === "queue") queues.append(context, [[queues.idOf(context, nameOf(place.queue, place.group)), id, id]]);
+  else {
+    const isAwake = place.in === "scheduled" && typeof jid === "string" && takeWake(context, jid);
+    sets.add(context, place.in, isAwake ? now : at ?? now, id);
+  }
+  if (unique) locks.take(context, unique, unique.jid, now);
+  if (debounce) {
+    const first = Math.min(Math.round(debounce.firstAt), now);
+    context.sql("INSERT OR IGNORE INTO debounce (key, job, first) VALUES (?, ?, ?)").run(debounce.key, id, first);
+  }
+}
+
+function putSteps(context: Context, { jid, steps }: StepsRow): void {
+  const { sql } = context;
+  for (const { name, record } of steps) {
+    const waits = waitsUntil(record) !== undefined;
+    const present = stepRecord(context, jid, name);
+    if (present !== undefined) {
+      if (!waits && waitsUntil(present) !== undefined) endStep(context, jid, name, record);
+      continue;
+    }
+    sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);
+    const key = waits ? readStepHead(name, record, Infinity).key : undefined;
+    if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+  }
+}
+
+/** Returns the key of the lock that remembers `key`. No digest of a class and its arguments begins like this. */
+function lockKey(key: string): string {
+  return `imported:${key}`;
+}

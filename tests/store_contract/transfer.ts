@@ -1,0 +1,156 @@
+/**
+ * Rows that a store hands to another one.
+ *
+ * @module
+ */
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { RowKind, TransferRows } from "../../src/store/admin/transfer.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Cases } from "./harness.ts";
+import { entries, HOUR_MS, jid, job, jobs, numbersIn } from "./jobs.ts";
+
+const QUEUE = { in: "queue", queue: "default" } as const;
+
+const row = (n: number, more: Partial<TransferRows["job"]> = {}): TransferRows["job"] => ({
+  ref: "",
+  place: QUEUE,
+  payload: job(n).payload,
+  ...more,
+});
+
+const BATCH = {
+  ...{
+    id: "b",
+    spec: `{"callbacks":{}}`,
+    parent: null,
+    counted: null,
+    created: 1,
+    close_within: 1,
+    keep: 1,
+    version: 1,
+  },
+  ...{ closed: null, closed_as: null, due: 4e12, success_at: null, complete_at: null, death_at: null },
+  ...{ abandoned_at: null, flow: 1, waiting: 0, total: 0, pending: 0, dead: 0, succeeded: 0, failed: 0 },
+  ...{ cancelled: 0, expired: 0, deleted: 0 },
+};
+
+const NODE = {
+  ...{ name: "a", position: 0, spec: `{"jid":"b-1","class":"A","queue":"q","onDead":"stop","after":[]}` },
+  ...{ followers: "[]", needs: 0, state: "waiting", changed: 1, effect: null, payload: job(1).payload, result: null },
+};
+
+/** A row of each kind. */
+const ROWS: TransferRows = {
+  job: row(1),
+  step: { jid: jid(1), steps: [{ name: "s", record: `{"state":"succeeded","since":1,"ended":2,"kind":"step"}` }] },
+  batch: BATCH,
+  node: { flow: "b", columns: NODE },
+  throttle: { key: "t", perMs: HOUR_MS, pushes: [{ jid: jid(1), agoMs: 1 }] },
+  once: { key: "o", jid: jid(1), leftMs: HOUR_MS, fingerprint: "" },
+  key: { key: "k" },
+};
+
+/** Rows that are wrong, or of a newer version: one change of the valid row, and the name of what is refused. */
+const WRONG: readonly [kind: RowKind, change: Record<string, unknown>, error: string][] = [
+  ["job", { payload: undefined }, `job.payload is missing, expected a string`],
+  ["job", { place: { in: "frozen" } }, `job.place.in is "frozen", expected one of queue, scheduled, retry, dead`],
+  ["job", { priority: 7 }, "a newer version of jobs wrote job.priority"],
+  ["job", { unique: { key: "k", jid: "j", ttlMs: "1h" } }, `job.unique.ttlMs is "1h", expected a number`],
+  ["job", { debounce: { key: "k", jid: "j" } }, "job.debounce.firstAt is missing"],
+  ["step", { steps: [{ name: "s", record: "{}" }, { name: "t", record: 7 }] }, "step.steps.record is 7"],
+  ["batch", { spec: "{" }, `batch.spec is "{", expected the JSON of a batch`],
+  ["batch", { spec: `{"callbacks":{"success":{}}}` }, "expected the JSON of a batch"],
+  ["batch", { closed_as: "frozen" }, `batch.closed_as is "frozen", expected one of closed, cancelled, abandoned`],
+  ["batch", { total: null }, "batch.total is null, expected a number"],
+  ["batch", { snoozed: 0 }, "a newer version of jobs wrote batch.snoozed; update this program"],
+  ["node", { columns: { ...NODE, state: "frozen" } }, `node.columns.state is "frozen", expected one of waiting, `],
+  ["node", { columns: { ...NODE, weight: 1 } }, "a newer version of jobs wrote node.columns.weight"],
+  ["node", { columns: { ...NODE, spec: "no" } }, `node.columns.spec is "no", expected JSON`],
+  ["node", { columns: { ...NODE, payload: "{}" } }, `node.columns.payload is "{}", expected a JSON object with fields`],
+  ["throttle", { pushes: [{ jid: "j" }] }, "throttle.pushes.agoMs is missing"],
+  ["throttle", { perMs: NaN }, "throttle.perMs is null, expected a number"],
+  ["once", { leftMs: "1" }, `once.leftMs is "1", expected a number`],
+  ["key", { key: 7 }, "key.key is 7, expected a string"],
+];
+
+/** Returns everything that the rows can put into a store. */
+async function contents(store: Store): Promise<unknown[]> {
+  const { transfer } = store;
+  const request = { ids: ["b"] };
+  return [
+    ...await entries(store, QUEUE),
+    ...await store.steps.read(jid(1)),
+    ...(await transfer.read("batch", request)).rows,
+    ...(await transfer.read("node", request)).rows,
+    ...(await transfer.read("throttle")).rows,
+    ...(await transfer.read("once")).rows,
+    ...(await transfer.read("key", { ids: ["k", "import"] })).rows,
+  ];
+}
+
+export const transfer: Cases = {
+  "refuses a row that is wrong or of a newer version, and stores none of the rows with it": async (open) => {
+    await using t = await open();
+    for (const [kind, change, expected] of WRONG) {
+      const rows = [ROWS[kind], { ...ROWS[kind], ...change } as unknown as TransferRows[RowKind]];
+      const error = await assertRejects(() => t.store.transfer.put(kind, rows, "import"), StoreError);
+      assertStringIncludes(error.message, expected);
+      assertEquals(error.code, expected.includes("newer") ? "newer" : "wrong", expected);
+      assertEquals(await contents(t.store), [], expected);
+    }
+    for (const kind of Object.keys(ROWS) as RowKind[]) await t.store.transfer.put(kind, [ROWS[kind]], "import");
+    assertEquals((await contents(t.store)).length, 8, "the valid ones are stored");
+  },
+
+  "stores a batch of jobs once, and another batch of equal jobs again": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([job(1)]);
+    const { transfer } = t.store;
+    for (const id of ["one", "one", "two"]) await transfer.put("job", [row(2), row(2), row(3)], id);
+    assertEquals(await numbersIn(t.store, QUEUE), [1, 2, 2, 3, 2, 2, 3]);
+    assertEquals((await transfer.read("key", { ids: ["one", "none", "two"] })).rows, [{ key: "one" }, { key: "two" }]);
+    assertEquals(await transfer.drop("key", [{ key: "one" }]), 0);
+    await transfer.put("job", [row(4)], "one");
+    assertEquals((await numbersIn(t.store, QUEUE)).at(-1), 4);
+  },
+
+  "one batch of jobs is announced at a time, until it has left": async (open) => {
+    await using t = await open();
+    const { transfer } = t.store;
+    assertEquals(await transfer.mark([]), undefined);
+    await t.store.jobs.enqueue([...jobs(1, 3), job(4, { delayMs: HOUR_MS })]);
+    const refs = [...await entries(t.store, QUEUE), ...await entries(t.store, { in: "scheduled" })].map(({ ref }) =>
+      ref
+    );
+    const announced = (await transfer.mark([refs[0]!, refs[3]!]))!;
+    assertEquals(announced.refs, [refs[0]!, refs[3]!]);
+    assertEquals([await transfer.mark([refs[1]!]), await transfer.mark([])], [announced, announced]);
+
+    const { rows } = await transfer.read("job", { ids: announced.refs });
+    assertEquals(rows.map(({ place, payload, at }) => [place.in, JSON.parse(payload).jid, at !== undefined]), [
+      ["queue", jid(1), false],
+      ["scheduled", jid(4), true],
+    ]);
+    assertEquals(await transfer.drop("job", rows, "another"), 0);
+    assertEquals((await t.store.admin.stats()).scheduled, 1);
+    for (let i = 0; i < 2; i++) {
+      assertEquals(await transfer.drop("job", rows, announced.id), 2, "the same when repeated");
+    }
+    assertEquals([await numbersIn(t.store, QUEUE), (await t.store.admin.stats()).scheduled], [[2, 3], 0]);
+    assertEquals(await transfer.mark([]), undefined);
+    assertEquals((await transfer.mark([refs[1]!]))!.refs, [refs[1]!]);
+  },
+
+  "an announced job that was deleted meanwhile isn't read, and the others leave": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue(jobs(1, 3));
+    const refs = (await entries(t.store, QUEUE)).map(({ ref }) => ref);
+    const { id } = (await t.store.transfer.mark(refs))!;
+    assertEquals(await t.store.admin.edit([refs[1]!], "delete"), 1);
+    const { rows } = await t.store.transfer.read("job", { ids: refs });
+    assertEquals(rows.map(({ payload }) => JSON.parse(payload).jid), [jid(1), jid(3)]);
+    assertEquals(await t.store.transfer.drop("job", rows, id), 2);
+    assertEquals(await numbersIn(t.store, QUEUE), []);
+  },
+};
