@@ -262,8 +262,8 @@ async function explain(services: Services, c: Context<WebEnv>, error: Error): Pr
     return await refuse(services, c, error.status, error.message, error.field);
   }
   // A name in the address is wrong with it.
-  const isInAddress = error instanceof InvalidInput && c.req.param(error.field ?? "") !== undefined;
   if (error instanceof InvalidInput) {
+    const isInAddress = error.field !== undefined && c.req.param(error.field) !== undefined;
     return await refuse(services, c, isInAddress ? 400 : 422, error.message, error.field);
   }
   if (error instanceof Refused) return await refuse(services, c, STATUS[error.kind], error.message, error.field);

@@ -49,7 +49,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["cron add", "x", undefined, undefined],
       ["cron pause", "x", undefined, undefined],
       ["cron run", "nothing", undefined, 'refused: Cron entry "nothing" not found; see jobs cron list'],
-      ["cron add", "x", undefined, 'refused: Cron entry "x" already exists; --replace replaces it'],
+      ["cron add", "x", undefined, 'refused: Cron entry "x" already exists; replace it, or use another name'],
       ["clear", "queue default", 0, "begun"],
       ["clear", "queue default", 0, undefined],
     ]);

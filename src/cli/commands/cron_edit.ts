@@ -1,69 +1,48 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
-import type { Crontab } from "../../client/crontab.ts";
+import { type Action, type ClientTools, Refused } from "../../operator/actions/action.ts";
+import { addCron, InvalidCronEntry, pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { CrontabError } from "../../cron/crontab.ts";
-import type { CronEntryInput } from "../../cron/entry.ts";
-import { describeSchedule } from "../../cron/schedule_spec.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CRON_FLAGS } from "../../job/option_names.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { CommandFailed, NotFoundError, UsageError } from "../terminal/errors.ts";
+import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { optionFlags, optionsIn } from "../shared/option_flags.ts";
-import { recordAudit } from "../shared/audit.ts";
-import { report } from "../shared/report.ts";
-import type { Store } from "../../store/admin/store.ts";
-import { findEntry, withCrontab } from "../shared/cron_store.ts";
+import { actHere } from "../shared/act.ts";
+import { withCrontab } from "../shared/cron_store.ts";
 import { print, printJson } from "../terminal/output.ts";
 
 /** Enqueues a job of an entry now. */
-export async function runNow(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("cron run", argv, COMMON_FLAGS, "NAME");
-  const name = args[0]!;
-  await withCrontab(flags, async (crontab, store) => {
-    const jid = await audited(store, { action: "cron run", target: name }, async () => {
-      await findEntry(crontab, name);
-      return await crontab.run(name);
-    });
-    await report(
-      () => flags.json ? printJson({ jid }) : print(jid),
-      () => recordAudit(store, { action: "cron run", target: name, details: `job ${jid}` }),
-    );
-  });
-  return 0;
+export function runNow(argv: readonly string[]): Promise<number> {
+  return change("run", runCron, argv, (_, { jid }) => [{ jid }, jid]);
 }
 
 /** Pauses an entry. */
 export function pause(argv: readonly string[]): Promise<number> {
-  return change("pause", "Paused", argv, (crontab, name) => crontab.pause(name));
+  return change("pause", pauseCron, argv, (name) => [{ paused: name }, `Paused cron entry "${name}"`]);
 }
 
 /** Resumes an entry. */
 export function resume(argv: readonly string[]): Promise<number> {
-  return change("resume", "Resumed", argv, (crontab, name) => crontab.resume(name));
+  return change("resume", resumeCron, argv, (name) => [{ resumed: name }, `Resumed cron entry "${name}"`]);
 }
 
 /** Removes an entry. */
 export function remove(argv: readonly string[]): Promise<number> {
-  return change("remove", "Removed", argv, (crontab, name) => crontab.remove(name));
+  return change("remove", removeCron, argv, (name) => [{ removed: name }, `Removed cron entry "${name}"`]);
 }
 
-async function change(
+async function change<Out>(
   command: string,
-  done: string,
+  action: Action<{ readonly name: string }, Out, ClientTools>,
   argv: readonly string[],
-  make: (crontab: Crontab, name: string) => Promise<void>,
+  shown: (name: string, out: Out) => readonly [json: unknown, text: string],
 ): Promise<number> {
   const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS, "NAME");
   const name = args[0]!;
-  await withCrontab(flags, async (crontab, store) => {
-    await audited(store, { action: `cron ${command}`, target: name }, async () => {
-      await findEntry(crontab, name);
-      await make(crontab, name);
-    });
-    await report(
-      () => flags.json ? printJson({ [done.toLowerCase()]: name }) : print(`${done} cron entry "${name}"`),
-      () => recordAudit(store, { action: `cron ${command}`, target: name }),
-    );
-  });
+  const out = await withCrontab(flags, (parts, store) => actHere(store, action, { name }, { parts }));
+  const [json, text] = shown(name, out);
+  if (flags.json) printJson(json);
+  else print(text);
   return 0;
 }
 
@@ -112,39 +91,20 @@ export async function add(argv: readonly string[]): Promise<number> {
       ...Object.fromEntries(given),
     }
     : parseEntry(flags.entry);
-  const added = String((input as { name?: unknown } | null)?.name);
-  await withCrontab(flags, async (crontab, store) => {
-    const deed = { action: "cron add", target: added };
-    const words = await audited(store, deed, async () => {
-      if (!flags.replace && (await crontab.get(added))?.isLoaded) {
-        throw new CommandFailed("exists", `Cron entry "${added}" already exists; --replace replaces it`);
-      }
-      await crontab.add(input as unknown as CronEntryInput, { replace: flags.replace });
-      const definition = (await crontab.get(added))?.definition;
-      return definition && describeSchedule(definition.schedule);
+  await withCrontab(flags, async (parts, store) => {
+    await actHere(store, addCron, { ...input as object, replace: flags.replace }, { parts }).catch((error) => {
+      if (error instanceof InvalidCronEntry) throw new CrontabError(error.message);
+      if (!(error instanceof Refused) || error.field !== "name") throw error;
+      throw new CommandFailed(
+        "exists",
+        error.message.replace("replace it, or use another name", "--replace replaces it"),
+      );
     });
-    await report(
-      () => flags.json ? printJson({ added }) : print(`Added cron entry "${added}"`),
-      () => recordAudit(store, { ...deed, ...(words !== undefined && { details: words }) }),
-    );
   }, { make: "always" });
+  const added = String((input as { name?: unknown }).name);
+  if (flags.json) printJson({ added });
+  else print(`Added cron entry "${added}"`);
   return 0;
-}
-
-/** Performs an action; records it if it is refused, as the HTTP API does. */
-async function audited<Result>(
-  store: Store,
-  deed: { readonly action: string; readonly target: string },
-  act: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof CrontabError || error instanceof NotFoundError || error instanceof CommandFailed) {
-      await recordAudit(store, { ...deed, outcome: `refused: ${error.message}` });
-    }
-    throw error;
-  }
 }
 
 function parseEntry(text: string): unknown {

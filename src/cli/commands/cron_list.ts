@@ -32,7 +32,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   const { settings, environment, file } = await loadSettings(flags);
   const { active } = checkEntries(settings.cron, { environment });
   let isStored = true;
-  const entries = await withCrontab(flags, (crontab) => crontab.list()).catch((error) => {
+  const entries = await withCrontab(flags, ({ crontab }) => crontab.list()).catch((error) => {
     // The first worker makes the store.
     if (!(error instanceof StoreError) || error.code !== "missing" || active.length === 0) throw error;
     isStored = false;
@@ -96,7 +96,7 @@ export async function next(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 5, 1_000);
-  const { times, schedule } = await withCrontab(flags, async (crontab) => {
+  const { times, schedule } = await withCrontab(flags, async ({ crontab }) => {
     await findEntry(crontab, args[0]!);
     return {
       times: await crontab.next(args[0]!, count),
@@ -123,7 +123,7 @@ export async function history(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 20, 100);
-  const records = await withCrontab(flags, async (crontab) => {
+  const records = await withCrontab(flags, async ({ crontab }) => {
     const found = await crontab.history(args[0]!, count);
     // The history of a removed entry stays.
     if (found.length === 0) await findEntry(crontab, args[0]!);

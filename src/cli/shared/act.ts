@@ -44,23 +44,27 @@ export function inputOf(
   }
 }
 
-/**
- * Does an action. A failure to record it is only reported, because the action itself has succeeded.
- *
- * @param options.by the part of the command line that acts
- */
-export function actHere<In, Out>(
+/** How a command does an action. */
+export interface Acting<Has extends Tools> extends Following {
+  /** The part of the command line that acts. */
+  readonly by?: string | undefined;
+  /** The parts that the action needs besides the store. */
+  readonly parts?: Omit<Has, keyof Tools>;
+}
+
+/** Does an action. A failure to record it is only reported, because the action itself has succeeded. */
+export function actHere<In, Out, Has extends Tools = Tools>(
   store: Store,
-  action: Action<In, Out>,
+  action: Action<In, Out, Has>,
   raw: unknown,
-  { by = "command line", ...following }: Following & { readonly by?: string | undefined } = {},
+  { by = "command line", parts, ...following }: Acting<Has> = {},
 ): Promise<Out> {
   const tools: Tools = {
     store,
     clock: systemClock,
     record: (event) => record(store, event, (why) => printError(`jobs: ${why}`)),
   };
-  return act(tools, authorBy(by), action, raw, following);
+  return act({ ...tools, ...parts } as Has, authorBy(by), action, raw, following);
 }
 
 /** Keeps an event. @param report prints a failure */

@@ -12,17 +12,25 @@ import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
 import { traced } from "./tracing.ts";
 
+/** The client of a command, and its cron entries. */
+export interface CrontabParts {
+  readonly client: Client;
+  readonly crontab: Crontab;
+}
+
 /** Opens the command's store for its cron entries. */
 export async function withCrontab<Result>(
   flags: ConfigFlags,
-  use: (crontab: Crontab, store: Store) => Promise<Result>,
+  use: (parts: CrontabParts, store: Store) => Promise<Result>,
   missing?: MissingStore,
 ): Promise<Result> {
   return await traced((tracing) =>
     withStore(
       flags,
-      (store, { maxPayloadBytes, sidekiqWire }) =>
-        use(new Crontab({ store, client: new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing }) }), store),
+      (store, { maxPayloadBytes, sidekiqWire }) => {
+        const client = new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing });
+        return use({ client, crontab: new Crontab({ store, client }) }, store);
+      },
       missing,
     )
   );

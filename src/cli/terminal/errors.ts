@@ -4,6 +4,8 @@
  * @module
  */
 
+import { type RefusalKind, Refused } from "../../operator/actions/action.ts";
+
 /** The command line is wrong. The message is one line; the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
@@ -60,8 +62,20 @@ const KNOWN: Readonly<Record<string, readonly [code: string, exit: number]>> = {
   Interrupted: ["interrupted", 130],
 };
 
+/** The error class that a refused action is as, unless a part below has refused it. */
+const REFUSED: Readonly<Record<RefusalKind, string>> = {
+  invalid: "UsageError",
+  conflict: "UsageError",
+  missing: "NotFoundError",
+  unavailable: "CommandFailed",
+};
+
 /** Returns what a command prints and exits with for an error; undefined for a bug in the program. */
 export function describeError(error: unknown): (ErrorInfo & { readonly exit: number }) | undefined {
+  if (error instanceof Refused) {
+    const [code, exit] = KNOWN[REFUSED[error.kind]]!;
+    return { code, exit, ...describeError(error.cause), message: error.message };
+  }
   if (!(error instanceof Error) || !Object.hasOwn(KNOWN, error.name)) return undefined;
   const [code, exit] = KNOWN[error.name]!;
   return { code: error instanceof CommandFailed ? error.code : code, message: error.message, exit };

@@ -34,8 +34,8 @@ export type EventKind = "rare" | "frequent" | "refused";
 /** The author of an action. */
 export type Author = Pick<AuditEvent, "user" | "by" | "from">;
 
-/** The event of an action without its author and name. */
-export type Deed = Omit<AuditEvent, keyof Author | "action">;
+/** The event of an action without its author. Default: the name of the action. */
+export type Deed = Omit<AuditEvent, keyof Author | "action"> & Partial<Pick<AuditEvent, "action">>;
 
 /** An action. */
 export interface Action<In, Out, Has extends Tools = Tools> {
@@ -45,7 +45,9 @@ export interface Action<In, Out, Has extends Tools = Tools> {
   readonly about: string;
   /** Its route in the API, with `{name}` for fields of the input. */
   readonly path: string;
-  /** Its input. */
+  /** The field that the header `Idempotency-Key` sets, if the input has none. */
+  readonly key?: string;
+  /** Its input. Without known fields, the body is read as it is. */
   readonly takes: Shape<In>;
   /** Its output. */
   readonly gives: Shape<Out>;

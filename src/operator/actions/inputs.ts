@@ -6,7 +6,7 @@
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
-import type { Shape } from "../shapes/shape.ts";
+import { invalid, type Shape } from "../shapes/shape.ts";
 import { parsed } from "../shapes/values.ts";
 
 /** The name of a queue. */
@@ -38,6 +38,18 @@ export function ruled<T>(shape: Shape<T>, rule: (value: T) => void): Shape<T> {
       const value = shape.read(raw, field);
       rule(value);
       return value;
+    },
+  };
+}
+
+/** A shape that describes the known fields, and reads any object: the part below checks it, and names all problems together. */
+export function open<T extends object>(shape: Shape<unknown>): Shape<T> {
+  const { fields: _, ...described } = shape;
+  return {
+    ...described,
+    read: (raw, field) => {
+      if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw invalid(raw, "an object", field);
+      return raw as T;
     },
   };
 }

@@ -4,8 +4,9 @@
  * @module
  */
 import type { AnyAction } from "./action.ts";
+import { cronActions } from "./cron.ts";
 import { queueActions } from "./queues.ts";
 import { workerActions } from "./workers.ts";
 
 /** The actions, in the order of the API's document. */
-export const ACTIONS: readonly AnyAction[] = [...queueActions, ...workerActions];
+export const ACTIONS: readonly AnyAction[] = [...queueActions, ...workerActions, ...cronActions];

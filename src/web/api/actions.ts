@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { ACTIONS } from "../../operator/actions/table.ts";
-import { object, schemaOf } from "../../operator/shapes/shape.ts";
+import { type JsonSchema, schemaOf } from "../../operator/shapes/shape.ts";
 import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { allowFields, objectOf } from "./json.ts";
@@ -16,17 +16,29 @@ import type { ApiAnswer, ApiRoute } from "./routes.ts";
 export const actionRoutes: readonly ApiRoute[] = ACTIONS.map((action) => {
   const { path, about, access = "act", takes, gives } = action;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-  const inBody = Object.fromEntries(Object.entries(takes.fields ?? {}).filter(([name]) => !inPath.includes(name)));
+  const names = takes.fields && Object.keys(takes.fields).filter((name) => !inPath.includes(name));
   return {
     method: "POST",
     path,
     access,
     about,
-    ...(Object.keys(inBody).length > 0 && { body: schemaOf(object("", inBody)) }),
+    ...(names?.length !== 0 && { body: withoutFields(schemaOf(takes), inPath) }),
     answer: schemaOf(gives),
-    run: (c, services) => run(c, services, { action, inPath, names: Object.keys(inBody) }),
+    run: (c, services) => run(c, services, { action, inPath, names }),
   };
 });
+
+/** Returns the schema of an object without the fields that the address has. */
+function withoutFields(schema: JsonSchema, inPath: readonly string[]): JsonSchema {
+  const { required, properties } = schema as { required?: readonly string[]; properties: JsonSchema };
+  const left = required?.filter((name) => !inPath.includes(name)) ?? [];
+  const { required: _, ...rest } = schema;
+  return {
+    ...rest,
+    ...(left.length > 0 && { required: left }),
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name))),
+  };
+}
 
 async function run(
   c: Context<WebEnv>,
@@ -34,13 +46,17 @@ async function run(
   { action, inPath, names }: {
     readonly action: AnyAction;
     readonly inPath: readonly string[];
-    readonly names: readonly string[];
+    /** The fields of the body; undefined: any. */
+    readonly names: readonly string[] | undefined;
   },
 ): Promise<ApiAnswer> {
   // Without fields, the routes refuse any.
-  const body = names.length === 0 ? {} : await objectOf(c, services);
-  allowFields(body, names);
+  const body = names?.length === 0 ? {} : await objectOf(c, services);
+  // The address names the object of the action; the body doesn't name another.
+  if (names !== undefined) allowFields(body, names);
+  const key = action.key === undefined ? undefined : c.req.header("idempotency-key");
   const named = inPath.map((name) => [name, c.req.param(name)]);
-  const out = await actFor(services, c.get("visitor"), action, { ...body, ...Object.fromEntries(named) });
+  const raw = { ...(key !== undefined && { [action.key!]: key }), ...body, ...Object.fromEntries(named) };
+  const out = await actFor(services, c.get("visitor"), action, raw);
   return { value: out, status: action.status?.(out) ?? 200 };
 }

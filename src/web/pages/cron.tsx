@@ -11,7 +11,9 @@ import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
 import { inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
-import { changeCron, type CronVerb } from "../actions/cron.ts";
+import type { AnyAction } from "../../operator/actions/action.ts";
+import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
+import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -19,7 +21,7 @@ import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
 import { enqueuedJid, type JobEnds, readEnds, runFields } from "../read/cron_ends.ts";
 import { EndBadge } from "./finished.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { askFirst, type Question } from "./confirm.tsx";
+import { askFirst } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
 import { RunTimes } from "./run_times.tsx";
 import { num, TableHead } from "./table.tsx";
@@ -46,34 +48,38 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
     const ends = await readEnds(services, records);
     return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records, ends }} />);
   });
-  for (const verb of ["run", "pause", "resume", "remove"] as const) {
-    app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), verb));
+  for (const [verb, action] of Object.entries(ACTIONS)) {
+    app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), action));
   }
 }
 
-const DONE: Readonly<Record<CronVerb, string>> = {
-  run: "is enqueued",
-  pause: "is paused",
-  resume: "is resumed",
-  remove: "is removed",
-};
+/** The actions of buttons, and the ends of their messages. */
+const ACTIONS = {
+  run: [runCron, "is enqueued"],
+  pause: [pauseCron, "is paused"],
+  resume: [resumeCron, "is resumed"],
+  remove: [removeCron, "is removed"],
+} as const satisfies Readonly<Record<string, readonly [AnyAction, string]>>;
 
-const QUESTIONS: Readonly<Partial<Record<CronVerb, (name: string) => Question>>> = {
-  remove: (name) => ({
+async function cronForm(
+  services: Services,
+  c: Context<WebEnv>,
+  name: string,
+  [action, done]: readonly [AnyAction, string],
+): Promise<Response> {
+  const question = action === removeCron && await askFirst(services, c, {
     question: `Remove cron entry ${name}?`,
     explanation: "Its schedule, settings and list of runs are deleted. Jobs that it has enqueued stay.",
     label: "Remove the entry",
-  }),
-};
-
-async function cronForm(services: Services, c: Context<WebEnv>, name: string, verb: CronVerb): Promise<Response> {
-  const asked = QUESTIONS[verb]?.(name);
-  const question = asked && await askFirst(services, c, asked);
-  if (question !== undefined) return question;
+  });
+  if (question) return question;
   const once = (await formOf(c, services)).get("once");
-  const jid = await changeCron(services, c.get("visitor"), name, verb, once);
-  const text = `Cron entry ${name} ${DONE[verb]}${jid === undefined ? "" : ` as ${jid}`}.`;
-  return await back(services, c, { kind: "ok", text }, verb === "remove" ? "/cron" : undefined);
+  const { jid } = await actFor(services, c.get("visitor"), action, {
+    name,
+    ...(action === runCron && once && { once }),
+  });
+  const text = `Cron entry ${name} ${done}${jid === undefined ? "" : ` as ${jid}`}.`;
+  return await back(services, c, { kind: "ok", text }, action === removeCron ? "/cron" : undefined);
 }
 
 interface CronPageProps {

@@ -9,7 +9,16 @@ import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { entryInput } from "../../cron/entry_input.ts";
 import { HttpError } from "../http/body.ts";
-import { addCron, type CronPreview, definitionOf, editCron, InvalidCronEntry, previewCron } from "../actions/cron.ts";
+import type { AnyAction } from "../../operator/actions/action.ts";
+import {
+  addCron,
+  type CronPreview,
+  definitionOf,
+  editCron,
+  InvalidCronEntry,
+  previewCron,
+} from "../../operator/actions/cron.ts";
+import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
@@ -42,7 +51,7 @@ export function cronFormRoutes(app: Hono<WebEnv>, services: Services): void {
   });
   app.post("/cron-new", (c) => save(services, c, undefined));
   app.get("/cron/:name/edit", async (c) => {
-    const definition = await definitionOf(services, c.req.param("name"));
+    const definition = await definitionOf(services.crontab, c.req.param("name"));
     const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
     const fields = fieldsOf(definition, services);
     return html(services, c, <CronFormPage view={view} fields={fields} classes={classes} editing={definition.name} />);
@@ -76,11 +85,10 @@ async function save(services: Services, c: Context<WebEnv>, editing: string | un
   let preview: CronPreview | undefined;
   try {
     const input = inputOf(editing === undefined ? fields : { ...fields, name: editing });
-    preview = previewCron(services, input);
+    preview = previewCron(services.clock, input);
     if (form.get("do") !== "check") {
       const visitor = c.get("visitor");
-      if (editing === undefined) await addCron(services, visitor, input);
-      else await editCron(services, visitor, editing, input);
+      await actFor(services, visitor, editing === undefined ? addCron : editCron as AnyAction, input);
       const flash = { kind: "ok", text: `Cron entry ${input.name} runs ${preview.words}.` } as const;
       return await back(services, c, flash, `/cron/${encodeURIComponent(input.name)}`);
     }
