@@ -90,12 +90,12 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     await fill(from);
-    await from.admin.pause("mail");
-    await from.admin.pause("default", HOUR_MS);
+    await from.admin.configure("mail", { pause: true });
+    await from.admin.configure("default", { pause: HOUR_MS });
     const limit = { running: 3, starts: { count: 5, perMs: HOUR_MS } };
-    await from.admin.limit("mail", limit);
-    await from.admin.limit("default", limit);
-    await to.admin.limit("default", { running: 1 });
+    await from.admin.configure("mail", { limit });
+    await from.admin.configure("default", { limit });
+    await to.admin.configure("default", { limit: { running: 1 } });
     const before = await everything(from);
     const told: MigrateProgress[] = [];
     const result = await migrateStore(from, to, { onProgress: (progress) => told.push(progress) });
@@ -311,12 +311,15 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
       await from.jobs.enqueue([{ ...job(1), group: "a", payload: job(1).payload.replace(/}$/, ',"group":"a"}') }]);
-      await from.admin.limitGroup("default", undefined, { running: 2 });
-      await from.admin.limitGroup("default", "a", { starts: { count: 5, perMs: HOUR_MS }, weight: 3, forMs: HOUR_MS });
-      await from.admin.limitGroup("default", "kept", { running: 7 });
-      await to.admin.limitGroup("default", "kept", { running: 1 });
-      await from.admin.pauseGroup("default", "a");
-      await from.admin.pauseGroup("default", "idle", HOUR_MS);
+      await from.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
+      await from.admin.configure("default", {
+        group: "a",
+        limit: { starts: { count: 5, perMs: HOUR_MS }, weight: 3, forMs: HOUR_MS },
+      });
+      await from.admin.configure("default", { group: "kept", limit: { running: 7 } });
+      await to.admin.configure("default", { group: "kept", limit: { running: 1 } });
+      await from.admin.configure("default", { group: "a", pause: true });
+      await from.admin.configure("default", { group: "idle", pause: HOUR_MS });
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
@@ -349,7 +352,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
       await from.jobs.enqueue(jobs(1, 2));
       const queues = ["*", "default", "empty"];
-      for (const queue of queues) await from.admin.pause(queue);
+      for (const queue of queues) await from.admin.configure(queue, { pause: true });
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
@@ -358,7 +361,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       for (const queue of queues) assert(here.includes(queue) || there.includes(queue), `killed at step ${n}`);
       await migrateStore(from, to);
       assertEquals([await pausedIn(from), await pausedIn(to)], [[], queues], `killed at step ${n}`);
-      await to.admin.pause("default", 0);
+      await to.admin.configure("default", { pause: false });
       await migrateStore(to, from);
       assertEquals(await pausedIn(from), ["*", "empty"]);
       if (done) break;
@@ -706,7 +709,7 @@ function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [
     ...["transfer.mark", "transfer.put", "transfer.drop"],
-    ...["admin.edit", "admin.pause", "admin.limitGroup", "admin.pauseGroup", "cron.write", "cron.remove"],
+    ...["admin.edit", "admin.configure", "cron.write", "cron.remove"],
   ];
   return {
     wrap: (store) =>

@@ -48,7 +48,7 @@ Deno.test("redis: a user without the permission to publish can push", async () =
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`);
   assertEquals(await store.jobs.enqueue([job(1, { delayMs: 60_000 })]), [{ stored: true }]);
-  await store.admin.pause("default", 0);
+  await store.admin.configure("default", { pause: false });
 });
 
 Deno.test("redis: works without the commands that managed services rename or deny", async () => {

@@ -31,8 +31,8 @@ Deno.test("redis: a worker takes from thousands of queues, some of them paused o
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1, { queue: "q0" }), job(2, { queue: "q8500" }), job(3, { queue: "q8999" })]);
   await store.jobs.enqueue([job(4, { queue: "q8600" }), job(5, { queue: "q8700" }), job(6, { queue: "q8700" })]);
-  await store.admin.pause("q8600");
-  await store.admin.limit("q8700", { running: 1 });
+  await store.admin.configure("q8600", { pause: true });
+  await store.admin.configure("q8700", { limit: { running: 1 } });
   assertEquals(numbers(await takeUpTo(store, WORKER, 100, MANY)), [1, 2, 5, 3]);
   assertEquals(await takeUpTo(store, WORKER, 100, MANY), []);
   assertEquals((await store.admin.pausedQueues(MANY)).map(({ name }) => name), ["q8600"]);
@@ -61,7 +61,7 @@ Deno.test("redis: a queue whose key another program uses hides no other queue, a
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "queues", "theirs");
   await redis.cli("SET", "queue:theirs", "x");
-  await store.admin.limit("theirs", { running: 1 });
+  await store.admin.configure("theirs", { limit: { running: 1 } });
   await redis.cli("SET", "jobs:running:theirs", "x");
   const { enqueued, queues } = await store.admin.stats();
   assertEquals(enqueued, 2);
@@ -119,7 +119,7 @@ Deno.test("redis: reads the age of a payload of 20 MB from its ends, without tra
 
 Deno.test("redis: a job that another program pushes with a group is sorted into its group, and limited with it", async () => {
   await using store = await openEmpty();
-  await store.admin.limitGroup("default", undefined, { running: 1 });
+  await store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
   const payload = (n: number, more: string) =>
     `{"class":"HardJob","args":[${n}],"jid":"${jid(n)}","queue":"default"${more}}`;
   const texts = [

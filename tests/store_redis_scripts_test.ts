@@ -31,8 +31,8 @@ async function scriptRuns(): Promise<number> {
 Deno.test("redis: stats reads all queues, 500 per script", async () => {
   await using store = await openEmpty();
   await fill(1_200, `redis.call('SADD', 'queues', 'q' .. n) redis.call('LPUSH', 'queue:q' .. n, '{"n":1}')`);
-  await store.admin.pause("q1200", HOUR_MS);
-  await store.admin.limit("limited", { running: 3 });
+  await store.admin.configure("q1200", { pause: HOUR_MS });
+  await store.admin.configure("limited", { limit: { running: 3 } });
   await store.admin.stats();
   await redis.cli("CONFIG", "RESETSTAT");
   const { queues, enqueued } = await store.admin.stats();
@@ -65,13 +65,13 @@ Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per
     }));
   await store.jobs.enqueue([...pushes(1), ...pushes(2_000)]);
   assertEquals((await takeUpTo(store, worker, 1_200)).length, 1_200);
-  await store.admin.limitGroup("default", undefined, { running: 1 });
+  await store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
   for (let i = 0; i < 2; i++) assertEquals(await takeUpTo(store, worker, 1_200), []);
   await redis.cli("CONFIG", "RESETSTAT");
-  await store.admin.limitGroup("default", undefined, { running: 2 });
+  await store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
   assertEquals(await scriptRuns(), 1 + 2 + 1 + 3);
   assertEquals((await takeUpTo(store, worker, 1_300)).length, 1_200);
-  await store.admin.limitGroup("default", undefined, {});
+  await store.admin.configure("default", { eachGroup: true, limit: {} });
   const left = await redis.cli("--scan", "--pattern", "jobs:running:*");
   assertEquals(left.trim(), "");
 });
@@ -79,7 +79,7 @@ Deno.test("redis: a limit of groups counts 1,000 leases and wakes 500 groups per
 Deno.test("redis: a settled job leaves the index of its limited queue", async () => {
   await using store = await openEmpty();
   const worker = await register(store);
-  await store.admin.limit("default", { running: 100 });
+  await store.admin.configure("default", { limit: { running: 100 } });
   await store.jobs.enqueue(jobs(1, 10));
   const leases = await takeUpTo(store, worker);
   assertEquals(await redis.cli("HLEN", "jobs:running:default"), "10");
@@ -90,7 +90,7 @@ Deno.test("redis: a settled job leaves the index of its limited queue", async ()
 Deno.test("redis: leases that no longer exist under a large limit make room over time", async () => {
   await using store = await openEmpty();
   const worker = await register(store);
-  await store.admin.limit("default", { running: 2_000 });
+  await store.admin.configure("default", { limit: { running: 2_000 } });
   await fill(2_000, "redis.call('HSET', 'jobs:running:default', n .. ':default', 'offline')");
   await store.jobs.enqueue(jobs(1, 1_500));
   await redis.cli("CONFIG", "RESETSTAT");

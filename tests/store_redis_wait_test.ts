@@ -157,7 +157,7 @@ Deno.test("redis: a wait soon after another reuses its connection, and resolves 
 Deno.test("redis: waitForWork doesn't miss a resume that is announced while it reads the state of the queue", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   const client = newClient("commands");
   /** A channel whose waits never time out. */
   const channel = new class extends WakeChannel {
@@ -170,7 +170,7 @@ Deno.test("redis: waitForWork doesn't miss a resume that is announced while it r
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "the store is subscribed");
   await using watched = openWatch(60, channel, async (reply) => {
     const before = channel.count("queues");
-    await store.admin.pause("default", 0);
+    await store.admin.configure("default", { pause: false });
     await until(() => channel.count("queues") > before);
     return reply;
   });
@@ -194,21 +194,21 @@ Deno.test("redis: an aborted attempt to connect leaves no socket and no timer", 
 Deno.test("redis: waitForWork ignores the jobs of a paused queue, and resolves on its resume", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   const begun = performance.now();
   await woken((signal) => store.jobs.waitForWork(["default"], signal), async () => {
     for (let i = 0; i < 20; i++) await redis.cli("PING");
     assertEquals(await calls("blmove"), 0);
     // One look to begin with, then one every 500 ms for closed queues and one every 2 s for groups.
     assert(await calls("smismember") <= 1 + (performance.now() - begun) / 400);
-    await store.admin.pause("default", 0);
+    await store.admin.configure("default", { pause: false });
   });
 });
 
 Deno.test("redis: waitForWork resolves on a push to a queue listed after a paused one", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   await woken((signal) => store.jobs.waitForWork(["default", "mail"], signal), async () => {
     await until(async () => (await connections()).includes("jobs:queue"));
     await store.jobs.enqueue([job(2, { queue: "mail" })]);
@@ -280,7 +280,7 @@ Deno.test("redis: the wake channel announces a due time only if it is earlier th
     token: lease!.token,
     payload: "{}",
   }]);
-  await store.admin.pause("default", 0);
+  await store.admin.configure("default", { pause: false });
   await until(() => messages.includes("resume"));
   assertEquals(messages, ["due", "due", "resume"]);
   listener.destroy();
@@ -291,7 +291,7 @@ Deno.test("redis: ended jobs of a limited queue wake only the waiters for that q
   const other = await openStore(redis.url);
   const worker = "host:1:aaaaaaaaaaaa";
   await other.workers.heartbeat(workerRecord(worker), TTL_MS);
-  await other.admin.limit("default", { running: 100 });
+  await other.admin.configure("default", { limit: { running: 100 } });
   await other.jobs.enqueue(Array.from({ length: 50 }, (_, i) => job(i + 1)));
   const leases = await takeUpTo(other, worker, 50);
   const patience = new AbortController();

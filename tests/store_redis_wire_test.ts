@@ -299,7 +299,7 @@ Deno.test("redis wire: respects Sidekiq's pauses, and pauses queues in Sidekiq's
   await register(store, WORKER);
   await store.jobs.enqueue([job(1), job(2, { queue: "mail" })]);
   await redis.cli("SADD", "paused", "default");
-  await store.admin.pause("mail");
+  await store.admin.configure("mail", { pause: true });
   assertEquals((await lines("SMEMBERS", "paused")).sort(), ["default", "mail"]);
   assertEquals(await takeUpTo(store, WORKER, 10, ["default", "mail"]), []);
 });
@@ -425,11 +425,11 @@ Deno.test("redis wire: starts are kept for the period of the current limit", asy
   await using store = await openEmpty();
   const worker = await register(store, WORKER);
   const remembered = async () => Number(await redis.cli("PTTL", "jobs:starts:default"));
-  await store.admin.limit("default", { starts: { count: 5, perMs: 60_000 } });
+  await store.admin.configure("default", { limit: { starts: { count: 5, perMs: 60_000 } } });
   await store.jobs.enqueue([job(1)]);
   await takeUpTo(store, worker);
   assert(await remembered() <= 60_000);
-  await store.admin.limit("default", { starts: { count: 5, perMs: 3_600_000 } });
+  await store.admin.configure("default", { limit: { starts: { count: 5, perMs: 3_600_000 } } });
   assert(await remembered() > 60_000);
 });
 
@@ -437,7 +437,7 @@ Deno.test("redis wire: an unreadable queue doesn't lose the jobs taken from anot
   for (const key of ["queue:mail", "jobs:running:mail", "jobs:starts:mail"]) {
     await using store = await openEmpty();
     const worker = await register(store, WORKER);
-    await store.admin.limit("mail", { running: 5, starts: { count: 5, perMs: 60_000 } });
+    await store.admin.configure("mail", { limit: { running: 5, starts: { count: 5, perMs: 60_000 } } });
     await store.jobs.enqueue([job(1), job(2, { queue: "mail" }), job(3, { queue: "last" })]);
     await redis.cli("DEL", key);
     await redis.cli("SET", key, "of another type");

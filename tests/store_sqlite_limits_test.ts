@@ -9,7 +9,7 @@ import { GroupCommit } from "../src/store/sqlite/group_commit.ts";
 import { type Context, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
-import { hasWork, limit } from "../src/store/sqlite/queues.ts";
+import { configure, hasWork } from "../src/store/sqlite/queues.ts";
 
 const path = ":memory:";
 const busyRetry = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });
@@ -21,7 +21,7 @@ Deno.test("sqlite: hasWork returns soon only if a limit opens within a second wi
   const commit = new GroupCommit(database, { path, clock: systemClock, busyRetry, onCommit: () => {} });
   const context = { sql, commit, now: () => now } as unknown as Context;
   sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
-  await limit(context, "mail", { running: 1, starts: { count: 1, perMs: 60_000 } });
+  await configure(context, "mail", { limit: { running: 1, starts: { count: 1, perMs: 60_000 } } });
   assertEquals(hasWork(context, "mail"), true);
 
   sql("INSERT INTO start VALUES (1, 1000000, 1)").run();

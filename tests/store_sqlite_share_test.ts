@@ -49,7 +49,7 @@ Deno.test("sqlite: a rescue that waited for the lock decides under the lock", as
 Deno.test("sqlite: a change that doesn't concern a waiter doesn't wake it", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
-  await other.admin.pause("paused");
+  await other.admin.configure("paused", { pause: true });
   const stop = new AbortController();
   const woke: string[] = [];
   const waits = [

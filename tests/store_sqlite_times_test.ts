@@ -34,7 +34,7 @@ const TIMES: Readonly<Record<string, (store: Store) => Promise<() => Promise<boo
   },
   "a pause": async (store) => {
     await store.jobs.enqueue([job(1)]);
-    await store.admin.pause("default", SPAN_MS);
+    await store.admin.configure("default", { pause: SPAN_MS });
     return async () => (await store.jobs.take({ queues: ["default"], limit: 1, worker: "w" })).length === 1;
   },
   "a record": async (store) => {

@@ -25,7 +25,7 @@ await using server = await startServer({
   log: { level: "warn" },
 });
 console.log(`Dashboard: ${server.url}`);
-await server.store.admin.limit("news", { starts: { count: 100, perMs: 1_000 } }); // 100 a second
+await server.store.admin.configure("news", { limit: { starts: { count: 100, perMs: 1_000 } } }); // 100 a second
 
 const { client } = server;
 const order = await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" });

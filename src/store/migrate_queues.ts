@@ -20,9 +20,9 @@ export interface CopiedSettings {
 /** Copies the pause and the limit of a queue, and those of its groups, unless that was done before. */
 export async function copySettings(from: Store, to: Store, queue: QueueInfo, done: CopiedSettings): Promise<void> {
   const { name, paused, pausedForMs, limit, hasGroupSettings = false } = queue;
-  if (paused && !done.paused.has(name)) await to.admin.pause(name, pausedForMs);
+  if (paused && !done.paused.has(name)) await to.admin.configure(name, { pause: pausedForMs ?? true });
   if (paused) done.paused.add(name);
-  if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.admin.limit(name, limit);
+  if (limit && !done.limited.has(name) && !await isLimited(to, name)) await to.admin.configure(name, { limit });
   if (limit) done.limited.add(name);
   if (hasGroupSettings && !done.grouped.has(name)) await copyGroups(from, to, name);
   if (hasGroupSettings) done.grouped.add(name);
@@ -30,13 +30,13 @@ export async function copySettings(from: Store, to: Store, queue: QueueInfo, don
 
 /** Removes the copied settings from the source. */
 export async function endSettings(from: Store, done: CopiedSettings): Promise<void> {
-  for (const queue of done.paused) await from.admin.pause(queue, 0);
-  for (const queue of done.limited) await from.admin.limit(queue, {});
+  for (const queue of done.paused) await from.admin.configure(queue, { pause: false });
+  for (const queue of done.limited) await from.admin.configure(queue, { limit: {} });
   for (const queue of done.grouped) {
-    await from.admin.limitGroup(queue, undefined, {});
+    await from.admin.configure(queue, { eachGroup: true, limit: {} });
     for await (const { name, isOwn, paused } of groupsOf(from, queue)) {
-      if (isOwn) await from.admin.limitGroup(queue, name, {});
-      if (paused) await from.admin.pauseGroup(queue, name, 0);
+      if (isOwn) await from.admin.configure(queue, { group: name, limit: {} });
+      if (paused) await from.admin.configure(queue, { group: name, pause: false });
     }
   }
 }
@@ -46,12 +46,12 @@ async function copyGroups(from: Store, to: Store, queue: string): Promise<void> 
     from.admin.groups(queue, { limit: 1 }),
     to.admin.groups(queue, { limit: 1 }),
   ]);
-  if (each && !kept) await to.admin.limitGroup(queue, undefined, each);
+  if (each && !kept) await to.admin.configure(queue, { eachGroup: true, limit: each });
   for await (const info of groupsOf(from, queue)) {
     const { name: group, isOwn, paused, pausedForMs } = info;
     const [there] = (await to.admin.groups(queue, { group })).groups;
-    if (isOwn && !there?.isOwn) await to.admin.limitGroup(queue, group, separateLimit(info));
-    if (paused) await to.admin.pauseGroup(queue, group, pausedForMs);
+    if (isOwn && !there?.isOwn) await to.admin.configure(queue, { group, limit: separateLimit(info) });
+    if (paused) await to.admin.configure(queue, { group, pause: pausedForMs ?? true });
   }
 }
 

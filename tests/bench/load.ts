@@ -85,11 +85,11 @@ async function push(store: Store, load: Load): Promise<number> {
   const client = new Client({ store, onUnregistered: () => {} });
   const text = "x".repeat(bytes ?? 0);
   const args = (count: number) => Array.from({ length: count }, (_, i) => bytes === undefined ? ["bob", i] : [text]);
-  if (feature === "limit") await store.admin.limit("default", { running: FULL_SPEED });
+  if (feature === "limit") await store.admin.configure("default", { limit: { running: FULL_SPEED } });
   await fill(client, queued, {});
   await fill(client, scheduled, { in: DAY_MS / 1_000 });
   if (full > 0) {
-    await store.admin.limitGroup("default", FULL, { running: 1 });
+    await store.admin.configure("default", { group: FULL, limit: { running: 1 } });
     await fill(client, full, { group: FULL });
   }
   const start = performance.now();

@@ -117,7 +117,7 @@ export function queues(count: number): string[] {
 export async function limitTen({ server, store }: Redis): Promise<void> {
   if (await server.cli("HEXISTS", "jobs:limits", "queue-0") === "1") return;
   for (const queue of queues(10)) {
-    await store.admin.limit(queue, { running: 10_000, starts: { count: 10_000, perMs: HOUR_MS } });
+    await store.admin.configure(queue, { limit: { running: 10_000, starts: { count: 10_000, perMs: HOUR_MS } } });
     await fill(
       server,
       9_999,

@@ -138,19 +138,19 @@ export const FLOW_CASES: readonly Case[] = [
     script: "limitGroup",
     what: "a group of 1,000",
     prepare: fillGroups,
-    run: ({ store }) => store.admin.limitGroup("many-groups", "g7", { running: 10 }),
+    run: ({ store }) => store.admin.configure("many-groups", { group: "g7", limit: { running: 10 } }),
   },
   {
     script: "wakeGroups",
     what: "the groups of a queue with 1,000",
     prepare: fillGroups,
-    run: ({ store }) => store.admin.limitGroup("many-groups", undefined, { running: 10 }),
+    run: ({ store }) => store.admin.configure("many-groups", { eachGroup: true, limit: { running: 10 } }),
   },
   {
     script: "pauseGroup",
     what: "a group of 1,000",
     prepare: fillGroups,
-    run: ({ store }) => store.admin.pauseGroup("many-groups", "g7", HOUR_MS),
+    run: ({ store }) => store.admin.configure("many-groups", { group: "g7", pause: HOUR_MS }),
   },
   {
     script: "readGroupRows",
@@ -253,5 +253,5 @@ async function importSteps({ store }: Pick<Redis, "store">, jid: string, record 
 async function fillGroups({ server, store }: Redis): Promise<void> {
   if (await server.cli("EXISTS", "queue:many-groups|g1") === "1") return;
   await store.jobs.enqueue(newJobs(1_000, (n) => ({ queue: "many-groups", group: `g${n}` })));
-  await store.admin.limitGroup("many-groups", undefined, { running: 5 });
+  await store.admin.configure("many-groups", { eachGroup: true, limit: { running: 5 } });
 }

@@ -113,19 +113,19 @@ export const WORKER_CASES: readonly Case[] = [
     script: "limitQueue",
     what: "a queue, with 10,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 10_000),
-    run: ({ store }) => store.admin.limit("limited", { running: 10 }),
+    run: ({ store }) => store.admin.configure("limited", { limit: { running: 10 } }),
   },
   {
     script: "limitQueue",
     what: "a queue, with 100,000 leases of 100 workers",
     prepare: (redis) => lease(redis, 100_000),
-    run: ({ store }) => store.admin.limit("limited", { running: 10 }),
+    run: ({ store }) => store.admin.configure("limited", { limit: { running: 10 } }),
   },
   {
     script: "countLeases",
     what: "100,000 leases of 100 workers, in groups",
     prepare: (redis) => lease(redis, 100_000, "grouped|acme"),
-    run: ({ store }) => store.admin.limitGroup("grouped", undefined, { running: 10 }),
+    run: ({ store }) => store.admin.configure("grouped", { eachGroup: true, limit: { running: 10 } }),
   },
   {
     script: "hasQueuedJobs",
@@ -195,9 +195,9 @@ export const WORKER_CASES: readonly Case[] = [
       await server.cli("SLOWLOG", "RESET");
     },
   },
-  { script: "pauseQueue", what: "a queue", run: ({ store }) => store.admin.pause("paused", HOUR_MS) },
+  { script: "pauseQueue", what: "a queue", run: ({ store }) => store.admin.configure("paused", { pause: HOUR_MS }) },
   { script: "pausedQueues", what: "1,000 queues", run: ({ store }) => store.admin.pausedQueues(queues(1_000)) },
-  { script: "forgetQueue", what: "a queue", run: ({ store }) => store.admin.forgetQueue("forgotten") },
+  { script: "forgetQueue", what: "a queue", run: ({ store }) => store.admin.configure("forgotten", { forget: true }) },
 ];
 
 async function takeThousand(redis: Redis): Promise<void> {

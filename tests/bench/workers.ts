@@ -17,7 +17,7 @@ await using store = await openStore(url!);
 const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
 await Deno.writeTextFile(`${folder}/handlers.js`, "export function Noop() {}\n");
 const admin = store.admin;
-await admin.pause("default");
+await admin.configure("default", { pause: true });
 const args = ["run", `${folder}/handlers.js`, "--store", url!, "--log-level", "error"];
 const workers = Array.from(
   { length: Number(count) },
@@ -27,7 +27,7 @@ try {
   const list = Array.from({ length: Number(jobs) }, (_, i) => ["bob", i]);
   await new Client({ store, onUnregistered: () => {} }).pushBulk({ class: "Noop", args: list });
   await until(async () => (await store.workers.list()).length === Number(count));
-  await admin.pause("default", 0);
+  await admin.configure("default", { pause: false });
   const passed = async (share: number) => {
     await until(async () => (await admin.stats()).processed >= share * Number(jobs));
     return { at: performance.now(), processed: (await admin.stats()).processed };

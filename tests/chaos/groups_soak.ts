@@ -27,7 +27,7 @@ await using folder = await temporaryFolder();
 await using redis = Deno.args[0] === "redis" ? await startRedis() : undefined;
 const url = redis?.url ?? `sqlite:${folder.path}/jobs.db`;
 await using store = await openStore(url);
-await store.admin.limitGroup("default", undefined, { running: 1 });
+await store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
 
 let pushed = 0;
 async function refill(): Promise<void> {

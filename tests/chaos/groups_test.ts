@@ -20,7 +20,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     const url = redis?.url ?? `sqlite:${folder.path}/jobs.db`;
     await using store = await openStore(url);
-    await store.admin.limitGroup("default", undefined, { running: 1 });
+    await store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     const all = Array.from({ length: JOBS }, (_, n) => {
       // Half of the jobs belong to ten groups, so that many groups are at their limit.
       const group = n % 2 === 0 ? `busy${(n / 2) % 10}` : `g${n % GROUPS}`;

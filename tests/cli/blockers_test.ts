@@ -49,7 +49,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   const { stdout: listed } = await jobs(["workers"], { env, cwd: bench.folder });
   assertMatch(listed, / stopping /);
 
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   assertEquals(await push("Now"), 'jobs: enqueued, but queue "default" is paused; jobs resume default resumes it');
   assertEquals((await doctor())[0], "default: paused");
 });
@@ -104,7 +104,7 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
       .map(({ state, message }) => `${state}: ${message.replace(/\S+ old,/, "3s old,")}`);
   };
   const worker = await register(store);
-  await store.admin.limit("default", { running: 1 });
+  await store.admin.configure("default", { limit: { running: 1 } });
   for (let i = 0; i < 3; i++) await bench.push("Now", []);
   assertEquals(await queues(), []);
   await takeUpTo(store, worker, 1);

@@ -36,7 +36,7 @@ Deno.test("names jobs that nothing runs: paused, without a worker, without a han
   await bench.push("Hang", [bench.notes, "x"]);
   await bench.until(async () => (await bench.store.admin.stats()).running === 1);
   await bench.push("Unhandled", [], { queue: "low" });
-  await bench.store.admin.pause("low", 10 * 24 * 3_600_000);
+  await bench.store.admin.configure("low", { pause: 10 * 24 * 3_600_000 });
   server.kill("SIGKILL");
   await server.status();
   await bench.until(async () => !(await bench.store.workers.list()).some(({ alive }) => alive));

@@ -78,7 +78,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const [first, , , third] = [await push("acme"), await push("bob"), await push("acme"), await push("acme")];
     const show = async (jid: string) => (await on(bench, ["show", jid])).stdout;
     assertMatch(await show(third), /^position +3 in its group$/m);
-    await bench.store.admin.limitGroup("default", "acme", { running: 1 });
+    await bench.store.admin.configure("default", { group: "acme", limit: { running: 1 } });
     const worker = await register(bench.store);
     assertEquals((await takeUpTo(bench.store, worker, 10)).length, 2);
     const shown = await show(third);

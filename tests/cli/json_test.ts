@@ -58,8 +58,8 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs show JID", ["show", queued]);
   await check(bench, "jobs pause", ["pause", "low", "--for", "1h"]);
   await check(bench, "jobs limit", ["limit", "low", "--running", "5", "--starts", "100/m"]);
-  await bench.store.admin.limitGroup("low", "acme", { running: 5, weight: 3, forMs: 3_600_000 });
-  await bench.store.admin.limitGroup("low", undefined, { running: 2 });
+  await bench.store.admin.configure("low", { group: "acme", limit: { running: 5, weight: 3, forMs: 3_600_000 } });
+  await bench.store.admin.configure("low", { eachGroup: true, limit: { running: 2 } });
   await check(bench, "jobs limit", ["limit", "low"]);
   await push("Bulk", "-q", "low", "--group", "acme");
   await push("Bulk", "-q", "low", "--priority", "high");
@@ -71,7 +71,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs top --once", ["top", "--once"]);
   await check(bench, "jobs resume", ["resume", "low"]);
   await jobs(["limit", "low", "--off"], { env: { JOBS_STORE: bench.url } });
-  for (const group of ["acme", undefined]) await bench.store.admin.limitGroup("low", group, {});
+  for (const group of ["acme", undefined]) await bench.store.admin.configure("low", { group, limit: {} });
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs move", ["move", queued, "--to", "low"]);
   await check(bench, "jobs retry", ["retry", "--all", "dead", "--yes"]);

@@ -364,7 +364,7 @@ Deno.test("tables fit the terminal, and have colors only there", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
-  await bench.store.admin.pause("low");
+  await bench.store.admin.configure("low", { pause: true });
   for (const columns of [60, 80, 200]) {
     const text = await inTerminal(bench, ["list", "queued", "-q", "low"], "", columns);
     assertStringIncludes(text, jid);

@@ -14,7 +14,7 @@ Deno.test("migrates everything from SQLite to Redis and back", async () => {
     const client = new Client({ store });
     for (let i = 0; i < 3; i++) await client.push("Noop", [i], { queue: "low" });
     await client.push("Noop", ["later"], { in: "1h" });
-    await store.admin.pause("low");
+    await store.admin.configure("low", { pause: true });
   }
   const there = await jobs(["migrate", "--from", file, "--to", redis.url]);
   assertEquals([there.code, there.stderr], [0, ""]);

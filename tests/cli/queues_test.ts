@@ -56,7 +56,7 @@ Deno.test("notes that a resumed queue wasn't paused, and names the paused ones",
   await using bench = await Bench.open();
   const nothing = await on(bench, "resume");
   assertEquals([nothing.code, nothing.stderr], [0, "jobs: all queues weren't paused as a whole\n"]);
-  await bench.store.admin.pause("mail");
+  await bench.store.admin.configure("mail", { pause: true });
   assertMatch((await on(bench, "resume")).stderr, /weren't paused as a whole; paused: mail\n$/);
   assertEquals((await on(bench, "resume", "low")).stderr, 'jobs: queue "low" wasn\'t paused; paused: mail\n');
   await on(bench, "pause");

@@ -134,16 +134,16 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(first), ["Nothing blocks it: a worker fetches it in its turn."]);
   assertMatch((await why(later)).join(), /^It is due in (1h|59m.*)\.$/);
 
-  await store.admin.limit("default", { running: 1 });
+  await store.admin.configure("default", { limit: { running: 1 } });
   const [lease] = await takeUpTo(store, worker, 1);
   assertEquals(await why(first), []);
   assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running.']);
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 
   const grouped = await bench.push("Now", [], { queue: "exports", group: "acme" });
   const ahead = await bench.push("Now", [], { queue: "exports", group: "acme" });
-  await store.admin.limitGroup("exports", undefined, { running: 1 });
+  await store.admin.configure("exports", { eachGroup: true, limit: { running: 1 } });
   await takeUpTo(store, worker, 1, ["exports"]);
   assertMatch((await why(ahead)).at(-1)!, /^Group "acme" is at its limit: 1 of 1 running\.$/);
   assertEquals(await why(grouped), []);

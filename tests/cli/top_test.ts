@@ -38,7 +38,7 @@ async function isGivenBack(terminal: Terminal, bench: Bench): Promise<void> {
 Deno.test("shows the groups of an open queue, and the jobs of one", async () => {
   await using bench = await Bench.open();
   for (const [n, group] of ["acme", "acme", "bob"].entries()) await bench.push("Noop", [n], { group });
-  await bench.store.admin.pauseGroup("default", "bob");
+  await bench.store.admin.configure("default", { group: "bob", pause: true });
   await using terminal = await open(bench);
   await terminal.press("Tab", "Enter");
   const screen = await terminal.sees(/Groups 2/);
@@ -57,7 +57,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using server = await bench.server(["-q", "default", "-q", "mail", "--tag", "blue"]);
     const waits = await bench.push("Wait", [bench.notes]);
     await bench.noted(`start ${waits}`);
-    await bench.store.admin.pause("later");
+    await bench.store.admin.configure("later", { pause: true });
     const doomed = await bench.push("Fail", ["\x1b[2Jhostile \u202e 漢字 🙂"], { retry: 0 });
     await bench.until(async () => (await bench.store.admin.stats()).dead === 1);
     for (let i = 0; i < 3; i++) await bench.push("Noop", [i], { queue: "later" });

@@ -25,10 +25,10 @@ for (const kind of ["SQLite", "Redis", "Redis away meanwhile"] as const) {
     const module = `${bench.folder}/spin.js`;
     await Deno.writeTextFile(module, SPIN);
     await using blocked = await bench.server([module, "-c", "10"]);
-    await bench.store.admin.pause("default");
+    await bench.store.admin.configure("default", { pause: true });
     const spin = await bench.push("Spin", [bench.notes]);
     for (let i = 1; i <= 9; i++) await bench.push("Note", [bench.notes, `${i}`]);
-    await bench.store.admin.pause("default", 0);
+    await bench.store.admin.configure("default", { pause: false });
     await bench.noted(`start ${spin}`);
     if (kind === "Redis away meanwhile") {
       await redis!.kill();

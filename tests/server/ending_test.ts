@@ -149,14 +149,14 @@ Deno.test("--burst names the jobs that it leaves in paused queues, and exits wit
   await bench.push("Noop", []);
   await bench.push("Noop", [], { queue: "mail" });
   await bench.push("Noop", [], { queue: "other" });
-  for (const queue of ["mail", "other"]) await bench.store.admin.pause(queue);
+  for (const queue of ["mail", "other"]) await bench.store.admin.configure(queue, { pause: true });
   await using server = await bench.server(["--burst", "-q", "default", "-q", "mail"], {}, false);
   assertEquals((await server.status()).code, 3);
   await server.logged("Jobs are left in paused queues; jobs resume ends a pause", { queues: "mail (1)" });
   await using several = await bench.server(["--burst", "-q", "mail", "--processes", "2"], {}, false);
   assertEquals((await several.status()).code, 3);
   assertEquals(several.lines.filter(({ msg }) => msg.includes("starting another")), []);
-  await bench.store.admin.pause("mail", 0);
+  await bench.store.admin.configure("mail", { pause: false });
   await using again = await bench.server(["--burst", "-q", "default", "-q", "mail"], {}, false);
   assertEquals((await again.status()).code, 0);
 });

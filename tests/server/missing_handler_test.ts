@@ -22,7 +22,7 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
     await client.signal(`every:${jid}`, "yes");
     assertEquals((await old.logged("Waits for a worker with its class")).jid, jid);
     // Now no poller and no worker can change it before the test reads it.
-    await store.admin.pause("default");
+    await store.admin.configure("default", { pause: true });
     await bench.until(isScheduled, "it waits for a handler");
     const { stdout } = await jobs(["show", jid, "--store", bench.url]);
     assertStringIncludes(stdout, 'No worker of queue "default" has a handler for Every: it waits for one.');
@@ -30,7 +30,7 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
     assertEquals((await old.status()).code, 0);
   }
   await using _current = await bench.server([NEW_CODE]);
-  await store.admin.pause("default", 0);
+  await store.admin.configure("default", { pause: false });
   const [entry] = await store.admin.find([jid]);
   await store.admin.edit([entry!.ref], "requeue");
   const { state, attempt, result } = (await client.result(jid))!;

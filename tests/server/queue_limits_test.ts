@@ -38,7 +38,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`a burst worker performs the jobs that limits delay, and then ends, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
     await using bench = await Bench.open(redis?.url);
-    await bench.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: 200 } });
+    await bench.store.admin.configure("default", { limit: { running: 2, starts: { count: 3, perMs: 200 } } });
     for (let i = 0; i < 10; i++) await bench.push("Note", [bench.notes]);
     await using server = await bench.server(["--burst"], {}, false);
     assertEquals((await server.status()).code, 0);

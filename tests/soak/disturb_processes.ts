@@ -118,7 +118,7 @@ async function cancelOne({ store, random, cancel }: Scene): Promise<void> {
 
 async function pauseQueue({ store, random, forMs }: Scene): Promise<void> {
   const queue = QUEUES[random.between(0, QUEUES.length - 1)]!;
-  await insist(() => store.admin.pause(queue));
+  await insist(() => store.admin.configure(queue, { pause: true }));
   await pause(forMs);
-  await insist(() => store.admin.pause(queue, 0));
+  await insist(() => store.admin.configure(queue, { pause: false }));
 }

@@ -178,8 +178,8 @@ async function wrongBatches({ store }: Ground, batches: ReadonlyMap<string, bool
 
 /** Limits queues, and adds cron entries. */
 async function prepare({ store }: Ground): Promise<void> {
-  await store.admin.limit("narrow", { running: NARROW });
-  await store.admin.limit("rated", { starts: { count: 20, perMs: 1_000 } });
+  await store.admin.configure("narrow", { limit: { running: NARROW } });
+  await store.admin.configure("rated", { limit: { starts: { count: 20, perMs: 1_000 } } });
   const crontab = new Crontab({ store, client: new Client({ store }) });
   for (const name of CRON_ENTRIES) {
     await crontab.add({ name, every: "1s", class: "Tick", queue: "cron", catchUp: "all" });

@@ -136,7 +136,7 @@ export const batches: Cases = {
   "a callback with a group runs in its group": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("callbacks", "acme", { running: 1 });
+    await t.store.admin.configure("callbacks", { group: "acme", limit: { running: 1 } });
     const one = batch(1);
     const { success } = one.callbacks;
     const grouped = { ...success!, group: "acme", payload: setFields(success!.payload, { group: `"acme"` }) };
@@ -574,7 +574,7 @@ export const batches: Cases = {
     const { worker, one, leases } = await running(t.store, 3);
     const other = batch(2);
     await t.store.batches.create(other);
-    await t.store.admin.limitGroup("default", "held", { running: 1 });
+    await t.store.admin.configure("default", { group: "held", limit: { running: 1 } });
     const held = { queue: "default", group: "held" };
     const grouped = (n: number) => {
       const { payload, ...rest } = member(n, one, held);

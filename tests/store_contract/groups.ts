@@ -112,9 +112,9 @@ export const groups: Cases = {
       let pushed = 0;
       const push = (group: string, count: number) => t.store.jobs.enqueue(groupOf(group, pushed + 1, pushed += count));
       for (let i = 0; i < 30; i++) await push(`g${i}`, 60);
-      if (kind === "limit") await t.store.admin.limitGroup("default", "g29", { running: 1_000 });
+      if (kind === "limit") await t.store.admin.configure("default", { group: "g29", limit: { running: 1_000 } });
       else {
-        await t.store.admin.pauseGroup("default", "paused");
+        await t.store.admin.configure("default", { group: "paused", pause: true });
         await t.store.jobs.enqueue([grouped(100_000, "paused")]);
       }
       const taken: unknown[] = [];
@@ -146,7 +146,7 @@ export const groups: Cases = {
   "weights share a queue within five per cent": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", "paying", { weight: 3 });
+    await t.store.admin.configure("default", { group: "paying", limit: { weight: 3 } });
     await t.store.jobs.enqueue([...groupOf("free", 1, 400), ...groupOf("paying", 401, 800)]);
     const taken: Lease[] = [];
     for (let i = 0; i < 40; i++) taken.push(...await takeUpTo(t.store, worker, 10));
@@ -172,7 +172,7 @@ export const groups: Cases = {
     await using t = await open();
     const other = await t.another();
     const [one, two] = [await register(t.store, "one:1:a"), await register(other, "two:2:b")];
-    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 500), ...groupOf("b", 501, 503), grouped(504, "c")]);
     const first = await takeUpTo(t.store, one, 4);
     const second = await takeUpTo(other, two, 100);
@@ -186,7 +186,7 @@ export const groups: Cases = {
   "after any end of a job, another of its group may run": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     await t.store.jobs.enqueue(groupOf("a", 1, 7));
     const payload = grouped(0, "a").payload;
     const delayMs = HOUR_MS;
@@ -210,7 +210,7 @@ export const groups: Cases = {
   "leases of an offline worker count until they are rescued, and return to the front of their groups": async (open) => {
     await using t = await open();
     const dead = await register(t.store, "dead:1:a");
-    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6)]);
     assertEquals(shares(await takeUpTo(t.store, dead)), { a: 2, b: 1 });
     await lapse(t);
@@ -226,7 +226,7 @@ export const groups: Cases = {
   "respects the limit of starts of a group": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { starts: { count: 3, perMs: HOUR_MS } });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { starts: { count: 3, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 12)]);
     assertEquals(shares(await takeUpTo(t.store, worker)), { a: 3, b: 2 });
     assertEquals(await takeUpTo(t.store, worker), []);
@@ -241,7 +241,7 @@ export const groups: Cases = {
   "starts count while a group has no jobs": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { starts: { count: 1, perMs: HOUR_MS } });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { starts: { count: 1, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue([grouped(1, "a")]);
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
@@ -254,8 +254,8 @@ export const groups: Cases = {
   "a limit of one group replaces that of each group until it ends": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
-    await t.store.admin.limitGroup("default", "a", { running: 3, forMs: HOUR_MS });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
+    await t.store.admin.configure("default", { group: "a", limit: { running: 3, forMs: HOUR_MS } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 10), ...groupOf("b", 11, 20)]);
     const leases = await takeUpTo(t.store, worker);
     assertEquals(shares(leases), { a: 3, b: 1 });
@@ -271,15 +271,15 @@ export const groups: Cases = {
   "a group with just a weight keeps the limit of each group": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", "vip", { weight: 3 });
-    await t.store.admin.limitGroup("default", undefined, { running: 2 });
+    await t.store.admin.configure("default", { group: "vip", limit: { weight: 3 } });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("vip", 6, 10)]);
     assertEquals(shares(await takeUpTo(t.store, worker)), { a: 2, vip: 2 });
     const vip = async () => (await t.store.admin.groups("default", { group: "vip" })).groups[0]!;
     const { isOwn, sharesLimit, weight, limit } = await vip();
     assertEquals([isOwn, sharesLimit, weight, limit?.running], [true, true, 3, 2]);
     assertEquals(separateLimit(await vip()), { weight: 3 });
-    await t.store.admin.limitGroup("default", "vip", { running: 4, weight: 3 });
+    await t.store.admin.configure("default", { group: "vip", limit: { running: 4, weight: 3 } });
     assertEquals(shares(await takeUpTo(t.store, worker)), { vip: 2 });
     assertEquals(separateLimit(await vip()), { running: 4, weight: 3 });
   },
@@ -287,7 +287,7 @@ export const groups: Cases = {
   "a group with a limit for a time has room as soon as one of its jobs ends": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", "a", { running: 1, forMs: 30 * 24 * HOUR_MS });
+    await t.store.admin.configure("default", { group: "a", limit: { running: 1, forMs: 30 * 24 * HOUR_MS } });
     await t.store.jobs.enqueue(groupOf("a", 1, 3));
     const [lease] = await takeUpTo(t.store, worker);
     assertEquals(await takeUpTo(t.store, worker), []);
@@ -300,14 +300,14 @@ export const groups: Cases = {
     const worker = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 10));
     assertEquals((await takeUpTo(t.store, worker, 3)).length, 3);
-    await t.store.admin.limitGroup("default", "a", { running: 3 });
+    await t.store.admin.configure("default", { group: "a", limit: { running: 3 } });
     assertEquals(await takeUpTo(t.store, worker), []);
-    await t.store.admin.limitGroup("default", "a", { running: 4 });
+    await t.store.admin.configure("default", { group: "a", limit: { running: 4 } });
     assertEquals((await takeUpTo(t.store, worker)).length, 1);
-    await t.store.admin.limitGroup("default", "a", {});
+    await t.store.admin.configure("default", { group: "a", limit: {} });
     const unlimited = await takeUpTo(t.store, worker);
     assertEquals(unlimited.length, 6);
-    await t.store.admin.limitGroup("default", undefined, { running: 10 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 10 } });
     await t.store.jobs.enqueue(groupOf("a", 11, 12));
     assertEquals(
       await takeUpTo(t.store, worker),
@@ -340,7 +340,7 @@ export const groups: Cases = {
   "the limit of a queue applies to all its groups together": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 3 });
+    await t.store.admin.configure("default", { limit: { running: 3 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 10)]);
     const leases = await takeUpTo(t.store, worker);
     assertEquals(leases.length, 3);
@@ -353,9 +353,9 @@ export const groups: Cases = {
     await using t = await open();
     const worker = await register(t.store);
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
-    await t.store.admin.pause("default");
+    await t.store.admin.configure("default", { pause: true });
     assertEquals(await takeUpTo(t.store, worker), []);
-    await t.store.admin.pause("default", 0);
+    await t.store.admin.configure("default", { pause: false });
     assertEquals((await takeUpTo(t.store, worker)).length, 2);
   },
 
@@ -366,7 +366,7 @@ export const groups: Cases = {
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 9), job(10)]);
     const first = await takeUpTo(t.store, one, 3);
     assertEquals(shares(first), { a: 1, b: 1, "-": 1 });
-    await t.store.admin.pauseGroup("default", "a");
+    await t.store.admin.configure("default", { group: "a", pause: true });
     assertEquals(shares(await takeUpTo(other, two)), { b: 3 });
     await t.store.jobs.settle(one, first.map(({ token }) => ({ kind: "ack", token })));
     await t.store.jobs.enqueue(groupOf("a", 11, 12));
@@ -375,7 +375,7 @@ export const groups: Cases = {
     assertEquals([info!.name, info!.size, info!.paused, info!.pausedForMs], ["a", 6, true, undefined]);
     await woken(
       (signal) => t.store.jobs.waitForWork(["default"], signal),
-      () => other.admin.pauseGroup("default", "a", 0),
+      () => other.admin.configure("default", { group: "a", pause: false }),
     );
     assertEquals(shares(await takeUpTo(t.store, one)), { a: 6 });
     assertEquals((await t.store.admin.groups("default", { isSet: true })).groups, []);
@@ -384,8 +384,8 @@ export const groups: Cases = {
   "the pause of a group ends by itself, and the last call counts": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.pauseGroup("default", "a", 10 * HOUR_MS);
-    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
+    await t.store.admin.configure("default", { group: "a", pause: 10 * HOUR_MS });
+    await t.store.admin.configure("default", { group: "a", pause: HOUR_MS });
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
     assertEquals(await takeUpTo(t.store, worker), []);
     const paused = async () => (await t.store.admin.groups("default", { group: "a" })).groups[0]!;
@@ -399,29 +399,29 @@ export const groups: Cases = {
   "a paused group keeps its limit, and a burst doesn't wait for its jobs": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", "a", { running: 2 });
-    await t.store.admin.pauseGroup("default", "a");
+    await t.store.admin.configure("default", { group: "a", limit: { running: 2 } });
+    await t.store.admin.configure("default", { group: "a", pause: true });
     await t.store.jobs.enqueue(groupOf("a", 1, 5));
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
     await t.store.jobs.enqueue(groupOf("b", 6, 6));
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
     assertEquals(shares(await takeUpTo(t.store, worker)), { b: 1 });
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), false);
-    await t.store.admin.limitGroup("default", undefined, { running: 9 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 9 } });
     assertEquals(await takeUpTo(t.store, worker), [], "a new limit doesn't end the pause");
-    await t.store.admin.pauseGroup("default", "a", 0);
+    await t.store.admin.configure("default", { group: "a", pause: false });
     assertEquals(shares(await takeUpTo(t.store, worker)), { a: 2 });
   },
 
   "a queue with a paused group isn't forgotten, and nothing is left of a pause that ended": async (open) => {
     await using t = await open();
-    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
-    assertEquals(await t.store.admin.forgetQueue("default"), false);
+    await t.store.admin.configure("default", { group: "a", pause: HOUR_MS });
+    assertEquals(await t.store.admin.configure("default", { forget: true }), false);
     assertEquals((await t.store.admin.stats()).queues.map((queue) => queue.hasGroupSettings), [true]);
     await t.advance(HOUR_MS + 1);
-    await t.store.admin.pauseGroup("default", "b");
-    await t.store.admin.pauseGroup("default", "b", 0);
-    await t.store.admin.forgetQueue("default");
+    await t.store.admin.configure("default", { group: "b", pause: true });
+    await t.store.admin.configure("default", { group: "b", pause: false });
+    await t.store.admin.configure("default", { forget: true });
     assertEquals((await t.store.admin.stats()).queues, []);
   },
 
@@ -471,7 +471,7 @@ export const groups: Cases = {
     assertEquals(taken.length, 160);
     await t.store.jobs.settle(worker, taken.map(({ token }) => ({ kind: "ack", token })));
     assertEquals((await t.store.admin.groups("default")).groups, []);
-    assertEquals(await t.store.admin.forgetQueue("default"), true, "no state is left");
+    assertEquals(await t.store.admin.configure("default", { forget: true }), true, "no state is left");
   },
 
   "a job of high priority is taken before those pushed earlier, and one of low priority after later ones": async (
@@ -491,7 +491,7 @@ export const groups: Cases = {
   ) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     const place = { in: "queue", queue: "default", group: laneOf("high") } as const;
     await t.store.jobs.enqueue([...prioritized("high", 1, 3), ...jobs(4, 6)]);
     const leases = await takeUpTo(t.store, worker);
@@ -551,8 +551,8 @@ export const groups: Cases = {
   "groups are listed with their jobs, running jobs and limits": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 2 });
-    await t.store.admin.limitGroup("default", "vip", { running: 10, weight: 3, forMs: HOUR_MS });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
+    await t.store.admin.configure("default", { group: "vip", limit: { running: 10, weight: 3, forMs: HOUR_MS } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 5), ...groupOf("b", 6, 6), job(7)]);
     await takeUpTo(t.store, worker);
     await t.store.jobs.enqueue([job(8)]);
@@ -576,8 +576,8 @@ export const groups: Cases = {
     await using t = await open();
     const worker = await register(t.store);
     const shares = () => fairShares(t.store);
-    await t.store.admin.limitGroup("default", "vip", { weight: 3 });
-    await t.store.admin.limitGroup("default", "idle", { weight: 1_000 });
+    await t.store.admin.configure("default", { group: "vip", limit: { weight: 3 } });
+    await t.store.admin.configure("default", { group: "idle", limit: { weight: 1_000 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 2), ...groupOf("b", 3, 4), ...groupOf("vip", 5, 6)]);
     assertEquals(await shares(), { a: shareOf(1, 5), b: shareOf(1, 5), vip: shareOf(3, 5) });
     await t.store.jobs.enqueue(jobs(7, 9));
@@ -591,14 +591,14 @@ export const groups: Cases = {
     };
     assertEquals(await shares(), { ...all, "|high": shareOf(10, total), "|low": shareOf(0.1, total) });
 
-    await t.store.admin.pauseGroup("default", "a", HOUR_MS);
+    await t.store.admin.configure("default", { group: "a", pause: HOUR_MS });
     const { a, vip } = await shares();
     assertEquals([a, vip], [undefined, shareOf(3, total - 1)], "a paused group has no turns");
     t.advance(HOUR_MS + 1);
     assertEquals((await shares()).vip, shareOf(3, total));
 
     await register(t.store, worker);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     const taken = await takeUpTo(t.store, worker, 100);
     const jobOf = (group: string) => taken.find((lease) => lease.group === group)!.token;
     await t.store.jobs.enqueue([grouped(13, "new"), job(14)]);
@@ -616,8 +616,8 @@ export const groups: Cases = {
 
   "the weight of each group counts in fair shares, and one that has ended doesn't": async (open) => {
     await using t = await open();
-    await t.store.admin.limitGroup("default", undefined, { weight: 2 });
-    await t.store.admin.limitGroup("default", "more", { weight: 8, forMs: HOUR_MS });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { weight: 2 } });
+    await t.store.admin.configure("default", { group: "more", limit: { weight: 8, forMs: HOUR_MS } });
     await t.store.jobs.enqueue([grouped(1, "a"), grouped(2, "b"), grouped(3, "more")]);
     assertEquals(await fairShares(t.store), { a: shareOf(2, 12), b: shareOf(2, 12), more: shareOf(8, 12) });
     t.advance(HOUR_MS + 1);
@@ -627,7 +627,7 @@ export const groups: Cases = {
   "a group that its running jobs fill has no fair share before its next turn holds it": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 2), ...groupOf("b", 3, 4), ...groupOf("c", 5, 6)]);
     assertEquals(shares(await takeUpTo(t.store, worker, 2)), { a: 1, b: 1 });
     assertEquals(await fairShares(t.store), { c: 1 });
@@ -656,7 +656,7 @@ export const groups: Cases = {
     await using t = await open();
     const worker = await register(t.store);
     const hours = async () => Math.floor((await t.store.admin.stats()).queues[0]!.latencyMs / HOUR_MS);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
     t.advance(HOUR_MS);
     assertEquals(await hours(), 1, "a group that has its turn");
@@ -681,7 +681,7 @@ export const groups: Cases = {
     t.advance(HOUR_MS);
     await t.store.jobs.enqueue([...groupOf("a", 5, 9), ...groupOf("c", 10, 11)]);
     await register(t.store, worker);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     assertEquals(shares(await takeUpTo(t.store, worker)), { "-": 1, a: 1, b: 1, c: 1 });
     t.advance(HOUR_MS);
     const { name, latencyMs } = (await slowest())!;
@@ -701,9 +701,9 @@ export const groups: Cases = {
     };
     await t.store.jobs.enqueue([...groupOf("a", 1, 3), ...groupOf("b", 4, 5), grouped(6, "c")]);
     assertEquals(await queue(), [undefined, undefined]);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
-    await t.store.admin.limitGroup("default", "idle", { weight: 3 });
-    await t.store.admin.limitGroup("default", "b", { running: 5, forMs: HOUR_MS });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
+    await t.store.admin.configure("default", { group: "idle", limit: { weight: 3 } });
+    await t.store.admin.configure("default", { group: "b", limit: { running: 5, forMs: HOUR_MS } });
     assertEquals(await queue(), [undefined, true]);
     const leases = await takeUpTo(t.store, worker);
     assertEquals(shares(leases), { a: 1, b: 2, c: 1 });
@@ -718,7 +718,7 @@ export const groups: Cases = {
   "the largest groups of queues are counted, and the others together": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", "b", { running: 2 });
+    await t.store.admin.configure("default", { group: "b", limit: { running: 2 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 9), ...groupOf("b", 10, 15), grouped(16, "c"), grouped(17, "d")]);
     await t.store.jobs.enqueue([job(18), job(19, { queue: "plain" })]);
     const largest = (count: number) => t.store.admin.largestGroups(["plain", "default", "unknown"], count);
@@ -739,7 +739,7 @@ export const groups: Cases = {
     await using t = await open();
     const other = await t.another();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     const forWork = (signal: AbortSignal) => t.store.jobs.waitForWork(["default"], signal);
     await woken(forWork, () => other.jobs.enqueue(groupOf("a", 1, 2)));
     const [lease] = await takeUpTo(t.store, worker);
@@ -750,11 +750,11 @@ export const groups: Cases = {
   "hasQueuedJobs counts jobs of groups, at their limit or not": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limitGroup("default", undefined, { running: 1 });
+    await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
     await t.store.jobs.enqueue(groupOf("a", 1, 2));
     await takeUpTo(t.store, worker);
     assertEquals(await t.store.jobs.hasQueuedJobs(["default"]), true);
-    assertEquals(await t.store.admin.forgetQueue("default"), false);
+    assertEquals(await t.store.admin.configure("default", { forget: true }), false);
   },
 
   "many groups with few jobs each are drained completely, and leave no state": async (open) => {
@@ -771,7 +771,7 @@ export const groups: Cases = {
     }
     assertEquals(taken.toSorted((a, b) => a - b), Array.from({ length: 900 }, (_, i) => i + 1));
     assertEquals((await t.store.admin.groups("default")).groups, []);
-    assertEquals(await t.store.admin.forgetQueue("default"), true);
+    assertEquals(await t.store.admin.configure("default", { forget: true }), true);
   },
 
   "while workers take, die, freeze and return, a group of limit 1 runs one job at a time, and each job ends once":
@@ -783,7 +783,7 @@ export const groups: Cases = {
       const JOBS = 300;
       const random = randomFrom(7);
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-      await t.store.admin.limitGroup("default", undefined, { running: 1 });
+      await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
       await t.store.jobs.enqueue(
         Array.from({ length: JOBS }, (_, n) => grouped(n, `g${Math.floor(random() * GROUPS)}`)),
       );
@@ -877,11 +877,11 @@ async function takeAtRandom(open: Parameters<Cases[string]>[0], hasLimits: boole
   const worker = await register(t.store);
   const random = randomFrom(42);
   const below = (count: number) => Math.floor(random() * count);
-  const { limitGroup } = t.store.admin;
   if (hasLimits) {
-    await limitGroup("default", undefined, { running: 2 });
-    for (let i = 0; i < 20; i++) await limitGroup("default", `g${i}`, { weight: 1 + below(9) });
-    await limitGroup("default", "g0", { running: 30, weight: 5 });
+    const { configure } = t.store.admin;
+    await configure("default", { eachGroup: true, limit: { running: 2 } });
+    for (let i = 0; i < 20; i++) await configure("default", { group: `g${i}`, limit: { weight: 1 + below(9) } });
+    await configure("default", { group: "g0", limit: { running: 30, weight: 5 } });
   }
   /** By group: the numbers of its jobs in their order, and its leases. An empty name: no group. */
   const queued = new Map<string, number[]>();

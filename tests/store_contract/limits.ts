@@ -15,7 +15,7 @@ export const limits: Cases = {
     await using t = await open();
     const other = await t.another();
     const [one, two] = [await register(t.store, "one:1:a"), await register(other, "two:2:b")];
-    await t.store.admin.limit("default", { running: 3 });
+    await t.store.admin.configure("default", { limit: { running: 3 } });
     await t.store.jobs.enqueue([...jobs(1, 10), job(11, { queue: "free" }), job(12, { queue: "free" })]);
     assertEquals(numbers(await takeUpTo(t.store, one, 2)), [1, 2]);
     assertEquals(numbers(await takeUpTo(other, two, 10, ["default", "free"])), [3, 11, 12]);
@@ -25,7 +25,7 @@ export const limits: Cases = {
   "after any end of a job, another may run": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 1 });
+    await t.store.admin.configure("default", { limit: { running: 1 } });
     await t.store.jobs.enqueue(jobs(1, 7));
     const payload = job(0).payload;
     const delayMs = HOUR_MS;
@@ -51,7 +51,7 @@ export const limits: Cases = {
   "the leases of an offline worker count until they are rescued": async (open) => {
     await using t = await open();
     const dead = await register(t.store, "dead:1:a");
-    await t.store.admin.limit("default", { running: 2 });
+    await t.store.admin.configure("default", { limit: { running: 2 } });
     await t.store.jobs.enqueue(jobs(1, 3));
     assertEquals(numbers(await takeUpTo(t.store, dead)), [1, 2]);
     await lapse(t);
@@ -64,7 +64,7 @@ export const limits: Cases = {
   "the leases of a deregistered worker no longer count": async (open) => {
     await using t = await open();
     const [leaving, staying] = [await register(t.store, "leaving:1:a"), await register(t.store, "staying:2:b")];
-    await t.store.admin.limit("default", { running: 1 });
+    await t.store.admin.configure("default", { limit: { running: 1 } });
     await t.store.jobs.enqueue(jobs(1, 2));
     assertEquals(numbers(await takeUpTo(t.store, leaving)), [1]);
     await t.store.workers.deregister(leaving);
@@ -76,13 +76,13 @@ export const limits: Cases = {
     const worker = await register(t.store);
     await t.store.jobs.enqueue(jobs(1, 10));
     const leases = await takeUpTo(t.store, worker, 4);
-    await t.store.admin.limit("default", { running: 3 });
+    await t.store.admin.configure("default", { limit: { running: 3 } });
     assertEquals(await takeUpTo(t.store, worker), []);
     await t.store.jobs.settle(worker, leases.slice(0, 2).map(({ token }) => ({ kind: "ack", token })));
     assertEquals(numbers(await takeUpTo(t.store, worker)), [5]);
-    await t.store.admin.limit("default", { running: 5 });
+    await t.store.admin.configure("default", { limit: { running: 5 } });
     assertEquals(numbers(await takeUpTo(t.store, worker)), [6, 7]);
-    await t.store.admin.limit("default", {});
+    await t.store.admin.configure("default", { limit: {} });
     assertEquals(numbers(await takeUpTo(t.store, worker)), [8, 9, 10]);
   },
 
@@ -90,7 +90,7 @@ export const limits: Cases = {
     await using t = await open();
     const worker = await register(t.store);
     const took = async (limit = 100) => numbers(await takeUpTo(t.store, worker, limit)).length;
-    await t.store.admin.limit("default", { starts: { count: 4, perMs: 10 * HOUR_MS } });
+    await t.store.admin.configure("default", { limit: { starts: { count: 4, perMs: 10 * HOUR_MS } } });
     await t.store.jobs.enqueue(jobs(1, 100));
     assertEquals(await took(1), 1);
     t.advance(4 * HOUR_MS);
@@ -109,7 +109,7 @@ export const limits: Cases = {
   "a clock that is set back blocks no queue for longer than its period": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { starts: { count: 2, perMs: HOUR_MS } });
+    await t.store.admin.configure("default", { limit: { starts: { count: 2, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue(jobs(1, 10));
     assertEquals(numbers(await takeUpTo(t.store, worker)), [1, 2]);
     t.advance(-10 * HOUR_MS);
@@ -127,7 +127,7 @@ export const limits: Cases = {
   "with both limits, the stricter one counts": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 2, starts: { count: 3, perMs: HOUR_MS } });
+    await t.store.admin.configure("default", { limit: { running: 2, starts: { count: 3, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue(jobs(1, 10));
     const leases = await takeUpTo(t.store, worker);
     assertEquals(numbers(leases), [1, 2]);
@@ -142,9 +142,9 @@ export const limits: Cases = {
     const told = async (name = "default") =>
       (await t.store.admin.stats()).queues.find((queue) => queue.name === name)?.limit;
     const starts = { count: 2, perMs: HOUR_MS };
-    await t.store.admin.limit("empty", { starts });
+    await t.store.admin.configure("empty", { limit: { starts } });
     assertEquals(await told("empty"), { starts, taken: 0, started: 0, freeInMs: 0 });
-    await t.store.admin.limit("default", { running: 3, starts });
+    await t.store.admin.configure("default", { limit: { running: 3, starts } });
     await t.store.jobs.enqueue(jobs(1, 5));
     await takeUpTo(t.store, worker, 1);
     t.advance(HOUR_MS / 2);
@@ -153,9 +153,9 @@ export const limits: Cases = {
     const { freeInMs, ...rest } = (await told())!;
     assertEquals(rest, { running: 3, starts, taken: 2, started: 2 });
     assertAlmostEquals(freeInMs!, HOUR_MS / 2, 20_000);
-    await t.store.admin.limit("default", { running: 2 });
+    await t.store.admin.configure("default", { limit: { running: 2 } });
     assertEquals(await told(), { running: 2, taken: 2, started: 0, freeInMs: undefined });
-    await t.store.admin.limit("default", {});
+    await t.store.admin.configure("default", { limit: {} });
     assertEquals(await told(), undefined);
   },
 
@@ -163,7 +163,7 @@ export const limits: Cases = {
     await using t = await open();
     const other = await t.another();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 1 });
+    await t.store.admin.configure("default", { limit: { running: 1 } });
     await t.store.jobs.enqueue(jobs(1, 3));
     for (const waiting of [t.store, other]) {
       const [lease] = await takeUpTo(t.store, worker);
@@ -178,19 +178,22 @@ export const limits: Cases = {
     await using t = await open();
     const other = await t.another();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { starts: { count: 1, perMs: HOUR_MS } });
+    await t.store.admin.configure("default", { limit: { starts: { count: 1, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue(jobs(1, 5));
     await takeUpTo(t.store, worker);
     await woken((signal) => other.jobs.waitForWork(["default"], signal), () => Promise.resolve(t.advance(HOUR_MS)));
     await register(t.store);
     await takeUpTo(t.store, worker);
-    await woken((signal) => other.jobs.waitForWork(["default"], signal), () => t.store.admin.limit("default", {}));
+    await woken(
+      (signal) => other.jobs.waitForWork(["default"], signal),
+      () => t.store.admin.configure("default", { limit: {} }),
+    );
   },
 
   "jobs of a queue at its limit wake no waiter, and those of other queues do": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 1 });
+    await t.store.admin.configure("default", { limit: { running: 1 } });
     await t.store.jobs.enqueue(jobs(1, 2));
     await takeUpTo(t.store, worker);
     let isWoken = false;
@@ -212,7 +215,7 @@ export const limits: Cases = {
   "hasQueuedJobs counts jobs of queues at their limit, not of paused ones": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.limit("default", { running: 1 });
+    await t.store.admin.configure("default", { limit: { running: 1 } });
     await t.store.jobs.enqueue([job(1, { queue: "other" })]);
     const hasJobs = () => t.store.jobs.hasQueuedJobs(["free", "default"]);
     assertEquals(await hasJobs(), false);
@@ -225,22 +228,22 @@ export const limits: Cases = {
     await takeUpTo(t.store, worker);
     assertEquals(await hasJobs(), true);
     for (const name of ["default", ALL_QUEUES]) {
-      await t.store.admin.pause(name);
+      await t.store.admin.configure(name, { pause: true });
       assertEquals(await hasJobs(), false, name);
-      await t.store.admin.pause(name, 0);
+      await t.store.admin.configure(name, { pause: false });
     }
   },
 
   "an empty queue with a limit can't be forgotten": async (open) => {
     await using t = await open();
-    await t.store.admin.limit("default", { running: 1 });
-    assertEquals(await t.store.admin.forgetQueue("default"), false);
+    await t.store.admin.configure("default", { limit: { running: 1 } });
+    assertEquals(await t.store.admin.configure("default", { forget: true }), false);
     await t.store.jobs.enqueue([job(1)]);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
-    assertEquals(await t.store.admin.forgetQueue("default"), false);
-    await t.store.admin.limit("default", {});
-    assertEquals(await t.store.admin.forgetQueue("default"), true);
+    assertEquals(await t.store.admin.configure("default", { forget: true }), false);
+    await t.store.admin.configure("default", { limit: {} });
+    assertEquals(await t.store.admin.configure("default", { forget: true }), true);
   },
 };

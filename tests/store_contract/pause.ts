@@ -14,10 +14,10 @@ export const pause: Cases = {
     const other = await t.another();
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" }), job(3, { queue: "a" })]);
-    await t.store.admin.pause("a");
+    await t.store.admin.configure("a", { pause: true });
     assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b"])), [2]);
     assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["a", "b"])), []);
-    await other.admin.pause("a", 0);
+    await other.admin.configure("a", { pause: false });
     assertEquals(numbers(await takeUpTo(t.store, worker, 10, ["a", "b"])), [1, 3]);
   },
 
@@ -26,7 +26,7 @@ export const pause: Cases = {
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, worker);
-    await t.store.admin.pause("default");
+    await t.store.admin.configure("default", { pause: true });
     await t.store.jobs.enqueue([job(2)]);
     await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 2]);
@@ -37,49 +37,51 @@ export const pause: Cases = {
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, worker);
-    await t.store.admin.pause("default");
+    await t.store.admin.configure("default", { pause: true });
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
   "an empty queue can be paused, twice, and is listed": async (open) => {
     await using t = await open();
-    await t.store.admin.pause("mail");
-    await t.store.admin.pause("mail");
+    await t.store.admin.configure("mail", { pause: true });
+    await t.store.admin.configure("mail", { pause: true });
     assertEquals((await t.store.admin.stats()).queues, [{ name: "mail", size: 0, latencyMs: 0, paused: true }]);
-    await t.store.admin.pause("mail", 0);
-    await t.store.admin.pause("mail", 0);
-    await t.store.admin.pause("never", 0);
+    await t.store.admin.configure("mail", { pause: false });
+    await t.store.admin.configure("mail", { pause: false });
+    await t.store.admin.configure("never", { pause: false });
     assertEquals((await t.store.admin.stats()).queues.filter((queue) => queue.paused), []);
   },
 
   "an empty queue that isn't paused can be forgotten, and its next job lists it again": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.admin.pause("typo");
+    await t.store.admin.configure("typo", { pause: true });
     await t.store.jobs.enqueue([job(1, { queue: "full" }), job(2, { queue: "ran" })]);
     const [lease] = await takeUpTo(t.store, worker, 1, ["ran"]);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     const names = async () => (await t.store.admin.stats()).queues.map(({ name }) => name).sort();
-    for (const name of ["typo", "full", "never"]) assertEquals(await t.store.admin.forgetQueue(name), false, name);
-    assertEquals(await t.store.admin.forgetQueue("ran"), true);
+    for (const name of ["typo", "full", "never"]) {
+      assertEquals(await t.store.admin.configure(name, { forget: true }), false, name);
+    }
+    assertEquals(await t.store.admin.configure("ran", { forget: true }), true);
     assertEquals(await names(), ["full", "typo"]);
-    await t.store.admin.pause("typo", 0);
-    await t.store.admin.forgetQueue("typo");
+    await t.store.admin.configure("typo", { pause: false });
+    await t.store.admin.configure("typo", { forget: true });
     assertEquals(await names(), ["full"]);
     await t.store.jobs.enqueue([job(3, { queue: "ran" })]);
     const [again] = await takeUpTo(t.store, worker, 1, ["ran"]);
-    await t.store.admin.forgetQueue("ran");
+    await t.store.admin.configure("ran", { forget: true });
     await t.store.jobs.settle(worker, [{ kind: "release", token: again!.token }]);
     assertEquals([await names(), numbers(await takeUpTo(t.store, worker, 1, ["ran"]))], [["full", "ran"], [3]]);
   },
 
   "the pause of all queues is listed while it lasts, and isn't a queue otherwise": async (open) => {
     await using t = await open();
-    await t.store.admin.pause(ALL_QUEUES);
+    await t.store.admin.configure(ALL_QUEUES, { pause: true });
     assertEquals((await t.store.admin.stats()).queues.map(({ name, paused }) => [name, paused]), [[ALL_QUEUES, true]]);
-    await t.store.admin.pause(ALL_QUEUES, 0);
+    await t.store.admin.configure(ALL_QUEUES, { pause: false });
     assertEquals((await t.store.admin.stats()).queues, []);
-    await t.store.admin.pause(ALL_QUEUES, HOUR_MS);
+    await t.store.admin.configure(ALL_QUEUES, { pause: HOUR_MS });
     t.advance(2 * HOUR_MS);
     assertEquals((await t.store.admin.stats()).queues, []);
   },
@@ -87,15 +89,15 @@ export const pause: Cases = {
   "pausedQueues returns the paused ones of the named queues, with the remaining time": async (open) => {
     await using t = await open();
     assertEquals(await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b"]), []);
-    await t.store.admin.pause("a");
-    await t.store.admin.pause("b", HOUR_MS);
-    await t.store.admin.pause(ALL_QUEUES);
+    await t.store.admin.configure("a", { pause: true });
+    await t.store.admin.configure("b", { pause: HOUR_MS });
+    await t.store.admin.configure(ALL_QUEUES, { pause: true });
     const [all, a, b, ...none] = await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b", "never"]);
     assertEquals([all, a, none], [{ name: ALL_QUEUES, paused: true }, { name: "a", paused: true }, []]);
     assertEquals([b?.name, b?.paused], ["b", true]);
     assertAlmostEquals(b?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
-    await t.store.admin.pause("a", 0);
-    await t.store.admin.pause(ALL_QUEUES, 0);
+    await t.store.admin.configure("a", { pause: false });
+    await t.store.admin.configure(ALL_QUEUES, { pause: false });
     t.advance(2 * HOUR_MS);
     assertEquals(await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b"]), []);
     assertEquals(await t.store.admin.pausedQueues([]), []);
@@ -106,13 +108,13 @@ export const pause: Cases = {
     const other = await t.another();
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(1, { queue: "a" }), job(2, { queue: "b" })]);
-    await t.store.admin.pause("b");
-    await t.store.admin.pause(ALL_QUEUES);
+    await t.store.admin.configure("b", { pause: true });
+    await t.store.admin.configure(ALL_QUEUES, { pause: true });
     await t.store.jobs.enqueue([job(3, { queue: "c" })]);
     assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), []);
     assertEquals((await t.store.admin.stats()).queues.find((queue) => queue.name === ALL_QUEUES)?.paused, true);
     const woken = other.jobs.waitForWork(["a"], new AbortController().signal);
-    await t.store.admin.pause(ALL_QUEUES, 0);
+    await t.store.admin.configure(ALL_QUEUES, { pause: false });
     await woken;
     assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), [1, 3]);
   },
@@ -123,7 +125,7 @@ export const pause: Cases = {
     const worker = await register(t.store);
     for (const queue of ["default", ALL_QUEUES]) {
       await t.store.jobs.enqueue([job(1)]);
-      await t.store.admin.pause(queue, HOUR_MS);
+      await t.store.admin.configure(queue, { pause: HOUR_MS });
       const shown = (await other.admin.stats()).queues.find(({ name }) => name === queue);
       assertEquals(shown?.paused, true);
       assertAlmostEquals(shown?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
@@ -144,12 +146,12 @@ export const pause: Cases = {
     await t.store.jobs.enqueue([job(1)]);
     const paused = async () =>
       (await t.store.admin.stats()).queues.map(({ paused, pausedForMs }) => [paused, pausedForMs !== undefined]);
-    await t.store.admin.pause("default", HOUR_MS);
-    await t.store.admin.pause("default");
+    await t.store.admin.configure("default", { pause: HOUR_MS });
+    await t.store.admin.configure("default", { pause: true });
     assertEquals(await paused(), [[true, false]]);
-    await t.store.admin.pause("default", HOUR_MS);
+    await t.store.admin.configure("default", { pause: HOUR_MS });
     assertEquals(await paused(), [[true, true]]);
-    await t.store.admin.pause("default", 0);
+    await t.store.admin.configure("default", { pause: false });
     assertEquals(await paused(), [[false, false]]);
     assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
   },

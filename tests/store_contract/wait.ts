@@ -125,9 +125,9 @@ export const wait: Cases = {
   "waitForWork resolves on the resume of a paused queue": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await other.admin.pause("default");
+    await other.admin.configure("default", { pause: true });
     await other.jobs.enqueue([job(1)]);
-    await woken((signal) => forWork(t.store, signal), () => other.admin.pause("default", 0));
+    await woken((signal) => forWork(t.store, signal), () => other.admin.configure("default", { pause: false }));
   },
 
   "a push wakes all waiters": async (open) => {

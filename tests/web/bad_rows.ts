@@ -82,11 +82,11 @@ export async function fillStore(store: Store): Promise<void> {
       group: name,
       payload: JSON.stringify({ ...payload(`${name}-g`), queue: "grouped", group: name }),
     }]);
-    await store.admin.limit(name, { running: 2, starts: { count: 5, perMs: 1_000 } } as never);
-    await store.admin.limitGroup("grouped", name, { running: 1 } as never);
-    await store.admin.pauseGroup("grouped", name, 3_600_000);
-    await store.admin.pause(`${name}-paused`, 3_600_000);
-    await store.admin.pause(`${name}-stopped`);
+    await store.admin.configure(name, { limit: { running: 2, starts: { count: 5, perMs: 1_000 } } } as never);
+    await store.admin.configure("grouped", { group: name, limit: { running: 1 } } as never);
+    await store.admin.configure("grouped", { group: name, pause: 3_600_000 });
+    await store.admin.configure(`${name}-paused`, { pause: 3_600_000 });
+    await store.admin.configure(`${name}-stopped`, { pause: true });
     await crontab.add({ name, every: "1h", class: "Hard", queue: `${name}-cron` });
     await crontab.run(name);
     await client.batch({ name: `${name}-batch`, success: { class: "Hard" } } as never, async (add) => {

@@ -15,7 +15,7 @@ async function fill(store: Store): Promise<void> {
 
 onBothStores("a queue's page lists its groups, and a group's page its jobs", async ({ store, visitor }) => {
   await fill(store);
-  await store.admin.limitGroup("default", undefined, { running: 2 });
+  await store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
   const someone = visitor();
   const page = (await someone.visit("/queues/default")).text;
   assertStringIncludes(page, "Limit of each group: 2 at once.");
@@ -30,8 +30,8 @@ onBothStores(
   "the fair shares of groups, and the slowest one, are on the queue's page, on a group's, and in the API",
   async ({ store, visitor }) => {
     await fill(store);
-    await store.admin.limitGroup("default", "a/b", { weight: 2 });
-    await store.admin.pauseGroup("default", "other");
+    await store.admin.configure("default", { group: "a/b", limit: { weight: 2 } });
+    await store.admin.configure("default", { group: "other", pause: true });
     const someone = visitor();
     const page = (await someone.visit("/queues/default")).text;
     const shares = [...page.matchAll(/data-label="Fair share">([^<]*)</g)].map(([, text]) => text);

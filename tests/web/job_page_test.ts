@@ -80,15 +80,15 @@ onBothStores(
     await push(store, "q1");
     const last = async (jid: string) => steps((await visitor().visit(`/jobs/${jid}`)).text).at(-1)!;
     assertMatch(await last("g1"), / next in line$/);
-    await store.admin.pauseGroup("exports", "acme", 10 * MINUTE_MS);
+    await store.admin.configure("exports", { group: "acme", pause: 10 * MINUTE_MS });
     const until = String.raw`group &quot;acme&quot; is paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in (10m|9m\S*)$`;
     assertMatch(await last("g1"), new RegExp(`^now: Queued in exports (now|\\S+ ago) (\\S+ later )?${until}`));
     assertMatch(await last("g2"), new RegExp(` 1 before it; ${until}`));
     assertMatch(await last("g3"), new RegExp(` 2 before it; ${until}`));
-    await store.admin.pauseGroup("exports", "acme");
+    await store.admin.configure("exports", { group: "acme", pause: true });
     assertMatch(await last("g1"), / group &quot;acme&quot; is paused until it is resumed$/);
     assertMatch(await last("q1"), / next in line$/);
-    await store.admin.pause("default");
+    await store.admin.configure("default", { pause: true });
     assertMatch(await last("q1"), / queue &quot;default&quot; is paused until it is resumed$/);
   },
 );
@@ -110,16 +110,16 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
   assertEquals(await why("q1"), ["All processors of its queue are busy."]);
   await beat(store, 0);
   assertEquals(await why("q1"), ["Nothing blocks it: a worker fetches it in its turn."]);
-  await store.admin.limit("default", { starts: { count: 1, perMs: MINUTE_MS } });
+  await store.admin.configure("default", { limit: { starts: { count: 1, perMs: MINUTE_MS } } });
   const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
   assertMatch(
     (await why("q2"))[0]!,
     /^Queue &quot;default&quot; is at its limit: 1 of 1 started in the last 1m, next in \d+/,
   );
-  await store.admin.limit("default", {});
+  await store.admin.configure("default", { limit: {} });
   await store.jobs.settle("web1:7:abc", [{ kind: "release", token: lease!.token }]);
-  await store.admin.pause("*", 10 * MINUTE_MS);
-  await store.admin.pause("default");
+  await store.admin.configure("*", { pause: 10 * MINUTE_MS });
+  await store.admin.configure("default", { pause: true });
   const [all, own, ...more] = await why("q2");
   assertMatch(all!, /^All queues are paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in (10m|9m)/);
   assertEquals([own, more], ["Queue &quot;default&quot; is paused until it is resumed.", []]);
@@ -135,7 +135,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
 
 onBothStores("a job whose group is at its limit says so", async ({ store, visitor }) => {
   await beat(store, 0);
-  await store.admin.limitGroup("default", "acme", { running: 1 });
+  await store.admin.configure("default", { group: "acme", limit: { running: 1 } });
   for (const jid of ["g1", "g2"]) {
     const payload = JSON.stringify({ class: "Hard", args: [], jid, queue: "default", group: "acme" });
     await store.jobs.enqueue([{ jid, queue: "default", group: "acme", payload }]);

@@ -169,7 +169,7 @@ onBothStores(
     await store.jobs.enqueue(
       names.flatMap((name, i) => Array.from({ length: 30 - i }, (_, n) => job(100 * i + n, name))),
     );
-    await store.admin.pauseGroup("default", "group 24");
+    await store.admin.configure("default", { group: "group 24", pause: true });
     const text = (await visitor().visit("/metrics")).text;
     const lines = text.split("\n").filter((line) => line.startsWith("jobs_group_size{"));
     assertEquals(lines.length, 20);
@@ -214,19 +214,19 @@ onBothStores("a worker isn't ready while all queues are paused", async ({ store,
     const { status, text } = await visitor().visit("/readyz");
     return [status, text];
   };
-  await store.admin.pause("mail");
+  await store.admin.configure("mail", { pause: true });
   assertEquals(await ready(), [200, "ready\n"]);
-  await store.admin.pause(ALL_QUEUES);
+  await store.admin.configure(ALL_QUEUES, { pause: true });
   assertEquals(await ready(), [503, "Suspended: all queues are paused; jobs resume ends it\n"]);
   assertStringIncludes((await visitor().visit("/metrics")).text, "jobs_all_queues_paused 1\n");
-  await store.admin.pause(ALL_QUEUES, 0);
+  await store.admin.configure(ALL_QUEUES, { pause: false });
   assertEquals(await ready(), [200, "ready\n"]);
 }, { notReady: () => undefined });
 
 onBothStores(
   "a dashboard without a worker stays ready while all queues are paused, because it resumes them",
   async (site) => {
-    await site.store.admin.pause(ALL_QUEUES);
+    await site.store.admin.configure(ALL_QUEUES, { pause: true });
     assertEquals((await site.visitor().visit("/readyz")).status, 200);
   },
 );
@@ -239,6 +239,6 @@ Deno.test("jobs doctor --ready reports that all queues are paused", async () => 
     return [code, stdout, stderr];
   };
   assertEquals(await ready(), [0, "ready\n", ""]);
-  await bench.store.admin.pause(ALL_QUEUES);
+  await bench.store.admin.configure(ALL_QUEUES, { pause: true });
   assertEquals(await ready(), [1, "", "jobs: not ready: all queues are paused; jobs resume resumes them\n"]);
 });

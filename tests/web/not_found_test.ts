@@ -31,7 +31,7 @@ onBothStores("a queue and a class that are empty or not used yet have a page", a
   await push(store, "q1", { queue: "emptied" });
   const { entries } = await store.admin.page({ in: "queue", queue: "emptied" });
   await store.admin.edit(entries.map(({ ref }) => ref), "delete");
-  await store.admin.limit("limited", { running: 1 });
+  await store.admin.configure("limited", { limit: { running: 1 } });
   await store.workers.heartbeat(workerRecord("web1:7:abc", { queues: ["fetched"] }), 60_000);
   for (const queue of ["emptied", "limited", "fetched"]) {
     assertEquals([await status(`/queues/${queue}`), await status(`/queued/${queue}`)], [200, 200], queue);

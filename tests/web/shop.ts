@@ -311,7 +311,7 @@ async function waiting(store: Store, client: Client): Promise<void> {
       queue: "mail",
     });
   }
-  await store.admin.limit("webhooks", { running: 8 });
+  await store.admin.configure("webhooks", { limit: { running: 8 } });
 }
 
 /** The last runs of cron entries: how their jobs ended, and how long ago. */

@@ -54,7 +54,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     let removed = false;
     await attempt(async () => {
       const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
-      removed = group === undefined && !isProcessed && await store.admin.forgetQueue(queue);
+      removed = group === undefined && !isProcessed && await store.admin.configure(queue, { forget: true });
     }, "can't remove the queue from the list of queues");
     if (flags.json) printJson({ queue, group, deleted, removed });
     else print(`Deleted ${jobCount(deleted, "queued")}${suffix}${removed ? ", and removed the queue" : ""}`);

@@ -42,10 +42,8 @@ function pausing(name: "pause" | "resume"): Pick<Action<Pause, Paused>, "name" |
       target: pauseTarget(name, group),
       ...(forMs !== undefined && { details: `for ${formatDuration(forMs)}` }),
     }),
-    run: async ({ store: { admin } }, { name: queue, group, for: givenMs }) => {
-      const forMs = name === "resume" ? 0 : givenMs;
-      if (queue !== undefined && group !== undefined) await admin.pauseGroup(queue, group, forMs);
-      else await admin.pause(queue ?? ALL_QUEUES, forMs);
+    run: async ({ store: { admin } }, { name: queue, group, for: forMs = true }) => {
+      await admin.configure(queue ?? ALL_QUEUES, { group, pause: name === "pause" && forMs });
       return {
         ...(queue !== undefined && { queue }),
         ...(group !== undefined && { group }),
@@ -151,7 +149,7 @@ export const limitQueue = action({
   deed: (given) => limitDeed(pauseTarget(given.name), given),
   run: async ({ store }, given) => {
     const limit = limitOf(given);
-    await store.admin.limit(given.name, limit);
+    await store.admin.configure(given.name, { limit });
     return { queue: given.name, ...limit };
   },
 });
@@ -181,7 +179,7 @@ export const limitGroup = action({
   run: async ({ store }, given) => {
     const { name: queue, group } = given;
     const limit = limitOf(given);
-    await store.admin.limitGroup(queue, group, limit);
+    await store.admin.configure(queue, { ...(group === undefined ? { eachGroup: true } : { group }), limit });
     return { queue, ...(group !== undefined && { group }), ...limit };
   },
 });

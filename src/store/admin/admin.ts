@@ -122,6 +122,22 @@ export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
 /** An edit of an entry. */
 export type Edit = "requeue" | "kill" | "delete";
 
+/**
+ * One setting of a queue or, with `group`, of that group of it.
+ *
+ * - `pause`: no worker takes its jobs for this many milliseconds by the store's clock, with `true` until it is resumed. `false`
+ *   and 0 resume it. The last call counts.
+ * - `limit`: replaces its limit; without any part, it has none. With `eachGroup`, that of each group without a separate one.
+ *   Running jobs are not ended: while they exceed the limit, none is taken. See `port/limits.ts` and `port/groups.ts`.
+ * - `forget`: removes an empty queue from the list of queues. The next job that is pushed or returned to it lists it again.
+ */
+export type QueueSettings =
+  | { readonly pause: boolean | number; readonly group?: string | undefined }
+  | { readonly limit: QueueLimit }
+  | { readonly limit: GroupLimit; readonly group: string }
+  | { readonly limit: GroupLimit; readonly eachGroup: true }
+  | { readonly forget: true };
+
 /** Counts, lists and edits the contents of the store. */
 export interface AdminStore {
   /** Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. */
@@ -183,28 +199,13 @@ export interface AdminStore {
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
 
   /**
-   * Pauses a queue: for this many milliseconds by the store's clock, or until it is resumed. 0 resumes it. The last call
-   * counts. Workers that wait for work notice the end of a pause within a second.
+   * Changes the settings of a queue, or of its groups: see {@linkcode QueueSettings}. Workers that wait for work notice within a
+   * second. One step, except that a limit of groups on Redis counts the running jobs first.
+   *
+   * @returns false if the queue isn't forgotten: it has jobs, is paused or limited, or is not listed; on SQLite also while one
+   * of its jobs runs
    */
-  pause(queue: string, forMs?: number): Promise<void>;
-
-  /**
-   * Limits a queue, in place of its previous limit; with neither part it has none. Running jobs are not ended: while they
-   * exceed the limit, none is taken. Workers that wait for work notice a new limit within a second.
-   */
-  limit(queue: string, limit: QueueLimit): Promise<void>;
-
-  /**
-   * Limits one group of a queue, or each group without a separate limit, in place of the previous limit; without any
-   * part, it has none. Running jobs are not ended. See `port/groups.ts`.
-   */
-  limitGroup(queue: string, group: string | undefined, limit: GroupLimit): Promise<void>;
-
-  /**
-   * Pauses a group of a queue: no worker takes its jobs for this many milliseconds by the store's clock, or until it is
-   * resumed. 0 resumes it. The last call counts.
-   */
-  pauseGroup(queue: string, group: string, forMs?: number): Promise<void>;
+  configure(queue: string, settings: QueueSettings): Promise<boolean>;
 
   /** Returns the groups of a queue that have jobs, a separate limit or a pause, by name. */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
@@ -214,11 +215,4 @@ export interface AdminStore {
    * 10,000 groups with jobs, only that many are compared.
    */
   largestGroups(queues: readonly string[], count: number): Promise<LargestGroups[]>;
-
-  /**
-   * Removes an empty queue from the list of queues. The next job that is pushed or returned to it lists it again.
-   *
-   * @returns false if it has jobs, is paused or limited, or is not listed; on SQLite also while one of its jobs runs
-   */
-  forgetQueue(queue: string): Promise<boolean>;
 }

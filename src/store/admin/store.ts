@@ -20,7 +20,7 @@ import type { TransferStore } from "./transfer.ts";
  *
  * await using store: Store = await openStore("sqlite::memory:");
  * const { enqueued, dead } = await store.admin.stats();
- * await store.admin.limit("mail", { running: 5 });
+ * await store.admin.configure("mail", { limit: { running: 5 } });
  * ```
  */
 export interface Store extends ServerStore {

@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import { readHistory, readPauses, readStats } from "./counts.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
-import { limitGroup, pauseGroup, readGroups, readLargest } from "./groups.ts";
+import { limitGroup, readGroups, readLargest } from "./groups.ts";
 import { health } from "./health.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
@@ -39,21 +39,27 @@ export function adminPart(context: Context): AdminStore {
     search: (text, limit) => search(client, text, limit),
     edit: (refs, kind, queue) => edit(context, refs, { kind, queue }),
     editSome: (place, kind, limit) => editSome(context, place, kind, limit),
-    async pause(queue, forMs) {
-      const isResumed = forMs !== undefined && forMs <= 0;
-      const time = forMs === undefined ? "" : isResumed ? "0" : `${Math.max(1, Math.round(forMs))}`;
-      await client.run(SCRIPTS.pauseQueue, [], [offset(), queue, time]);
-      if (isResumed) await wake("resume");
+    async configure(queue, settings) {
+      if ("forget" in settings) return await client.run(SCRIPTS.forgetQueue, [], [offset(), queue]) === 1;
+      if ("pause" in settings) {
+        const { group, pause } = settings;
+        const isResumed = pause === false || pause !== true && pause <= 0;
+        const time = isResumed ? "0" : pause === true ? "" : `${Math.max(1, Math.round(pause))}`;
+        if (group !== undefined) await client.run(SCRIPTS.pauseGroup, [], [offset(), queue, group, time]);
+        else await client.run(SCRIPTS.pauseQueue, [], [offset(), queue, time]);
+        if (group === undefined && isResumed) await wake("resume");
+      } else if ("group" in settings || "eachGroup" in settings) {
+        await limitGroup(context, queue, "group" in settings ? settings.group : "", settings.limit);
+        await wake("groups");
+      } else {
+        const { running, starts } = settings.limit;
+        const parts = [running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`);
+        await client.run(SCRIPTS.limitQueue, [], [queue, ...parts]);
+        await wake("limit");
+      }
+      return true;
     },
-    async limit(queue, { running, starts }) {
-      const parts = [running, starts?.count, starts?.perMs].map((most) => `${most ?? 0}`);
-      await client.run(SCRIPTS.limitQueue, [], [queue, ...parts]);
-      await wake("limit");
-    },
-    limitGroup: (queue, group, limit) => limitGroup(context, queue, group, limit),
     largestGroups: (queues, count) => readLargest(context, queues, count),
-    pauseGroup: (queue, group, forMs) => pauseGroup(context, queue, group, forMs),
     groups: (queue, request) => readGroups(context, queue, request),
-    forgetQueue: async (queue) => await client.run(SCRIPTS.forgetQueue, [], [offset(), queue]) === 1,
   };
 }

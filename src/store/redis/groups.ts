@@ -22,7 +22,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Context } from "./context.ts";
 import { readTokens, readWorkers } from "./entries.ts";
-import { groupsKey, leasesKey, LIMITS, listKey, WAKE_CHANNEL } from "./keys.ts";
+import { groupsKey, leasesKey, LIMITS, listKey } from "./keys.ts";
 import { queueOf } from "./take.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -38,35 +38,27 @@ const MAX_READ = 500;
 const PRIORITIES = (["high", "low"] as const).map(laneOf);
 
 /**
- * See `AdminStore.limitGroup`. Running jobs count at once: all of them are counted before the limit applies. They are counted in
- * steps, so that many of them don't block Redis.
+ * Limits a group, or with the name "" each without a separate limit. Running jobs count at once: all of them are counted before
+ * the limit applies. They are counted in steps, so that many of them don't block Redis.
  */
 export async function limitGroup(
   { client, offset }: Context,
   queue: string,
-  group: string | undefined,
+  group: string,
   { running, starts, weight, forMs }: GroupLimit,
 ): Promise<void> {
   const parts = [running, starts?.count, starts?.perMs, weight, forMs && Math.max(1, Math.round(forMs))];
-  const limit = [queue, group ?? "", ...parts.map((part) => `${part ?? 0}`)];
+  const limit = [queue, group, ...parts.map((part) => `${part ?? 0}`)];
   const apply = (verb: "begin" | "set") => client.run(SCRIPTS.limitGroup, [], [verb, offset(), ...limit]);
   const isRemoval = parts.slice(0, 4).every((part) => !part);
   if (!isRemoval && await apply("begin") === 1) await countLeases(client, queue);
   // Without limits, leases are no longer counted.
   if (await apply("set") === 0) await countLeases(client, queue);
-  let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group ?? "", `${MAX_WOKEN}`]) as number;
+  let held = await client.run(SCRIPTS.wakeGroups, [], [queue, group, `${MAX_WOKEN}`]) as number;
   // Meanwhile workers hold groups again that are at their limit. The loop wakes each group once: those left were held again.
   for (let steps = Math.ceil(held / MAX_WOKEN); steps > 0 && held > 0; steps--) {
     held = await client.run(SCRIPTS.wakeGroups, [], [queue, "", `${MAX_WOKEN}`]) as number;
   }
-  await client.call(["PUBLISH", WAKE_CHANNEL, "groups"]).catch(() => {});
-}
-
-/** See `AdminStore.pauseGroup`. */
-export async function pauseGroup(context: Context, queue: string, group: string, forMs?: number): Promise<void> {
-  const { client, offset } = context;
-  const time = forMs === undefined ? "" : forMs <= 0 ? "0" : `${Math.max(1, Math.round(forMs))}`;
-  await client.run(SCRIPTS.pauseGroup, [], [offset(), queue, group, time]);
 }
 
 /** Counts the leases of a queue's groups, including those taken before the queue had limits for groups. */

@@ -31,15 +31,11 @@ export function pausedJobs({ sql, now }: Context, queue: { readonly id: number; 
   );
 }
 
-/** See `AdminStore.pauseGroup`; inside a transaction. */
-export function setPause({ sql, now }: Context, queue: number, group: string, forMs: number | undefined): void {
+/** Stores the pause of a group; inside a transaction. @param until null: it has no end; undefined: the group is resumed */
+export function setPause({ sql, now }: Context, queue: number, group: string, until: number | null | undefined): void {
   forgetEnded({ sql, now }, queue);
-  if (forMs !== undefined && forMs <= 0) {
-    sql("DELETE FROM group_pause WHERE queue = ? AND name = ?").run(queue, group);
-  } else {
-    const until = forMs === undefined ? null : Math.round(now() + forMs);
-    sql("INSERT OR REPLACE INTO group_pause VALUES (?, ?, ?)").run(queue, group, until);
-  }
+  if (until === undefined) sql("DELETE FROM group_pause WHERE queue = ? AND name = ?").run(queue, group);
+  else sql("INSERT OR REPLACE INTO group_pause VALUES (?, ?, ?)").run(queue, group, until);
 }
 
 /** Deletes the pauses that have ended; inside a transaction. */

@@ -157,11 +157,10 @@ export function advance(context: Context, queue: number, { vtime, tag, grouped, 
   }
 }
 
-/** See `AdminStore.limitGroup`; inside a transaction. */
-export function setLimit(context: Context, queue: number, group: string | undefined, limit: GroupLimit): void {
+/** Limits a group, or with the name "" each without a separate limit; inside a transaction. */
+export function setLimit(context: Context, queue: number, name: string, limit: GroupLimit): void {
   const { sql, now } = context;
   const { running, starts, weight, forMs } = limit;
-  const name = group ?? "";
   if (!hasLimits(context, queue)) limits.countGroups(context, queue);
   if (running === undefined && starts === undefined && weight === undefined) {
     sql("DELETE FROM group_limit WHERE queue = ? AND name = ?").run(queue, name);
@@ -174,9 +173,9 @@ export function setLimit(context: Context, queue: number, group: string | undefi
   wake(context, queue, name);
 }
 
-/** See `AdminStore.pauseGroup`; inside a transaction. */
-export function pauseGroup(context: Context, queue: number, group: string, forMs: number | undefined): void {
-  setPause(context, queue, group, forMs);
+/** Pauses a group, or resumes it; inside a transaction. @param until see `setPause` */
+export function pauseGroup(context: Context, queue: number, group: string, until: number | null | undefined): void {
+  setPause(context, queue, group, until);
   wake(context, queue, group);
 }
 

@@ -3,15 +3,14 @@
  *
  * @module
  */
-import type { QueuePause } from "../admin/admin.ts";
-import { type GroupLimit, type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
-import type { QueueLimit } from "../port/limits.ts";
+import type { QueuePause, QueueSettings } from "../admin/admin.ts";
+import { type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { CANCELLED_WORKER } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
 import { readGroups } from "./group_pages.ts";
-import { advance, pauseGroup as setGroupPause, readyIn, setLimit } from "./groups.ts";
+import { advance, pauseGroup, readyIn, setLimit } from "./groups.ts";
 import { numberOf, workerIn } from "./lease_workers.ts";
 import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
@@ -73,39 +72,30 @@ export function areAllPaused({ sql, now }: Context): boolean {
   return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
 }
 
-/** See `AdminStore.limit`. */
-export function limit(context: Context, name: string, limit: QueueLimit): Promise<void> {
-  return context.commit.run(() => limits.set(context, idOf(context, name), limit));
+/** See `AdminStore.configure`. */
+export function configure(context: Context, name: string, settings: QueueSettings): Promise<boolean> {
+  return context.commit.run(() => {
+    if ("forget" in settings) return forget(context, name);
+    if ("pause" in settings) pause(context, name, settings.pause, settings.group);
+    else if (!("group" in settings || "eachGroup" in settings)) {
+      limits.set(context, idOf(context, name), settings.limit);
+    } else setLimit(context, idOf(context, name), "group" in settings ? settings.group : "", settings.limit);
+    return true;
+  });
 }
 
-/** See `AdminStore.limitGroup`. */
-export function limitGroup(
-  context: Context,
-  name: string,
-  group: string | undefined,
-  limit: GroupLimit,
-): Promise<void> {
-  return context.commit.run(() => setLimit(context, idOf(context, name), group, limit));
-}
-
-/** See `AdminStore.pauseGroup`. */
-export function pauseGroup(context: Context, name: string, group: string, forMs?: number): Promise<void> {
-  return context.commit.run(() => setGroupPause(context, idOf(context, name), group, forMs));
+function pause(context: Context, name: string, forMs: boolean | number, group: string | undefined): void {
+  const { sql, now } = context;
+  const isResumed = forMs === false || forMs !== true && forMs <= 0;
+  const until = isResumed ? undefined : forMs === true ? null : Math.round(now() + forMs);
+  if (group !== undefined) pauseGroup(context, idOf(context, name), group, until);
+  else if (until === undefined) sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
+  else sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, idOf(context, name));
 }
 
 /** See `AdminStore.groups`. */
 export function groups(context: Context, name: string, request: GroupRequest = {}): Promise<GroupPage> {
   return context.read(() => readGroups(context, name, request));
-}
-
-/** See `AdminStore.pause`. */
-export function pause(context: Context, name: string, forMs?: number): Promise<void> {
-  const { commit, sql, now } = context;
-  return commit.run(() => {
-    if (forMs !== undefined && forMs <= 0) return void sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
-    const until = forMs === undefined ? null : Math.round(now() + forMs);
-    sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, idOf(context, name));
-  });
 }
 
 /** See `AdminStore.pausedQueues`. */
@@ -118,27 +108,23 @@ export function pauses({ sql, now }: Context, names: readonly string[]): QueuePa
   });
 }
 
-/** See `AdminStore.forgetQueue`. A queue with a leased job stays: the lease names its row. */
-export function forget(context: Context, name: string): Promise<boolean> {
-  const { commit, sql, now } = context;
-  return commit.run(() => {
-    const known = sql("SELECT id, vtime, tag FROM queue WHERE name = ? AND grouped = 0").get(name);
-    if (known) {
-      const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
-      advance(context, id, { vtime, tag, grouped: 0, forget: Infinity });
-      forgetEnded(context, id);
-    }
-    return Number(
-      sql(
-        `DELETE FROM queue WHERE name = ? AND parent IS NULL AND size = 0 AND (paused = 0 OR paused_until <= ?)
-         AND most_running IS NULL AND most_starts IS NULL
-         AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)
-         AND NOT EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id)
-         AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)
-         AND NOT EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id)`,
-      ).run(name, now()).changes,
-    ) > 0;
-  });
+/** Forgets a queue. One with a leased job stays, because the lease names its row; inside a transaction. */
+function forget(context: Context, name: string): boolean {
+  const { sql, now } = context;
+  const known = sql("SELECT id, vtime, tag FROM queue WHERE name = ? AND grouped = 0").get(name);
+  if (known) {
+    const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
+    advance(context, id, { vtime, tag, grouped: 0, forget: Infinity });
+    forgetEnded(context, id);
+  }
+  return sql(
+    `DELETE FROM queue WHERE name = ? AND parent IS NULL AND size = 0 AND (paused = 0 OR paused_until <= ?)
+     AND most_running IS NULL AND most_starts IS NULL
+     AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)
+     AND NOT EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id)
+     AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)
+     AND NOT EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id)`,
+  ).run(name, now()).changes > 0;
 }
 
 /** Returns the ID of a queue, and creates its row if it has none; inside a transaction. */

@@ -49,7 +49,7 @@ async function accessible({ page, site: { store, visitor }, go, press }: Tools):
   await go("/queues");
   await press("Clear queue default");
   pages.set("a question", await page.content());
-  await store.admin.limit("default", { running: 5, starts: { count: 100, perMs: 60_000 } });
+  await store.admin.configure("default", { limit: { running: 5, starts: { count: 100, perMs: 60_000 } } });
   const limited = (await visitor().visit("/queues/default")).text;
   pages.set("the form of a limit", limited.replace('<details class="limit">', '<details class="limit" open>'));
 
@@ -103,7 +103,7 @@ async function linkJobs(store: Tools["site"]["store"]): Promise<string[]> {
     ["load".repeat(20)]: { job: ["Load", []], after: "extract" },
   }, { success: callback });
   await client.push("Export", [1], { queue: "grouped", group: "word".repeat(20) });
-  await store.admin.limitGroup("grouped", undefined, { running: 2 });
+  await store.admin.configure("grouped", { eachGroup: true, limit: { running: 2 } });
   const group = `/queues/grouped/groups/${"word".repeat(20)}`;
   return ["/jobs/o1", `/batches/${batch.id}`, `/flows/${id}`, "/queues/grouped", group];
 }
@@ -134,7 +134,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
   await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
   await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
-  await store.admin.pause("default");
+  await store.admin.configure("default", { pause: true });
   const worker = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });
   await store.workers.heartbeat(workerRecord(worker, { queues: ["runs"] }), 60_000);

@@ -56,7 +56,7 @@ incident("a queue is stuck because no worker fetches from it, or because it is p
   const { page, site: { store }, says } = tools;
   await push(store, "m1", { class: "Noop", args: [], queue: "mail" });
   await push(store, "l1", { class: "Noop", args: [], queue: "low" });
-  await store.admin.pause("mail");
+  await store.admin.configure("mail", { pause: true });
   await using worker = startWorker(tools, ["-q", "default", "-q", "mail"]);
   await worker.logged("Ready");
   const alert = await alertOn(tools, 'Queue "low" has no worker (1 job waiting)');
