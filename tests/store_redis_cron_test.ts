@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { Client } from "../src/client/client.ts";
 import { Crontab } from "../src/client/crontab.ts";
 import { openStore } from "../src/store/open.ts";
-import { job, numbersIn } from "./store_contract/jobs.ts";
+import { job, logTexts, numbersIn } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 import { interceptStore } from "./support/intercept.ts";
@@ -20,7 +20,7 @@ Deno.test("redis: an occurrence whose reply was lost is stored once, and the rep
   assertEquals(again, [entries[0]!.version]);
   assertEquals(entries.map(({ state, live }) => [state, live]), [["s1", job(1).jid]]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [1]);
-  assertEquals(await store.cron.history("a", 10), ["{}", "{}"]);
+  assertEquals(await logTexts(store, "cron:a", 10), ["{}", "{}"]);
 });
 
 Deno.test("redis: running a cron entry by hand enqueues one job if the reply is lost", async () => {
@@ -49,8 +49,8 @@ Deno.test("redis: a cron entry is removed if the reply is lost", async () => {
   const write = { name: "a", definition: "d", awaited: false, records: [], state: "s", jobs: [] };
   const [version] = await store.cron.write([{ ...write, version: 0 }]);
   // Loads the script into Redis.
-  assertEquals(await store.cron.remove("a", version! + 1), false);
+  assertEquals(await store.cron.write([{ name: "a", version: version! + 1, remove: true }]), [undefined]);
   proxy.cutNextAnswer();
-  assertEquals(await store.cron.remove("a", version!), true);
+  assertEquals(await store.cron.write([{ name: "a", version: version!, remove: true }]), [version]);
   assertEquals((await store.cron.read()).entries, []);
 });

@@ -69,7 +69,7 @@ type Change = Omit<CronWrite, "name" | "version">;
  * ```
  */
 export class Crontab {
-  readonly #store: Pick<ServerStore, "cron">;
+  readonly #store: Pick<ServerStore, "cron" | "logs">;
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #jids = new JidMaker();
@@ -79,7 +79,7 @@ export class Crontab {
    *
    * @param options.client builds the jobs that are enqueued by hand
    */
-  constructor(options: { store: Pick<ServerStore, "cron">; client: Client; clock?: Clock }) {
+  constructor(options: { store: Pick<ServerStore, "cron" | "logs">; client: Client; clock?: Clock }) {
     this.#store = options.store;
     this.#client = options.client;
     this.#clock = options.clock ?? systemClock;
@@ -103,7 +103,8 @@ export class Crontab {
    * @throws {InvalidPayload} if the limit isn't a whole number from 1 to 1,000
    */
   async history(name: string, limit: number): Promise<CronRecord[]> {
-    return (await this.#store.cron.history(name, checkLimit("limit", limit))).map(readRecord);
+    const { entries } = await this.#store.logs.page(`cron:${name}`, { limit: checkLimit("limit", limit) });
+    return entries.map(({ text }) => readRecord(text));
   }
 
   /**
@@ -166,7 +167,8 @@ export class Crontab {
           `Cron entry "${name}" is in the configuration of a running worker; remove it there, or pause it`,
         );
       }
-      if (await this.#store.cron.remove(name, stored.version)) return;
+      const [removed] = await this.#store.cron.write([{ name, version: stored.version, remove: true }]);
+      if (removed !== undefined) return;
     }
     throw busy(name);
   }

@@ -26,7 +26,7 @@ import { queuePlaces } from "./ops/queue_places.ts";
 import { getField } from "../job/raw.ts";
 import { STEPS_FIELD } from "../job/step.ts";
 import { ByteBudget } from "./port/batch_bytes.ts";
-import { MAX_CRON_RECORDS } from "./port/cron.ts";
+import { MAX_CRON_RECORDS } from "./port/logs.ts";
 import type { Store } from "./admin/store.ts";
 import type { AnnouncedBatch, JobRow } from "./admin/transfer.ts";
 import { MigrateError, refuseSame, refuseWhileBusy } from "./migrate_checks.ts";
@@ -201,10 +201,12 @@ async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefin
   for (const { name, version, definition, state } of (await from.cron.read()).entries) {
     signal?.throwIfAborted();
     if ((await to.cron.read({ names: [name] })).entries.length === 0) {
-      const records = (await from.cron.history(name, MAX_CRON_RECORDS)).reverse();
+      const { entries } = await from.logs.page(`cron:${name}`, { limit: MAX_CRON_RECORDS });
+      const records = entries.map(({ text }) => text).reverse();
       await to.cron.write([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
     }
-    if (!await from.cron.remove(name, version)) {
+    const [removed] = await from.cron.write([{ name, version, remove: true }]);
+    if (removed === undefined) {
       throw new MigrateError(
         `Cron entry "${name}" not migrated: it changed meanwhile; stop the programs that use "${from.url}", then run this again`,
       );

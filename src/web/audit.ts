@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Author, Deed, EventKind } from "../operator/actions/action.ts";
-import type { AuditEvent } from "../store/admin/audit.ts";
+import { type AuditEvent, recordEvent } from "../store/admin/audit.ts";
 import type { RefusedLogin, Visitor } from "./auth/gate.ts";
 import type { Services } from "./services.ts";
 
@@ -30,7 +30,7 @@ export async function recordAction(
 async function record(services: Services, event: AuditEvent): Promise<void> {
   log(services, event);
   try {
-    await services.store.audit.record(event);
+    await recordEvent(services.store, event);
   } catch (error) {
     services.log.error("Failed to store an audit entry", { action: event.action, error: (error as Error).message });
   }

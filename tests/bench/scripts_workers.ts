@@ -147,12 +147,12 @@ export const WORKER_CASES: readonly Case[] = [
     run: async ({ store }) => await writeCron(store, 1_000),
   },
   {
-    script: "cronRemove",
-    what: "an entry",
+    script: "cronWrite",
+    what: "the removal of an entry",
     prepare: ({ store }) => writeCron(store, 1),
     run: async ({ store }) => {
       const [entry] = (await store.cron.read({ names: ["entry-0"] })).entries;
-      await store.cron.remove("entry-0", entry!.version);
+      await store.cron.write([{ ...entry!, remove: true }]);
     },
   },
   {

@@ -78,7 +78,9 @@ Deno.test("a change counts although the audit log can't be written", async () =>
   const jid = await bench.push("A", []);
   await bench.push("A", [], { queue: "low" });
   using database = new DatabaseSync(bench.url.replace("sqlite:", ""));
-  database.exec("CREATE TRIGGER deny BEFORE INSERT ON audit_event BEGIN SELECT RAISE(ABORT, 'denied'); END");
+  database.exec(
+    "CREATE TRIGGER deny BEFORE INSERT ON log WHEN NEW.name = 'audit' BEGIN SELECT RAISE(ABORT, 'denied'); END",
+  );
   const commands: [args: string[], result: RegExp][] = [
     [["cron", "add", "nightly", "A", "--every", "1h"], /^Added cron entry "nightly"\n$/],
     [["cron", "run", "nightly"], /^[0-9a-f]{24}\n$/],

@@ -1,4 +1,5 @@
 /** The audit log of actions at the command line, on both stores. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
@@ -31,7 +32,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     await run("cron add", "x", "A", "--every", "2h");
     await run("clear", "default", "--yes");
     await using store = await openStore(url);
-    const { events } = await store.audit.page();
+    const { events } = await readEvents(store);
     const details = events.map(({ action, details }) => [action, details]).filter(([, details]) =>
       details !== undefined
     );

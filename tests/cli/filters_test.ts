@@ -1,4 +1,5 @@
 /** Filters of `list`, `find`, `retry`, `kill`, `cancel`, `delete` and `move`; `jobs errors`. On both stores. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -75,7 +76,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const deleted = await on(bench, "delete", "--all", "dead", "-q", "low", "--yes", "--json");
     assertEquals(JSON.parse(deleted.stdout), { deleted: 2 });
     assertEquals(await classes(bench, "dead"), ["ImportRow", "ImportRow"]);
-    const { events } = await bench.store.audit.page();
+    const { events } = await readEvents(bench.store);
     assertEquals(events.some(({ target }) => target === 'all dead jobs in queue "low"'), true);
   });
 

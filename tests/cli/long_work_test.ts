@@ -1,4 +1,5 @@
 /** Commands that act on many jobs: their selection, their output, and Ctrl-C. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { runBulk } from "../../src/cli/shared/bulk_edit.ts";
@@ -275,7 +276,7 @@ Deno.test("records the progress in the audit log if the store fails during the c
   });
   const steps_ = editSteps(failing, { place: { in: "queue", queue: "default" }, edit: "delete", total: 3 });
   await assertRejects(() => runBulk(failing, { ...DELETING, total: 3, steps: steps_ }), StoreError, "No room");
-  const { events } = await bench.store.audit.page();
+  const { events } = await readEvents(bench.store);
   assertEquals(events.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });
 

@@ -1,4 +1,5 @@
 /** `jobs top` in a real terminal, on both stores. `src/cli/top/*_test.ts` test its screen. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -81,7 +82,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await terminal.sees(/default resumed/);
     assertEquals((await bench.store.admin.stats()).queues.find(({ name }) => name === "default")?.paused, false);
     assertEquals(
-      (await bench.store.audit.page()).events.map(({ by, action, target }) => `${by}: ${action} ${target}`),
+      (await readEvents(bench.store)).events.map(({ by, action, target }) => `${by}: ${action} ${target}`),
       [
         "jobs top: resume queue:default",
         "jobs top: pause queue:default",

@@ -1,4 +1,5 @@
 /** Cron entries in real workers that are killed and started. */
+import { logTexts } from "../store_contract/jobs.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { CronEntryInput } from "../../src/cron/entry.ts";
 import { Bench } from "../support/bench.ts";
@@ -138,7 +139,7 @@ async function singleton(bench: Bench): Promise<void> {
     assertEquals([again.length, again[0], again[1] !== pid], [2, pid, true]);
     await bench.until(async () => (await notes("end")).length >= 3, "later occurrences run");
     assertOneAtATime(await bench.readNotes());
-    const records = (await bench.store.cron.history("one", 100)).map((text) => JSON.parse(text));
+    const records = (await logTexts(bench.store, "cron:one", 100)).map((text) => JSON.parse(text));
     const skipped = records.filter(({ outcome }) => outcome === "skipped");
     assert(skipped.some((record) => record.jid === jid), "what came meanwhile was skipped because of it");
   } finally {
@@ -155,7 +156,7 @@ async function replace(bench: Bench): Promise<void> {
   await using server = serve(bench, crontab);
   await server.logged("Ready");
   await bench.until(async () => (await bench.readNotes()).length >= 3, "a third one runs");
-  const records = (await bench.store.cron.history("latest", 100)).map((text) => JSON.parse(text).outcome);
+  const records = (await logTexts(bench.store, "cron:latest", 100)).map((text) => JSON.parse(text).outcome);
   assert(records.includes("waiting") && records.includes("enqueued"), records.join());
   const { dead, retry } = await bench.store.admin.stats();
   assertEquals({ dead, retry }, { dead: 0, retry: 0 }, "a replaced job is not a failure");

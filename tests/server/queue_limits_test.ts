@@ -1,4 +1,5 @@
 /** Limits of queues, set from the command line and enforced by workers. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
@@ -89,7 +90,7 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
   await command("mail", "--off");
   assertEquals((await command("mail")).stdout, 'Queue "mail": not limited\n');
   assertEquals(
-    (await bench.store.audit.page()).events.map(({ action, target, details }) => `${action} ${target} ${details}`),
+    (await readEvents(bench.store)).events.map(({ action, target, details }) => `${action} ${target} ${details}`),
     [
       "limit queue:mail off",
       "limit queue:mail 100/1m",

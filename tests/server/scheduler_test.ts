@@ -307,7 +307,7 @@ Deno.test("scheduler: entries return to a store that has lost them, after a dela
   const { scheduler } = lab.process(store, [minutely()]);
   await scheduler.step();
   const { version } = (await store.cron.read()).entries[0]!;
-  await store.cron.remove("a", version);
+  await store.cron.write([{ name: "a", version, remove: true }]);
   for (let i = 0; i < 6; i++) {
     await lab.clock.advance(15 * SECOND);
     await scheduler.step();

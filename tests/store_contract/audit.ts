@@ -4,7 +4,8 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { type AuditEvent, MAX_EVENTS } from "../../src/store/admin/audit.ts";
+import { type AuditEvent, readEvents, recordEvent } from "../../src/store/admin/audit.ts";
+import { MAX_EVENTS } from "../../src/store/port/logs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
@@ -14,19 +15,19 @@ export const audit: Cases = {
   "keeps events with their time, and returns pages of them, the latest first": async (open) => {
     await using t = await open();
     const other = await t.another();
-    assertEquals(await t.store.audit.page(), { events: [] });
+    assertEquals(await readEvents(t.store), { events: [] });
     const times: number[] = [];
     for (let i = 1; i <= 5; i++) {
       times.unshift(t.now());
-      await (i % 2 ? t.store : other).audit.record({ ...EVENT, target: `job ${i}`, count: i });
+      await recordEvent(i % 2 ? t.store : other, { ...EVENT, target: `job ${i}`, count: i });
       t.advance(HOUR_MS);
     }
-    const first = await other.audit.page({ limit: 2 });
+    const first = await readEvents(other, { limit: 2 });
     assertEquals(first.events.map(({ target }) => target), ["job 5", "job 4"]);
-    await t.store.audit.record({ ...EVENT, target: "meanwhile" });
-    const second = await other.audit.page({ limit: 2, cursor: first.next! });
+    await recordEvent(t.store, { ...EVENT, target: "meanwhile" });
+    const second = await readEvents(other, { limit: 2, cursor: first.next! });
     assertEquals(second.events.map(({ target, count }) => [target, count]), [["job 3", 3], ["job 2", 2]]);
-    const third = await other.audit.page({ limit: 2, cursor: second.next! });
+    const third = await readEvents(other, { limit: 2, cursor: second.next! });
     assertEquals([third.events.length, third.next], [1, undefined]);
     for (const [i, { at }] of [...first.events, ...second.events, ...third.events].entries()) {
       assertAlmostEquals(at, times[i]!, SLACK_MS);
@@ -37,9 +38,9 @@ export const audit: Cases = {
 
   "keeps any text of an event unchanged, up to its maximum length": async (open) => {
     await using t = await open();
-    const hostile = `'"); DROP TABLE audit_event; --\u0000\u2028\ud800<x>`;
-    await t.store.audit.record({ ...EVENT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
-    const [event] = (await t.store.audit.page()).events;
+    const hostile = `'"); DROP TABLE log; --\u0000\u2028\ud800<x>`;
+    await recordEvent(t.store, { ...EVENT, user: hostile, target: "x".repeat(1_000_000), outcome: "refused: \n why" });
+    const [event] = (await readEvents(t.store)).events;
     assertEquals([event!.user, event!.target!.length, event!.outcome], [
       hostile.toWellFormed(),
       1_000,
@@ -52,9 +53,9 @@ export const audit: Cases = {
     const more = 20;
     for (let i = 0; i < MAX_EVENTS + more;) {
       const batch = Math.min(500, MAX_EVENTS + more - i);
-      await Promise.all(Array.from({ length: batch }, () => t.store.audit.record({ ...EVENT, count: i++ })));
+      await Promise.all(Array.from({ length: batch }, () => recordEvent(t.store, { ...EVENT, count: i++ })));
     }
-    const { events, next } = await t.store.audit.page({ limit: MAX_EVENTS + more });
+    const { events, next } = await readEvents(t.store, { limit: MAX_EVENTS + more });
     assertEquals([events.length, next], [MAX_EVENTS, undefined]);
     assertEquals(Math.min(...events.map(({ count }) => count!)), more);
   },

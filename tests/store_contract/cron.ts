@@ -7,10 +7,23 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import { systemClock } from "../../src/clock.ts";
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/admin/admin.ts";
-import { type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../../src/store/port/cron.ts";
+import type { CronWrite, StoredCron } from "../../src/store/port/cron.ts";
+import { MAX_CRON_RECORDS } from "../../src/store/port/logs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
-import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, woken, workerRecord } from "./jobs.ts";
+import {
+  doom,
+  entries,
+  HOUR_MS,
+  jid,
+  job,
+  logTexts,
+  numbersIn,
+  register,
+  takeUpTo,
+  woken,
+  workerRecord,
+} from "./jobs.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 
 const NIGHTLY = "nightly report";
@@ -100,7 +113,7 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.state, "s1");
     assertEquals((await read(t.store))!.version, now);
     assertEquals(await numbersIn(t.store, DEFAULT), [4]);
-    assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
+    assertEquals(await logTexts(t.store, `cron:${NIGHTLY}`, 10), []);
   },
 
   "one of several concurrent writes of the same version succeeds": async (open) => {
@@ -187,10 +200,10 @@ export const cron: Cases = {
     const version = await write(t.store, { records });
     await write(t.store, { version, records: ["new", "newest"] });
     await write(t.store, { name: "other", records: ["of another"] });
-    assertEquals(await t.store.cron.history(NIGHTLY, 3), ["newest", "new", `${MAX_CRON_RECORDS - 1}`]);
-    const all = await t.store.cron.history(NIGHTLY, 1_000);
+    assertEquals(await logTexts(t.store, `cron:${NIGHTLY}`, 3), ["newest", "new", `${MAX_CRON_RECORDS - 1}`]);
+    const all = await logTexts(t.store, `cron:${NIGHTLY}`, 1_000);
     assertEquals([all.length, all.at(-1)], [MAX_CRON_RECORDS, "2"]);
-    assertEquals(await t.store.cron.history("none", 10), []);
+    assertEquals(await logTexts(t.store, "cron:none", 10), []);
   },
 
   "removes the version that was read with its history, and a later entry of the name has another version": async (
@@ -198,14 +211,15 @@ export const cron: Cases = {
   ) => {
     await using t = await open();
     const version = await write(t.store, { records: ["{}"], jobs: [job(1)] });
-    assertEquals(await t.store.cron.remove(NIGHTLY, version + 1), false);
-    assertEquals(await t.store.cron.remove(NIGHTLY, version), true);
-    assertEquals(await t.store.cron.remove(NIGHTLY, version), false);
+    const remove = (version: number) => t.store.cron.write([{ name: NIGHTLY, version, remove: true }]);
+    assertEquals(await remove(version + 1), [undefined]);
+    assertEquals(await remove(version), [version]);
+    assertEquals(await remove(version), [undefined]);
     assertEquals((await t.store.cron.read()).entries, []);
     assertEquals(await numbersIn(t.store, DEFAULT), [1]);
     const again = await write(t.store);
     assert(again > version);
-    assertEquals(await t.store.cron.history(NIGHTLY, 10), []);
+    assertEquals(await logTexts(t.store, `cron:${NIGHTLY}`, 10), []);
     assertEquals((await read(t.store))!.live, undefined);
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
     assertEquals((await read(t.store))!.version, again, "the job of the removed entry doesn't belong to it");
@@ -235,7 +249,7 @@ export const cron: Cases = {
     await woken((signal) => t.store.cron.wait(signal), () => write(t.store, { version, definition: "d1" }));
     await t.store.cron.read();
     const entry = (await read(t.store))!;
-    await woken((signal) => t.store.cron.wait(signal), () => other.cron.remove(NIGHTLY, entry.version));
+    await woken((signal) => t.store.cron.wait(signal), () => other.cron.write([{ ...entry, remove: true }]));
   },
 
   "wait resolves on the end of an awaited job": async (open) => {
@@ -261,7 +275,7 @@ export const cron: Cases = {
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
     // A wait looks when it begins, and replies come in the order of the calls: a change that was announced would end it.
     waiting.push(wait());
-    await t.store.cron.history(NIGHTLY, 1);
+    await logTexts(t.store, `cron:${NIGHTLY}`, 1);
     await systemClock.turn();
     assertEquals(ended, 0);
     enough.abort();

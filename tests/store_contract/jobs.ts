@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { LogName } from "../../src/store/port/logs.ts";
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
@@ -189,4 +190,9 @@ export async function woken<T>(wait: (signal: AbortSignal) => Promise<T>, act: (
   patience.abort();
   if (!first) throw new Error("The wait did not end");
   return first.value;
+}
+
+/** Returns the texts of a log, latest first. */
+export async function logTexts({ logs }: Pick<ServerStore, "logs">, log: LogName, limit: number): Promise<string[]> {
+  return (await logs.page(log, { limit })).entries.map(({ text }) => text);
 }

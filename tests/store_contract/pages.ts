@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Place } from "../../src/store/admin/admin.ts";
 import { CursorError } from "../../src/store/port/cursor.ts";
@@ -105,7 +106,7 @@ export const pages: Cases = {
         assertRejects(() => page, CursorError, `Invalid cursor ${JSON.stringify(cursor)}: expected `);
       for (const place of PLACES) await refused(t.store.admin.page(place, { cursor }));
       await refused(t.store.results.page({ cursor }));
-      await refused(t.store.audit.page({ cursor }));
+      await refused(readEvents(t.store, { cursor }));
     }
   },
 };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { logTexts } from "../store_contract/jobs.ts";
 import { assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { checkEntries } from "../../src/cron/entry_check.ts";
@@ -87,7 +88,7 @@ export async function queued(store: Store): Promise<number[]> {
 
 /** Returns the records of an entry's runs, latest first. */
 export async function history(store: Store, name = "a"): Promise<CronRecord[]> {
-  return (await store.cron.history(name, 100)).map((text) => JSON.parse(text));
+  return (await logTexts(store, `cron:${name}`, 100)).map((text) => JSON.parse(text));
 }
 
 /** Returns the outcomes of an entry's runs, latest first. */

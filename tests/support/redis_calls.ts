@@ -71,8 +71,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   countLeases: [call(LEASES, `${WORKER} default ${GROUPED}`, [...GROUPS, ...LEASED])],
   cronRead: [call("", "0 1 e all", CRON)],
-  cronRemove: [call("jobs:cron:done:w", "e 1 1000", CRON)],
-  cronWrite: [call("jobs:cron:done:w", `0 8 10 1000 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON)],
+  cronWrite: [
+    call("jobs:cron:done:w", `0 8 10 1000 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON),
+    call("jobs:cron:done:w", '0 8 10 1000 e 1 "" "" remove "" 0 0', CRON),
+  ],
   declareClasses: [call("jobs:classes", "0 1000 A {}", [`HSET jobs:classes B {"declared_at":1,"options":{}}`])],
   deregister: [
     call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),

@@ -78,7 +78,7 @@ export const CRON = [
   "SADD jobs:cron:names e",
   "HSET jobs:cron:entry:e version 1 definition {} state {} live j1 awaited 1",
   "HSET jobs:cron:live j1 e",
-  "RPUSH jobs:cron:history:e r",
+  "XADD jobs:cron:log:e * at 1 event r",
   "SET jobs:cron:version 1",
   "SET jobs:cron:changes 1",
 ];

@@ -50,6 +50,7 @@ local READ = {
   string = function(key) return { call('GET', key) } end,
   list = function(key) return call('LRANGE', key, 0, -1) end,
   zset = function(key) return call('ZRANGE', key, 0, -1, 'WITHSCORES') end,
+  stream = function(key) return { cjson.encode(call('XRANGE', key, '-', '+')) } end,
   set = function(key)
     local members = call('SMEMBERS', key)
     table.sort(members)

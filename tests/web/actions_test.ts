@@ -1,3 +1,4 @@
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, onBothStores, placeOf, push, refsOf, workerRecord } from "./site.ts";
 
@@ -136,7 +137,7 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   const all = { action: "cancel", all: { in: "queue:default" } };
   assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
   assertEquals(JSON.parse((await store.results.get("all2"))!).state, "cancelled");
-  const { events } = await store.audit.page();
+  const { events } = await readEvents(store);
   assertEquals(events.filter(({ action }) => action === "cancel").length, 4);
 });
 

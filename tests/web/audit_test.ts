@@ -1,3 +1,4 @@
+import { readEvents, recordEvent } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FakeClock } from "../support/clock.ts";
 import { AuditBounds } from "../../src/web/audit.ts";
@@ -19,7 +20,7 @@ onBothStores("the audit log has each action: user, address, action, target, coun
   await someone.submit("/queues/pause", {}, "/queues");
   await someone.submit("/workers/unknown:1:x/quiet", {}, "/workers");
   await someone.api("POST", "/cron/nothing/run");
-  const { events } = await store.audit.page();
+  const { events } = await readEvents(store);
   assertEquals(
     events.map(({ action, target, count, outcome }) => [action, target, count, outcome?.split(":")[0]]),
     [
@@ -46,7 +47,7 @@ onBothStores("the audit log has each action: user, address, action, target, coun
 
 onBothStores("pages through the audit log, the latest event first", async ({ store, visitor }) => {
   for (let i = 0; i < 120; i++) {
-    await store.audit.record({ user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
+    await recordEvent(store, { user: "ann", by: "cookie", from: "here", action: "retry", target: `target-${i}.` });
   }
   const someone = visitor();
   const seen: string[] = [];
@@ -78,29 +79,29 @@ Deno.test("a reader sees the audit log; pushes by token aren't logged", async ()
 
 onBothStores("an action takes effect though its event can't be written", async ({ store, visitor }) => {
   await push(store, "q1");
-  const real = store.audit.record;
-  store.audit.record = () => Promise.reject(new Error("disk full"));
+  const real = store.logs.add;
+  store.logs.add = () => Promise.reject(new Error("disk full"));
   try {
     const { text } = await visitor().submit("/queues/default/pause", {}, "/queues");
     assertStringIncludes(text, "Queue default paused.");
   } finally {
-    store.audit.record = real;
+    store.logs.add = real;
   }
   assertEquals((await store.admin.stats()).queues.map(({ paused }) => paused), [true]);
-  assertEquals((await store.audit.page()).events, []);
+  assertEquals((await readEvents(store)).events, []);
 });
 
 onBothStores(
   "pushes without a token leave the older entries in the audit log, and count those that it leaves out",
   async (site) => {
     const { store, visitor } = site;
-    await store.audit.record({ user: "ann", by: "cookie", from: "here", action: "delete", target: "evidence" });
+    await recordEvent(store, { user: "ann", by: "cookie", from: "here", action: "delete", target: "evidence" });
     const someone = visitor();
     for (let i = 0; i < 130; i++) {
       if (i % 2) await someone.api("POST", "/jobs", { class: "Greet", args: [] });
       else await someone.api("POST", "/signals/paid", {});
     }
-    const { events } = await store.audit.page({ limit: 1_000 });
+    const { events } = await readEvents(store, { limit: 1_000 });
     assertEquals([events.length, events.at(-1)!.target], [101, "evidence"]);
   },
 );
@@ -129,7 +130,7 @@ onBothStores("the audit log has refused logins and requests, however they are se
   await visitor("10.0.0.8").api("POST", "/pause", {}, headers(`Bearer ${eve.token}`).headers);
   await visitor("10.0.0.8").api("GET", "/stats", undefined, headers(`Bearer ${shop.token}`).headers);
   await visitor("10.0.0.8").api("POST", "/jobs", { class: "Other" }, headers(`Bearer ${shop.token}`).headers);
-  const rows = (await store.audit.page()).events.toReversed().map((event) =>
+  const rows = (await readEvents(store)).events.toReversed().map((event) =>
     [event.user, event.by, event.from, event.action, event.target, event.outcome?.replace(/\d+ s$/, "N s")] as const
   );
   const failed = "refused: wrong name, password or token";
@@ -162,7 +163,7 @@ const ops = newToken();
 onBothStores("pushing a job again records the job that it deletes, by a token too", async ({ store, visitor }) => {
   await bury(store, "d1");
   await visitor().api("POST", "/jobs/d1/push-again", { class: "Other" }, { authorization: `Bearer ${ops.token}` });
-  const [event] = (await store.audit.page()).events;
+  const [event] = (await readEvents(store)).events;
   assertEquals([event?.user, event?.action, event?.details], [
     "ops",
     "push again",

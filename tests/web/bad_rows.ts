@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { recordEvent } from "../../src/store/admin/audit.ts";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { endedText } from "../../src/job/result.ts";
@@ -96,7 +97,7 @@ export async function fillStore(store: Store): Promise<void> {
       [`${name}-one`]: { job: { class: "Hard", args: [], queue: `${name}-f` } },
       [`${name}-two`]: { job: { class: "Hard", args: [], queue: `${name}-f` }, after: `${name}-one` },
     } as never);
-    await store.audit.record({ user: name, by: "token", from: "x", action: "retry", target: `${name}-target` });
+    await recordEvent(store, { user: name, by: "token", from: "x", action: "retry", target: `${name}-target` });
     await store.steps.signal({ key: `${name}-kept`, data: "1", ttlMs: 3_600_000 });
   }
   await store.queueSamples.record(["good", "evil"].map((queue) => ({ queue, size: 3, latencyMs: 5 })));

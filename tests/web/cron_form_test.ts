@@ -1,3 +1,4 @@
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
@@ -63,7 +64,7 @@ onBothStores(
     const input = entryInput(entry!.definition!);
     assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);
     assertEquals(
-      (await store.audit.page()).events.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
+      (await readEvents(store)).events.map(({ action, target, outcome }) => [action, target, outcome?.split(":")[0]]),
       [
         ["cron edit", "nightly", undefined],
         ["cron add", "nightly", "refused"],

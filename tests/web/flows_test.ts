@@ -1,4 +1,5 @@
 /** Batches and flows: their pages, their API, and an operator's actions. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { until } from "../support/eventually.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
@@ -157,7 +158,7 @@ onBothStores(
     await someone.api("POST", `/batches/${batch.id}/cancel`, {});
     await until(async () => (await store.batches.get(batch.id))!.cancelled === 600, "the jobs are cancelled");
     const audited = async () =>
-      (await store.audit.page()).events.filter(({ target }) => target === `batch:${batch.id}`)
+      (await readEvents(store)).events.filter(({ target }) => target === `batch:${batch.id}`)
         .map(({ action, count }) => [action, count]);
     await until(async () => (await audited()).length === 2, "both are in the audit log");
     assertEquals(await audited(), [["batch cancel", 600], ["batch retry", 600]]);

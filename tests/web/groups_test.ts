@@ -1,4 +1,5 @@
 /** Groups of a queue: pages and API. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { GroupPage } from "../../src/store/port/groups.ts";
@@ -118,7 +119,7 @@ onBothStores("a group is paused and resumed on its page and over the API", async
     const { status } = await someone.api("POST", `${api}/pause`, wrong);
     assertEquals(status >= 400 && status < 500, true, JSON.stringify(wrong));
   }
-  const targets = (await store.audit.page()).events.map(({ action, target, details }) => [action, target, details]);
+  const targets = (await readEvents(store)).events.map(({ action, target, details }) => [action, target, details]);
   assertEquals(targets[1], ["pause", "queue:default group a/b", "for 10m"]);
 });
 

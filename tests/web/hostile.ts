@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { recordEvent } from "../../src/store/admin/audit.ts";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { bury, fail, push } from "./site.ts";
@@ -99,7 +100,7 @@ export async function fillHostile(store: Store, text: string): Promise<string> {
     .catch(() =>
       crontab.add({ name: "plain", class: text, args: [text], rule: "0 3 * * *", timezone: "UTC", memo: text })
     );
-  await store.audit.record({
+  await recordEvent(store, {
     user: text,
     by: text,
     from: text,

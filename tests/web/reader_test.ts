@@ -1,4 +1,5 @@
 /** A reader, and a client with an odd method, reach everything that shows and nothing that acts. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals } from "@std/assert";
 import { connect } from "node:net";
 import { once } from "node:events";
@@ -71,7 +72,7 @@ async function stateOf(store: Store): Promise<string> {
   const crontab = await new Crontab({ store, client: new Client({ store }) }).list();
   const cron = crontab.map(({ name, definition, state }) => ({ name, definition, state }));
   // Each refusal has an entry.
-  const { events } = await store.audit.page({ limit: 1_000 });
+  const { events } = await readEvents(store, { limit: 1_000 });
   return JSON.stringify({
     enqueued,
     dead,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { type AuditEvent, recordEvent } from "../../src/store/admin/audit.ts";
 import { DatabaseSync } from "node:sqlite";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
@@ -349,9 +350,9 @@ async function endRun(store: Store, { name, queue, state }: Readonly<Record<"nam
 
 async function people(store: Store, url: string | undefined): Promise<void> {
   const ago = [190, 171, 66, 64, 37, 21, 4];
-  const record = async (event: Parameters<Store["audit"]["record"]>[0]) => {
+  const record = async (event: AuditEvent) => {
     await using then = url === undefined ? undefined : await openAt(url, ago.shift()! * MINUTE_MS);
-    await (then ?? store).audit.record(event);
+    await recordEvent(then ?? store, event);
   };
   const mara = { user: "mara", by: "cookie", from: "10.0.3.17" };
   await record({

@@ -1,4 +1,5 @@
 /** The durable steps of a job: its page, the API, and an operator's actions. */
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { keptSteps } from "../../src/job/kept_steps.ts";
 import { endedText } from "../../src/job/result.ts";
@@ -54,7 +55,7 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   assertEquals(await names(), ["approval"]);
   await someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data: "1" }, "/jobs/o1");
   assertEquals((await store.jobs.promote(1)).moved, 1);
-  const actions = (await store.audit.page()).events.map(({ action }) => action);
+  const actions = (await readEvents(store)).events.map(({ action }) => action);
   assertEquals(actions, ["signal", "steps clear"]);
 });
 

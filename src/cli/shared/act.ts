@@ -8,7 +8,7 @@ import { systemClock } from "../../clock.ts";
 import { act } from "../../operator/actions/act.ts";
 import type { Action, Author, Following, Tools } from "../../operator/actions/action.ts";
 import { InvalidInput, type Shape, textsInput } from "../../operator/shapes/shape.ts";
-import type { AuditEvent } from "../../store/admin/audit.ts";
+import { type AuditEvent, recordEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
@@ -69,12 +69,12 @@ export function actHere<In, Out, Has extends Tools = Tools>(
 
 /** Keeps an event. @param report prints a failure */
 export async function record(
-  store: Pick<Store, "audit">,
+  store: Pick<Store, "logs">,
   event: AuditEvent,
   report: (why: string) => void,
 ): Promise<void> {
   try {
-    await store.audit.record(event);
+    await recordEvent(store, event);
   } catch (error) {
     report(`not recorded in the audit log: ${(error as Error).message}`);
   }

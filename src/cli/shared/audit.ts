@@ -10,7 +10,7 @@ import { authorBy, record } from "./act.ts";
 
 /** Records an action. TODO: moves to `operator/actions`. */
 export async function recordAudit(
-  store: Pick<Store, "audit">,
+  store: Pick<Store, "logs">,
   { action, ...deed }: Deed & { readonly action: string },
   by = "command line",
   report = (why: string): void => printError(`jobs: ${why}`),

@@ -190,7 +190,8 @@ export class Scheduler implements LoopBody<number> {
 
   async #remove({ name, version }: StoredCron): Promise<boolean> {
     const { store, decider } = this.#options;
-    if (!await store.cron.remove(name, version)) return false;
+    const [removed] = await store.cron.write([{ name, version, remove: true }]);
+    if (removed === undefined) return false;
     decider.forget(name);
     this.#apply(name, { kind: "removed" });
     return true;

@@ -1,12 +1,12 @@
 /**
- * The audit part of the store port: the actions of users, through the dashboard or the command line. The latest
- * {@linkcode MAX_EVENTS} events are kept.
+ * The audit log: the actions of users, through the dashboard or the command line.
  *
  * An event is written next to the action, not in the same step: an event that can't be written doesn't prevent the action, and
  * is in the log of the process.
  *
  * @module
  */
+import type { LogStore } from "../port/logs.ts";
 
 /** An action of a user. */
 export interface AuditEvent {
@@ -42,30 +42,36 @@ export interface AuditPage {
   readonly next?: string;
 }
 
-/** Stores the audit log. */
-export interface AuditStore {
-  /** Adds an event. */
-  record(event: AuditEvent): Promise<void>;
+/** The store of the audit log. */
+type AuditLog = { readonly logs: LogStore };
 
-  /** Returns a page of events, latest first; at most `limit`, default 25. */
-  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<AuditPage>;
+/** Adds an event. */
+export function recordEvent({ logs }: AuditLog, event: AuditEvent): Promise<void> {
+  return logs.add("audit", eventText(event));
 }
 
-/** Maximum number of events that are kept. */
-export const MAX_EVENTS = 10_000;
+/** Returns a page of events, latest first; at most `limit`, default 25. */
+export async function readEvents(
+  { logs }: AuditLog,
+  request?: { readonly cursor?: string; readonly limit?: number },
+): Promise<AuditPage> {
+  const { entries, next } = await logs.page("audit", request);
+  return { events: entries.map(({ at, text }) => readEvent(text, at)), ...(next !== undefined && { next }) };
+}
+
 /** Longest text of an event. */
 const MAX_TEXT_CHARS = 1_000;
 const TEXTS = ["user", "by", "from", "action", "target", "outcome", "details"] as const;
 
 /** Returns an event as text of bounded length. */
-export function eventText(event: AuditEvent): string {
+function eventText(event: AuditEvent): string {
   const texts = TEXTS.filter((field) => event[field] !== undefined)
     .map((field) => [field, event[field]!.slice(0, MAX_TEXT_CHARS).toWellFormed()]);
   return JSON.stringify({ ...Object.fromEntries(texts), ...(event.count !== undefined && { count: event.count }) });
 }
 
 /** Parses an event. Of an unreadable text, everything that can be read is returned: an audit log omits nothing. */
-export function readEvent(text: string, at: number): AuditEntry {
+function readEvent(text: string, at: number): AuditEntry {
   const read = readObject(text);
   const texts = TEXTS.filter((field) => typeof read[field] === "string").map((field) => [field, read[field]]);
   return {

@@ -6,7 +6,6 @@
  */
 import type { ServerStore } from "../port/store.ts";
 import type { AdminStore } from "./admin.ts";
-import type { AuditStore } from "./audit.ts";
 import type { QueueSampler } from "./queue_samples.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { TransferStore } from "./transfer.ts";
@@ -28,8 +27,6 @@ export interface Store extends ServerStore {
   readonly admin: AdminStore;
   /** Depth and latency of queues, for charts. */
   readonly queueSamples: QueueSampler;
-  /** The audit log. */
-  readonly audit: AuditStore;
   /** The key and the live sessions of dashboards. */
   readonly sessions: SessionStore;
   /** Hands everything to another store. */

@@ -36,8 +36,18 @@ export interface CronWrite {
   readonly jobs: readonly NewJob[];
   /** Whether the end of `live` wakes all waiters. */
   readonly awaited: boolean;
-  /** Records to add to the history, oldest first. The last {@linkcode MAX_CRON_RECORDS} are kept. */
+  /** Records to add to the log `cron:NAME` (`logs.ts`), oldest first. */
   readonly records: readonly string[];
+}
+
+/** The removal of an entry with its history. Its job stays where it is. All waiters wake. */
+export interface CronRemoval {
+  /** Names the entry. */
+  readonly name: string;
+  /** The version that was read. If it has changed, nothing happens. */
+  readonly version: number;
+  /** Distinguishes it from a change. */
+  readonly remove: true;
 }
 
 /** The result of a read. */
@@ -47,9 +57,6 @@ export interface CronReading {
   /** The entries, by name. */
   readonly entries: readonly StoredCron[];
 }
-
-/** Maximum number of records that are kept of each entry. */
-export const MAX_CRON_RECORDS = 100;
 
 /** Stores the cron entries. */
 export interface CronStore {
@@ -63,17 +70,12 @@ export interface CronStore {
   ): Promise<CronReading>;
 
   /**
-   * Changes entries, each whole or not at all.
+   * Changes or removes entries, each whole or not at all.
    *
-   * @returns the new version of each; undefined for one that has changed since it was read, which stays as it is
+   * @returns the new version of each, the last one of a removed entry; undefined for one that has changed since it was read,
+   * which stays as it is
    */
-  write(writes: readonly CronWrite[]): Promise<(number | undefined)[]>;
-
-  /** Removes an entry with its history, if it has not changed since it was read. Its job stays where it is. */
-  remove(name: string, version: number): Promise<boolean>;
-
-  /** Returns the records of an entry, newest first; at most `limit`. */
-  history(name: string, limit: number): Promise<string[]>;
+  write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]>;
 
   /**
    * Resolves when a definition was written or removed, or an awaited job has ended, since the last read of all

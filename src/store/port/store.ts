@@ -22,6 +22,7 @@ import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
 import type { FlowStore } from "./flows.ts";
 import type { JobStore } from "./jobs.ts";
+import type { LogStore } from "./logs.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { ResultStore } from "./results.ts";
 import type { StepStore } from "./steps.ts";
@@ -45,6 +46,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly flows: FlowStore;
   /** Records of ended jobs. */
   readonly results: ResultStore;
+  /** The audit log, and the runs of cron entries. */
+  readonly logs: LogStore;
   /** Sums of performed jobs, by class and time. */
   readonly metrics: MetricsStore;
   /** Options that workers register for their job classes. */

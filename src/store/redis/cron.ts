@@ -4,10 +4,11 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import type { CronReading, CronRemoval, CronStore, CronWrite, StoredCron } from "../port/cron.ts";
 import { nameOf } from "../port/groups.ts";
+import { MAX_CRON_RECORDS } from "../port/logs.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { CRON_CHANGES, cronDoneKey, cronHistoryKey } from "./keys.ts";
+import { CRON_CHANGES, cronDoneKey } from "./keys.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
@@ -42,7 +43,7 @@ export class Cron implements CronStore {
     return { now, entries: entries.map(toStored) };
   }
 
-  async write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+  async write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const versions: (number | undefined)[] = [];
     for (let from = 0; from < writes.length; from += MAX_WRITES_PER_SCRIPT) {
       versions.push(...await this.#write(writes.slice(from, from + MAX_WRITES_PER_SCRIPT)));
@@ -50,23 +51,13 @@ export class Cron implements CronStore {
     return versions;
   }
 
-  async #write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
+  async #write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const { client, offset, wire } = this.#context;
     const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, keepReplyMs(this.#context)];
     // A resent write must not look like a conflict: the caller would write once more.
     const key = cronDoneKey(randomUUID());
     const versions = await client.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
-  }
-
-  async remove(name: string, version: number): Promise<boolean> {
-    const args = [name, `${version}`, keepReplyMs(this.#context)];
-    return await this.#context.client.run(SCRIPTS.cronRemove, [cronDoneKey(randomUUID())], args) === 1;
-  }
-
-  async history(name: string, limit: number): Promise<string[]> {
-    if (limit < 1) return [];
-    return await this.#context.client.call(["LRANGE", cronHistoryKey(name), "0", `${limit - 1}`]) as string[];
   }
 
   async wait(signal: AbortSignal): Promise<void> {
@@ -101,7 +92,9 @@ function toStored([name, version, definition, state, live, seen]: EntryReply): S
   return { name, version: Number(version), definition, state, live: live ?? undefined, seenAt: Number(seen) };
 }
 
-function pack({ name, version, definition, state, jobs, awaited, records }: CronWrite): string[] {
+function pack(write: CronWrite | CronRemoval): string[] {
+  if ("remove" in write) return [write.name, `${write.version}`, "", "", "remove", "", "0", "0"];
+  const { name, version, definition, state, jobs, awaited, records } = write;
   return [
     name,
     `${version}`,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { LogName } from "../port/logs.ts";
 import type { SetName } from "../admin/admin.ts";
 import { nameOf } from "../port/groups.ts";
 
@@ -109,9 +110,9 @@ export function cronDoneKey(write: string): string {
   return `jobs:cron:done:${write}`;
 }
 
-/** Ours: the records of a cron entry's runs, newest first (list). */
-export function cronHistoryKey(name: string): string {
-  return `jobs:cron:history:${name}`;
+/** A log: a stream. */
+export function logKey(log: LogName): string {
+  return log === "audit" ? AUDIT : `jobs:cron:log:${log.slice("cron:".length)}`;
 }
 
 /** Ours: class → the options that workers declare for its jobs (hash). */

@@ -6,7 +6,6 @@
 import { cancelElsewhere } from "../ops/cancel.ts";
 import type { Store } from "../admin/store.ts";
 import { adminPart } from "./admin.ts";
-import { auditPart } from "./audit.ts";
 import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import { type Context, serverTime } from "./context.ts";
@@ -14,6 +13,7 @@ import { Cron } from "./cron.ts";
 import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
 import { LeaseBook } from "./lease_book.ts";
+import { logsPart } from "./logs.ts";
 import { metricsPart } from "./metrics.ts";
 import { queueSamplesPart } from "./queue_samples.ts";
 import { Results } from "./results.ts";
@@ -44,11 +44,11 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     batches: batchesPart(context),
     flows: flowsPart(context),
     results,
+    logs: logsPart(context),
     metrics: metricsPart(context),
     queueSamples: queueSamplesPart(context),
     classes: classesPart(context),
     admin: adminPart(context),
-    audit: auditPart(context),
     sessions: sessionsPart(context),
     transfer: transferPart(context),
     [Symbol.asyncDispose]() {

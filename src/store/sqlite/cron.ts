@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type CronReading, type CronStore, type CronWrite, MAX_CRON_RECORDS, type StoredCron } from "../port/cron.ts";
+import type { CronReading, CronRemoval, CronStore, CronWrite, StoredCron } from "../port/cron.ts";
 import type { Context } from "./context.ts";
+import * as logs from "./logs.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** A row of the table. */
@@ -47,26 +48,12 @@ export class Cron implements CronStore {
     });
   }
 
-  write(writes: readonly CronWrite[]): Promise<(number | undefined)[]> {
-    const rows = writes.reduce((sum, { jobs, records }) => sum + 1 + jobs.length + records.length, 0);
-    return this.#context.commit.run(() => writes.map((write) => this.#apply(write)), { rows });
-  }
-
-  remove(name: string, version: number): Promise<boolean> {
-    return this.#context.commit.run(() => {
-      const { sql } = this.#context;
-      if (sql("DELETE FROM cron WHERE name = ? AND version = ?").run(name, version).changes === 0) return false;
-      sql("DELETE FROM cron_record WHERE name = ?").run(name);
-      announceChange(this.#context);
-      return true;
-    });
-  }
-
-  history(name: string, limit: number): Promise<string[]> {
-    return this.#context.read(() =>
-      this.#context.sql("SELECT record FROM cron_record WHERE name = ? ORDER BY id DESC LIMIT ?")
-        .all(name, limit).map((row) => String(row.record))
-    );
+  write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
+    const rowsOf = (write: CronWrite | CronRemoval) =>
+      "remove" in write ? 1 : 1 + write.jobs.length + write.records.length;
+    const rows = writes.reduce((sum, write) => sum + rowsOf(write), 0);
+    const apply = (write: CronWrite | CronRemoval) => "remove" in write ? this.#remove(write) : this.#apply(write);
+    return this.#context.commit.run(() => writes.map(apply), { rows });
   }
 
   wait(signal: AbortSignal): Promise<void> {
@@ -75,6 +62,14 @@ export class Cron implements CronStore {
 
   #changes(): number {
     return Number(this.#context.sql("SELECT told FROM cron_counter").get()!.told);
+  }
+
+  #remove({ name, version }: CronRemoval): number | undefined {
+    const { sql } = this.#context;
+    if (sql("DELETE FROM cron WHERE name = ? AND version = ?").run(name, version).changes === 0) return undefined;
+    sql("DELETE FROM log WHERE name = ?").run(`cron:${name}`);
+    announceChange(this.#context);
+    return version;
   }
 
   #apply({ name, version, definition, state, jobs, awaited, records }: CronWrite): number | undefined {
@@ -95,13 +90,7 @@ export class Cron implements CronStore {
       definition === undefined ? stored?.seen_at ?? 0 : now(),
     );
     newJobs.store(this.#context, jobs, now());
-    for (const record of records) sql("INSERT INTO cron_record (name, record) VALUES (?, ?)").run(name, record);
-    if (records.length > 0) {
-      sql(
-        `DELETE FROM cron_record WHERE name = ?1 AND id <=
-           (SELECT id FROM cron_record WHERE name = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
-      ).run(name, MAX_CRON_RECORDS);
-    }
+    for (const record of records) logs.add(this.#context, `cron:${name}`, record);
     if (definition !== undefined) announceChange(this.#context);
     return next;
   }

@@ -250,13 +250,6 @@ CREATE TABLE cron (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cron_live ON cron (live) WHERE live IS NOT NULL;
 
-CREATE TABLE cron_record (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL,
-  record TEXT NOT NULL
-) STRICT;
-CREATE INDEX cron_record_name ON cron_record (name, id);
-
 -- One row: the last version, and the number of announced changes.
 CREATE TABLE cron_counter (
   version INTEGER NOT NULL,
@@ -423,12 +416,14 @@ CREATE TABLE queue_sample (
   PRIMARY KEY (step, at, queue)
 ) STRICT, WITHOUT ROWID;
 
--- The audit log. The IDs are in the order of the events.
-CREATE TABLE audit_event (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+-- The audit log, and a log of each cron entry. The numbers of a log are consecutive, in the order of its entries.
+CREATE TABLE log (
+  name TEXT NOT NULL, -- see port/logs.ts
+  number INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  body TEXT NOT NULL
-) STRICT;
+  text TEXT NOT NULL,
+  PRIMARY KEY (name, number)
+) STRICT, WITHOUT ROWID;
 
 -- The key that signs sessions and forms of the dashboard, and its live sessions: all processes that serve it share them.
 

@@ -5,7 +5,6 @@
  */
 import type { Store } from "../admin/store.ts";
 import { cancelElsewhere } from "../ops/cancel.ts";
-import { auditPart } from "./audit.ts";
 import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
@@ -18,6 +17,7 @@ import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
 import { health } from "./health.ts";
+import { logsPart } from "./logs.ts";
 import { metricsPart } from "./metrics.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
@@ -85,6 +85,7 @@ export function sqliteStore(url: string, context: Context): Store {
       keep: (record, ref) =>
         results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
     },
+    logs: logsPart(context),
     metrics: metricsPart(context),
     queueSamples: queueSamplesPart(context),
     classes: classesPart(context),
@@ -109,7 +110,6 @@ export function sqliteStore(url: string, context: Context): Store {
       largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),
       groups: (queue, request) => queues.groups(context, queue, request),
     },
-    audit: auditPart(context),
     sessions: sessionsPart(context),
     transfer: transferPart(context),
     async [Symbol.asyncDispose]() {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
-import type { AuditEntry } from "../../store/admin/audit.ts";
+import { type AuditEntry, readEvents } from "../../store/admin/audit.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { compileGlob } from "../../operator/query/filter.ts";
 import { page } from "../../store/ops/scan.ts";
@@ -40,7 +40,7 @@ export async function readAuditPage(services: Services, c: Context<WebEnv>): Pro
   const { rows, next } = await page(
     {
       read: async (part) => {
-        const { events, next } = await services.store.audit.page(part);
+        const { events, next } = await readEvents(services.store, part);
         return { rows: events.map((event) => services.mask.value(event) as typeof event), next };
       },
       match: criteria.length === 0 ? undefined : (events) => Promise.resolve(events.map(fits)),

@@ -1,4 +1,5 @@
 /** Every page for a screen reader, in light and dark, and in windows of any width. */
+import { recordEvent } from "../../../src/store/admin/audit.ts";
 import { assertEquals } from "@std/assert";
 import axe from "axe-core";
 import { Client } from "../../../src/client/client.ts";
@@ -152,7 +153,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({ name: "nightly", class: "Report", rule: "0 3 * * *", timezone: "UTC" });
   await crontab.run("nightly");
-  await store.audit.record({
+  await recordEvent(store, {
     user: "ann",
     by: "cookie",
     from: "10.0.0.9",

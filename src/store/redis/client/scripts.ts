@@ -18,7 +18,6 @@ import batchSweep from "../lua/batch_sweep.lua" with { type: "text" };
 import claim from "../lua/claim.lua" with { type: "text" };
 import countLeases from "../lua/count_leases.lua" with { type: "text" };
 import cronRead from "../lua/cron_read.lua" with { type: "text" };
-import cronRemove from "../lua/cron_remove.lua" with { type: "text" };
 import cronWrite from "../lua/cron_write.lua" with { type: "text" };
 import declareClasses from "../lua/declare_classes.lua" with { type: "text" };
 import deregister from "../lua/deregister.lua" with { type: "text" };
@@ -139,7 +138,6 @@ export const SCRIPTS = {
   claim: script(claim, offline),
   countLeases: script(countLeases),
   cronRead: script(cronRead),
-  cronRemove: script(cronRemove, job),
   cronWrite: script(cronWrite, job + groups),
   declareClasses: script(declareClasses),
   deregister: script(deregister, job + groups + returnLease),

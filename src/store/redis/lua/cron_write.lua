@@ -1,14 +1,14 @@
 #!lua
--- Changes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
+-- Changes or removes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
 -- reply was lost, it changes nothing and returns the same.
 --
 -- KEYS[1]  jobs:cron:done:WRITE, the result of this write
 -- ARGV     offset of the clock in ms, wire (7 or 8), max records of an entry, ms to keep the result,
 --          then per entry: name, version as read (0 for none), state, "1" if the end of its job is awaited or "",
---            "define" and its definition, or "keep" and "",
+--            "define" and its definition, or "keep" and "", or "remove", "", "0" and "0",
 --            number of jobs, per job: queue, jid, payload without its closing brace,
 --            number of records, the records
--- Result   per entry its new version; 0 if it has changed
+-- Result   per entry its new version, that read of a removed one; 0 if it has changed
 -- O(N) for N arguments
 
 local call = redis.call
@@ -34,20 +34,27 @@ do
   local i = 5
   while i <= #ARGV do
     call('HLEN', 'jobs:cron:entry:' .. ARGV[i])
-    call('LLEN', 'jobs:cron:history:' .. ARGV[i])
+    call('XLEN', 'jobs:cron:log:' .. ARGV[i])
     for k = i + 7, i + 4 + 3 * ARGV[i + 6], 3 do checkQueue(ARGV[k]) end
     i = endOf(i)
   end
 end
 
 local result = {}
-local isDefined = false
+local isChanged = false
 local i = 5
 while i <= #ARGV do
   local name = ARGV[i]
   local entry = 'jobs:cron:entry:' .. name
   if (call('HGET', entry, 'version') or '0') ~= ARGV[i + 1] then
     result[#result + 1] = 0
+  elseif ARGV[i + 4] == 'remove' then
+    local live = call('HGET', entry, 'live')
+    if live then call('HDEL', 'jobs:cron:live', live) end
+    call('DEL', entry, 'jobs:cron:log:' .. name)
+    call('SREM', 'jobs:cron:names', name)
+    result[#result + 1] = tonumber(ARGV[i + 1])
+    isChanged = true
   else
     local version = call('INCR', 'jobs:cron:version')
     result[#result + 1] = version
@@ -56,7 +63,7 @@ while i <= #ARGV do
     if ARGV[i + 3] == '1' then call('HSET', entry, 'awaited', '1') else call('HDEL', entry, 'awaited') end
     if ARGV[i + 4] == 'define' then
       call('HSET', entry, 'definition', ARGV[i + 5], 'seen', now)
-      isDefined = true
+      isChanged = true
     end
     local records = i + 7 + 3 * ARGV[i + 6]
     for k = i + 7, records - 3, 3 do
@@ -69,14 +76,13 @@ while i <= #ARGV do
       call('HSET', entry, 'live', jid)
       call('HSET', 'jobs:cron:live', jid, name)
     end
-    if ARGV[records] ~= '0' then
-      for k = records + 1, records + ARGV[records] do call('LPUSH', 'jobs:cron:history:' .. name, ARGV[k]) end
-      call('LTRIM', 'jobs:cron:history:' .. name, 0, ARGV[3] - 1)
+    for k = records + 1, records + ARGV[records] do
+      call('XADD', 'jobs:cron:log:' .. name, 'MAXLEN', ARGV[3], '*', 'at', now, 'event', ARGV[k])
     end
   end
   i = endOf(i)
 end
-if isDefined then
+if isChanged then
   call('INCR', 'jobs:cron:changes')
   -- The user may lack the permission to publish: schedulers then see the change some seconds later.
   redis.pcall('PUBLISH', 'jobs:wake', 'cron')

@@ -1,0 +1,42 @@
+/**
+ * The logs part of the store port: lists of texts whose oldest entries are dropped. No job depends on them.
+ *
+ * @module
+ */
+
+/** A log: the actions of users, or the runs of a cron entry, which `cron.write` adds. */
+export type LogName = "audit" | `cron:${string}`;
+
+/** An entry of a log. */
+export interface LogEntry {
+  /** When it was added, by the store's clock. */
+  readonly at: number;
+  /** Its text. The store doesn't parse it. */
+  readonly text: string;
+}
+
+/** One page of a log, the latest entry first. */
+export interface LogPage {
+  readonly entries: readonly LogEntry[];
+  /** Pass it to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** Stores logs. */
+export interface LogStore {
+  /** Adds an entry as of now, in one round trip and that for the time. Of a log, the latest {@linkcode maxEntries} are kept. */
+  add(log: LogName, text: string): Promise<void>;
+
+  /** Returns a page of a log, latest first, in one round trip; at most `limit`, from 1 on, default 25. */
+  page(log: LogName, request?: { readonly cursor?: string; readonly limit?: number }): Promise<LogPage>;
+}
+
+/** Maximum number of entries that are kept of the audit log. */
+export const MAX_EVENTS = 10_000;
+/** Maximum number of records that are kept of each cron entry. */
+export const MAX_CRON_RECORDS = 100;
+
+/** Returns the maximum number of entries of a log. */
+export function maxEntries(log: LogName): number {
+  return log === "audit" ? MAX_EVENTS : MAX_CRON_RECORDS;
+}
