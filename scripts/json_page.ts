@@ -12,14 +12,14 @@ export const PAGE: URL = new URL("../docs/reference/json.md", import.meta.url);
 
 const HEAD = `# Output for programs
 
-<!-- Written by \`deno task docs\` from src/cli/help/json_shapes.ts -->
+<!-- Written by \`deno task docs\` from src/cli/help/json_outputs.ts -->
 
 With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there. Remarks and
 errors are on standard error. The exit code shows the outcome (\`jobs help exit-codes\`).
 
 - A field that is listed here keeps its name and its meaning. New ones may be added: ignore unknown fields.
-- A field with a \`?\` may be absent. No field is \`null\`.
-- \`time\` is a text of ISO 8601 in UTC, \`ms\` a number of milliseconds since 1970; durations are milliseconds.
+- A field with a \`?\` may be absent. Only \`any\` may be \`null\`: a result that is.
+- \`time\` is a text of ISO 8601 in UTC; durations are milliseconds.
 - \`any\` is not described further: a payload as it was pushed, a result as it was returned. Integers beyond 2^53 in
   a payload are texts.
 - \`entries[].jid\` is the field \`jid\` of each element of \`entries\`; \`{}\` is each value of an object by name.

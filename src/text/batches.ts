@@ -4,6 +4,8 @@
  * @module
  */
 import type { Batch } from "../store/port/batches.ts";
+import type { batchShape } from "../operator/shapes/batches.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
 import { number } from "./format.ts";
 import { isoTime, localTime } from "./times.ts";
@@ -79,11 +81,11 @@ export function batchLines(batch: Batch, now: number): string[] {
 const ENDS = ["dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const;
 
 /** Returns a batch as `--json` and the HTTP API have it: times in ISO 8601. */
-export function batchJson(batch: Batch): Record<string, unknown> {
+export function batchJson(batch: Batch): JsonOf<typeof batchShape> {
   const { createdAt, closedAt, completedAt, dueAt, version: _, callbacks, ...rest } = batch;
   return {
     ...rest,
-    createdAt: isoTime(createdAt),
+    createdAt: isoTime(createdAt)!,
     closedAt: isoTime(closedAt),
     completedAt: isoTime(completedAt),
     dueAt: isoTime(dueAt),

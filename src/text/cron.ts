@@ -5,6 +5,8 @@
  */
 import type { CrontabEntry } from "../client/crontab.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
+import type { entryShape, runShape } from "../operator/shapes/cron.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
 import { isoTime } from "./times.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 
@@ -17,7 +19,7 @@ export function outcomeOf({ outcome, count, first, reason }: CronRecord): string
 }
 
 /** Returns an entry as JSON. */
-export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
+export function cronEntryJson(entry: CrontabEntry): JsonOf<typeof entryShape> {
   const { name, definition, state, next, live, isLoaded, last } = entry;
   return {
     name,
@@ -35,7 +37,7 @@ export function cronEntryJson(entry: CrontabEntry): Record<string, unknown> {
 }
 
 /** Returns a run as JSON. */
-export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): Record<string, unknown> {
+export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): JsonOf<typeof runShape> {
   return {
     ...rest,
     scheduledAt: isoTime(scheduledAt),

@@ -7,6 +7,9 @@ import type { ShownState } from "../store/ops/flows.ts";
 import type { Batch } from "../store/port/batches.ts";
 import type { FlowNode } from "../store/port/flows.ts";
 import type { WaitingNode } from "../operator/query/waiting_nodes.ts";
+import type { flowShape, nodeShape } from "../operator/shapes/batches.ts";
+import type { jobShape } from "../operator/shapes/jobs.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
 import { batchJson } from "./batches.ts";
 import { payloadTime, readablePayload } from "./job_json.ts";
 import { isoTime } from "./times.ts";
@@ -21,13 +24,13 @@ export function waitText({ state, waitsFor, after }: FlowNode): string | undefin
 }
 
 /** Returns a flow as `--json` and the HTTP API have it. */
-export function flowJson(flow: Batch): Record<string, unknown> {
+export function flowJson(flow: Batch): JsonOf<typeof flowShape> {
   const { parent, ...rest } = batchJson(flow);
-  return { ...rest, ...(parent !== undefined && { batch: parent }) };
+  return { ...rest, flow: true, waiting: flow.waiting ?? 0, batch: parent };
 }
 
 /** Returns a node as `--json` and the HTTP API have it. */
-export function nodeJson(node: FlowNode, state: ShownState): Record<string, unknown> {
+export function nodeJson(node: FlowNode, state: ShownState): JsonOf<typeof nodeShape> {
   const { name, jid, class: className, queue, after, onDead, waitsFor, changedAt } = node;
   return {
     name,
@@ -38,12 +41,12 @@ export function nodeJson(node: FlowNode, state: ShownState): Record<string, unkn
     after,
     onDead,
     waitsFor,
-    changedAt: isoTime(changedAt),
+    changedAt: isoTime(changedAt)!,
   };
 }
 
 /** Returns a waiting node as `--json` and the HTTP API have a job. */
-export function waitingJson({ flow, node }: WaitingNode): Record<string, unknown> {
+export function waitingJson({ flow, node }: WaitingNode): JsonOf<typeof jobShape> {
   const { name, jid, class: className, queue, after, waitsFor, payload = "" } = node;
   const job = readablePayload({ payload });
   return {

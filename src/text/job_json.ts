@@ -10,12 +10,15 @@ import { stepsIn } from "../job/kept_steps.ts";
 import type { EndedJob } from "../job/result.ts";
 import { decodeBacktrace } from "../job/failure.ts";
 import type { Entry, Place } from "../store/admin/admin.ts";
+import type { finishedShape } from "../operator/shapes/finished.ts";
+import type { jobShape } from "../operator/shapes/jobs.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
 import { asText } from "../log/value.ts";
 import { stepJson } from "./steps.ts";
 import { isoTime } from "./times.ts";
 
 /** The state of the jobs in each place. */
-const STATES: Readonly<Record<Place["in"], string>> = {
+const STATES: Readonly<Record<Place["in"], "queued" | "scheduled" | "retrying" | "dead" | "running">> = {
   queue: "queued",
   scheduled: "scheduled",
   retry: "retrying",
@@ -42,7 +45,7 @@ export interface ShownPayload {
 }
 
 /** Returns an entry as JSON. */
-export function jobJson(entry: Entry): Record<string, unknown> {
+export function jobJson(entry: Entry): JsonOf<typeof jobShape> {
   const payload = readablePayload(entry);
   return shownJobJson(entry, {
     payload,
@@ -55,7 +58,7 @@ export function jobJson(entry: Entry): Record<string, unknown> {
 export function shownJobJson(
   entry: Entry,
   { payload, class: name, backtrace }: ShownPayload,
-): Record<string, unknown> {
+): JsonOf<typeof jobShape> {
   const { in: place } = entry.place;
   return {
     jid: payload?.jid,
@@ -76,7 +79,7 @@ export function shownJobJson(
 }
 
 /** Returns the record of a finished job as JSON. */
-export function finishedJson(job: EndedJob): Record<string, unknown> {
+export function finishedJson(job: EndedJob): JsonOf<typeof finishedShape> {
   return {
     jid: job.jid,
     class: job.class,
@@ -87,7 +90,7 @@ export function finishedJson(job: EndedJob): Record<string, unknown> {
     error: job.error,
     attempt: job.attempt,
     startedAt: isoTime(job.startedAt),
-    endedAt: isoTime(job.endedAt),
+    endedAt: isoTime(job.endedAt)!,
     elapsedMs: job.elapsedMs,
     worker: job.worker,
     progress: job.progress,
@@ -99,8 +102,8 @@ export function finishedJson(job: EndedJob): Record<string, unknown> {
 }
 
 /** Returns how a job ended: `succeeded`, `failed`, `dead`, `cancelled`, `expired`. Any program may have written the record. */
-export function finishedState({ state }: Pick<EndedJob, "state">): string {
-  return asText(state);
+export function finishedState({ state }: Pick<EndedJob, "state">): EndedJob["state"] {
+  return asText(state) as EndedJob["state"];
 }
 
 /** A shorter payload isn't nested deeply enough to overflow the stack. */

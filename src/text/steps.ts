@@ -5,6 +5,8 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
+import type { stepShape } from "../operator/shapes/steps.ts";
 import type { Step } from "../job/step.ts";
 import { isoTime, localMinute, relative } from "./times.ts";
 
@@ -45,6 +47,6 @@ export function stepValue({ value }: Step, show: (value: unknown) => unknown = (
 }
 
 /** A step for programs: times as ISO 8601. */
-export function stepJson({ since, ended, until, ...step }: Step): Record<string, unknown> {
+export function stepJson({ since, ended, until, ...step }: Step): JsonOf<typeof stepShape> {
   return { ...step, since: isoTime(since), ended: isoTime(ended), until: isoTime(until) };
 }

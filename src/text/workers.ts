@@ -6,6 +6,9 @@
 
 import type { Entry } from "../store/admin/admin.ts";
 import { CANCELLED_WORKER, type RunningJobRecord, type WorkerInfo } from "../store/port/workers.ts";
+import type { JsonOf } from "../operator/shapes/shape.ts";
+import type { workerShape } from "../operator/shapes/workers.ts";
+import { asText } from "../log/value.ts";
 import { getField } from "../job/raw.ts";
 import { isoTime } from "./times.ts";
 
@@ -39,10 +42,12 @@ export function workerState(
 }
 
 /** Returns a worker as JSON; `jobJson` represents its running jobs. */
-export function workerJson(
+export function workerJson(worker: WorkerInfo): JsonOf<typeof workerShape>;
+export function workerJson<Job>(
   worker: WorkerInfo,
-  jobJson: (job: RunningJobRecord) => Record<string, unknown> = runningJson,
-): Record<string, unknown> {
+  jobJson: (job: RunningJobRecord) => Job,
+): Omit<JsonOf<typeof workerShape>, "jobs"> & { readonly jobs: readonly Job[] };
+export function workerJson(worker: WorkerInfo, jobJson: (job: RunningJobRecord) => unknown = runningJson): unknown {
   const { id, hostname, pid, tag, labels, queues, weights, concurrency, version, totals } = worker;
   return {
     id,
@@ -76,16 +81,21 @@ export function workerJson(
   };
 }
 
-function runningJson(job: RunningJobRecord): Record<string, unknown> {
+function runningJson(job: RunningJobRecord): JsonOf<typeof workerShape>["jobs"][number] {
   return {
     processor: job.task,
-    jid: getField(job.payload, "jid"),
-    class: getField(job.payload, "class"),
+    jid: textIn(job, "jid"),
+    class: textIn(job, "class"),
     queue: job.queue,
-    startedAt: isoTime(job.since),
+    startedAt: isoTime(job.since)!,
     progress: job.progress,
     lastLine: job.lastLine,
     log: job.log,
     abortReason: job.abortReason,
   };
+}
+
+function textIn({ payload }: RunningJobRecord, name: string): string | undefined {
+  const value = getField(payload, name);
+  return value === undefined ? undefined : asText(value);
 }

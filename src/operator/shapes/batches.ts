@@ -4,7 +4,7 @@
  * @module
  */
 import { list, object, optional } from "./shape.ts";
-import { boolean, choice, integer, text, time } from "./values.ts";
+import { boolean, choice, integer, NEXT, text, time } from "./values.ts";
 
 const COUNTERS = {
   name: optional(text("its name")),
@@ -49,6 +49,12 @@ export const flowShape = object("", {
   waiting: integer("of the pending nodes: those that wait for others"),
 });
 
+/** Batches. */
+export const batchPageShape = object("", { batches: list("the batches, the latest first", batchShape), next: NEXT });
+
+/** Flows. */
+export const flowPageShape = object("", { flows: list("the flows, the latest first", flowShape), next: NEXT });
+
 /** A node of a flow. */
 export const nodeShape = object("", {
   name: text("the node's name"),
@@ -63,6 +69,12 @@ export const nodeShape = object("", {
   onDead: choice(["stop", "continue", "cancel"], ""),
   waitsFor: integer("nodes that it still waits for"),
   changedAt: time("when its state changed"),
+});
+
+/** Nodes of a flow. */
+export const nodePageShape = object("", {
+  nodes: list("the nodes, in the order of the definition", nodeShape),
+  next: NEXT,
 });
 
 /** A flow with its nodes. */

@@ -64,6 +64,15 @@ export const entryShape = object("", {
   last: optional({ ...runShape, about: "its last run" }),
 });
 
+/** The entries. */
+export const entryListShape = object("", { entries: list("the entries, by name", entryShape) });
+
+/** An entry with its runs. */
+export const shownEntryShape = object("", {
+  entry: { ...entryShape, about: "the entry" },
+  history: list("its runs, the latest first", runShape),
+});
+
 /** The runs of an entry that follow. */
 export const nextRunShape = object("", {
   at: time("the scheduled time of the run"),

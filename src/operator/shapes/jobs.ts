@@ -10,7 +10,7 @@ import { stepShape } from "./steps.ts";
 import { any, boolean, choice, integer, NEXT, text, time } from "./values.ts";
 
 /** A job in one place. */
-const jobShape = object("", {
+export const jobShape = object("", {
   jid: optional(text("the job's ID; absent if the payload is unreadable")),
   class: optional(text("its class")),
   state: choice(["queued", "scheduled", "retrying", "dead", "running", "waiting"], ""),

@@ -35,6 +35,9 @@ export const queueShape = object("", {
   hasGroupSettings: optional(boolean("true if limits or pauses of its groups are stored; absent without any")),
 });
 
+/** Queues, by name. */
+export const queuePageShape = object("", { queues: list("the queues, by name", queueShape), next: NEXT });
+
 /** A group of a queue. */
 const groupShape = object("", {
   name: text("the group; `|high` and `|low` are the jobs of these priorities"),

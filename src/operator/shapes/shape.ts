@@ -32,6 +32,8 @@ export interface Shape<T> {
    * @throws {InvalidInput}
    */
   readonly read: (raw: unknown, field?: string) => T;
+  /** The schema by the name that the document has it under. */
+  readonly component?: Readonly<Record<string, JsonSchema>>;
   /** Whether the field may be absent. */
   readonly isOptional?: true;
   /** Of an object. */
@@ -52,6 +54,9 @@ type OptionalNames<F> = { [Name in keyof F]: F[Name] extends Optional<unknown> ?
 export type ObjectOf<F extends Fields> =
   & { readonly [Name in Exclude<keyof F, OptionalNames<F>>]: TypeOf<F[Name]> }
   & { readonly [Name in OptionalNames<F>]?: TypeOf<F[Name]> };
+
+/** A value of a shape, to be written as JSON. */
+export type JsonOf<S> = Written<TypeOf<S>>;
 
 /** A value to be written as JSON, which leaves out an optional field that is undefined. */
 export type Written<T> = T extends readonly (infer Element)[] ? readonly Written<Element>[]
@@ -204,7 +209,12 @@ export function oneOf<const Shapes extends readonly Shape<unknown>[]>(
 
 /** Returns a shape that the OpenAPI document has once, under a name. */
 export function named<S extends Shape<unknown>>(name: string, shape: S): S {
-  return { ...shape, schema: { $ref: `#/components/schemas/${name}` } };
+  return {
+    ...shape,
+    about: "",
+    schema: { $ref: `#/components/schemas/${name}` },
+    component: { [name]: schemaOf(shape) },
+  };
 }
 
 /** Returns the schema of a shape, with its sentence. */

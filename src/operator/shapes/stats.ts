@@ -140,7 +140,7 @@ export const settingsShape = object("", {
     "the settings",
     object("", {
       key: text("its key in the configuration"),
-      value: nullable(any("its value; secrets are masked")),
+      value: optional(any("its value; secrets are masked")),
       origin: text("`default`, a file, a variable, or `flag`"),
       about: text("its meaning"),
     }),

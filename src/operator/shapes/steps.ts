@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { object, optional } from "./shape.ts";
+import { list, object, optional } from "./shape.ts";
 import { any, boolean, choice, integer, text, time } from "./values.ts";
 
 /** A durable step of a job. */
@@ -24,3 +24,6 @@ export const stepShape = object("", {
   timedOut: optional(boolean("succeeded: the time passed without a signal, or without the child's end")),
   value: optional(any("succeeded: the result, or the signal's data")),
 });
+
+/** The steps of a job. */
+export const stepListShape = object("", { steps: list("the steps, in the order in which they began", stepShape) });

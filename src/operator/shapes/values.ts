@@ -138,13 +138,13 @@ export function choice<const Words extends readonly string[]>(words: Words, abou
   });
 }
 
-/** Any JSON value except null. */
+/** Any JSON value. */
 export function any(about: string): Shape<unknown> {
   return parsed(about, {
     word: "any",
     expected: "a value",
     schema: {},
-    parse: (value) => value ?? undefined,
+    parse: (value) => value,
   });
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { list, map, object, optional } from "./shape.ts";
-import { any, choice, integer, number, text, time } from "./values.ts";
+import { any, choice, integer, NEXT, number, text, time } from "./values.ts";
 
 /** A running job of a worker. */
 const runningShape = object("", {
@@ -65,6 +65,9 @@ export const apiWorkerShape = object("", {
     object("", { ...runningShape.fields, payload: any("the payload as an object; its text if it is unreadable") }),
   ),
 });
+
+/** Workers in the HTTP API. */
+export const apiWorkerPageShape = object("", { workers: list("the workers, by ID", apiWorkerShape), next: NEXT });
 
 /** The dumps of workers. */
 export const dumpsShape = object("", {

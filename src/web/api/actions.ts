@@ -10,7 +10,7 @@ import { type JsonSchema, schemaOf } from "../../operator/shapes/shape.ts";
 import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { allowFields, objectOf } from "./json.ts";
-import type { ApiAnswer, ApiRoute } from "./routes.ts";
+import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 /** The routes. */
 export const actionRoutes: readonly ApiRoute[] = ACTIONS.map((action) => {

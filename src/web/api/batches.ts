@@ -4,15 +4,14 @@
  * @module
  */
 import { nodeStates } from "../../store/ops/flows.ts";
+import { batchPageShape, batchShape, flowPageShape, flowShape, nodePageShape } from "../../operator/shapes/batches.ts";
 import { batchJson } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { type BatchKind, cancel, closeBatch, findBatch, openBatch, pushFlow, retry } from "../actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
 import { objectTextOf, WARNINGS_SCHEMA } from "./json.ts";
 import type { ActionResult } from "../actions/jobs.ts";
-import type { ApiAnswer, ApiRoute } from "./routes.ts";
-
-const PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 50" };
+import { type ApiAnswer, type ApiRoute, pageQuery, reads } from "./route.ts";
 
 const CHANGED = {
   type: "object",
@@ -48,28 +47,52 @@ const CALLBACKS = {
 
 /** The routes. */
 export const batchRoutes: readonly ApiRoute[] = [
+  reads({
+    path: "/batches",
+    about: "Lists the batches, the latest first",
+    query: pageQuery(50),
+    shape: batchPageShape,
+    run: async (c, services) => {
+      const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: false });
+      return { batches: batches.map(batchJson), next };
+    },
+  }),
+  reads({
+    path: "/batches/{id}",
+    about: "Returns a batch: its state, the counts of its jobs, its callbacks",
+    shape: batchShape,
+    run: async (c, services) => batchJson(await findBatch(services, "batch", c.req.param("id") ?? "")),
+  }),
+  reads({
+    path: "/flows",
+    about: "Lists the flows, the latest first",
+    query: pageQuery(50),
+    shape: flowPageShape,
+    run: async (c, services) => {
+      const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: true });
+      return { flows: batches.map(flowJson), next };
+    },
+  }),
+  reads({
+    path: "/flows/{id}",
+    about: "Returns a flow: its state, the counts of its jobs, its callbacks",
+    shape: flowShape,
+    run: async (c, services) => flowJson(await findBatch(services, "flow", c.req.param("id") ?? "")),
+  }),
   ...routesOf("batch", "batches"),
   ...routesOf("flow", "flows"),
-  {
-    method: "GET",
+  reads({
     path: "/flows/{id}/nodes",
-    access: "read",
     about: "Lists the nodes of a flow with their states, in the order of its definition",
-    query: PAGE_QUERY,
-    answer: {
-      type: "object",
-      properties: {
-        nodes: { type: "array", items: { type: "object" } },
-        next: { type: "string", description: "cursor of the next page; absent on the last" },
-      },
-    },
+    query: pageQuery(50),
+    shape: nodePageShape,
     run: async (c, services) => {
       const { id } = await findBatch(services, "flow", c.req.param("id") ?? "");
       const { nodes, next } = await services.store.flows.nodes(id, pageOf(c));
       const states = await nodeStates(services.store, nodes);
-      return { value: { nodes: nodes.map((node) => nodeJson(node, states.get(node.name)!)), next } };
+      return { nodes: nodes.map((node) => nodeJson(node, states.get(node.name)!)), next };
     },
-  },
+  }),
   {
     method: "POST",
     path: "/batches",
@@ -145,35 +168,8 @@ export const batchRoutes: readonly ApiRoute[] = [
 ];
 
 function routesOf(kind: BatchKind, plural: string): ApiRoute[] {
-  const toJson = kind === "flow" ? flowJson : batchJson;
   const id = `/${plural}/{id}`;
   return [
-    {
-      method: "GET",
-      path: `/${plural}`,
-      access: "read",
-      about: `Lists the ${plural}, the latest first`,
-      query: PAGE_QUERY,
-      answer: {
-        type: "object",
-        properties: {
-          [plural]: { type: "array", items: { type: "object" } },
-          next: { type: "string", description: "cursor of the next page; absent on the last" },
-        },
-      },
-      run: async (c, services) => {
-        const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: kind === "flow" });
-        return { value: { [plural]: batches.map(toJson), next } };
-      },
-    },
-    {
-      method: "GET",
-      path: id,
-      access: "read",
-      about: `Returns a ${kind}: its state, the counts of its jobs, its callbacks`,
-      answer: { type: "object" },
-      run: async (c, services) => ({ value: toJson(await findBatch(services, kind, c.req.param("id") ?? "")) }),
-    },
     {
       method: "POST",
       path: `${id}/cancel`,

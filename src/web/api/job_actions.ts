@@ -14,7 +14,7 @@ import { type JobAction, parsePlace } from "../read/job_sets.ts";
 import { text } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { allowFields, objectOf, REF_SCHEMA, textIn } from "./json.ts";
-import type { ApiAnswer, ApiRoute } from "./routes.ts";
+import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 const CHANGED = {
   type: "object",

@@ -4,6 +4,9 @@
  * @module
  */
 import type { Context } from "hono";
+import { finishedPageShape } from "../../operator/shapes/finished.ts";
+import { apiJobPageShape, apiShownJobShape, resultShape } from "../../operator/shapes/jobs.ts";
+import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { finishedJson } from "../../text/job_json.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
@@ -17,10 +20,8 @@ import type { Services, WebEnv } from "../services.ts";
 import { waitingNode } from "../../operator/query/waiting_nodes.ts";
 import { nodeJson } from "../../text/flows.ts";
 import { jobJson, spanIn } from "./json.ts";
-import type { ApiAnswer, ApiRoute } from "./routes.ts";
+import { type ApiRoute, pageQuery, reads } from "./route.ts";
 
-const JOB = { $ref: "#/components/schemas/Job" };
-const FINISHED = { $ref: "#/components/schemas/Finished" };
 /** Requests that wait for results at the same time. */
 const MAX_WAITING = 1_000;
 /** The longest wait for a result. */
@@ -28,45 +29,23 @@ const MAX_WAIT_MS = 60_000;
 
 /** The routes. */
 export const jobRoutes: readonly ApiRoute[] = [
-  {
-    method: "GET",
+  reads({
     path: "/jobs",
-    access: "read",
     about: "Lists the jobs in one place, page by page; filters combine",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
       ...Object.fromEntries(Object.entries(FILTERS).map(([name, { about }]) => [name, about])),
-      cursor: "next of the page before",
-      limit: "1 to 1000; default 50",
+      ...pageQuery(50),
       order: "forward or reverse; default forward, but reverse for dead",
     },
-    answer: {
-      type: "object",
-      properties: {
-        jobs: { type: "array", items: JOB },
-        next: { type: "string", description: "cursor of the next page; absent on the last" },
-        looked: { type: "integer", description: "how many jobs were read for this page" },
-      },
-    },
+    shape: apiJobPageShape,
     run: listJobs,
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/jobs/{jid}",
-    access: "read",
     about: "Shows a job in each of its places, usually one, and its result if it has ended",
     query: { ref: "the ref of the entry, which spares a search" },
-    answer: {
-      type: "object",
-      properties: {
-        jobs: { type: "array", items: JOB },
-        finished: FINISHED,
-        waiting: {
-          type: "object",
-          description: "a node that waits in a flow, as GET /flows/{id}/nodes has it, and the flow",
-        },
-      },
-    },
+    shape: apiShownJobShape,
     run: async (c, services) => {
       const jid = c.req.param("jid") ?? "";
       const [stats, workers] = await Promise.all([services.store.admin.stats(), services.store.workers.list()]);
@@ -81,62 +60,47 @@ export const jobRoutes: readonly ApiRoute[] = [
       const finished = await endedJob(services, jid);
       const waiting = jobs.length === 0 && finished === undefined ? await waitingNode(services.store, jid) : undefined;
       if (waiting !== undefined) {
-        return { value: { jobs: [], waiting: { flow: waiting.flow, ...nodeJson(waiting.node, "waiting") } } };
+        return { jobs: [], waiting: { flow: waiting.flow, ...nodeJson(waiting.node, "waiting") } };
       }
       if (jobs.length === 0 && finished === undefined) throw new HttpError(404, `Job "${jid.slice(0, 80)}" not found`);
-      return { value: { jobs, finished: finished && finishedJson(finished) } };
+      return { jobs, finished: finished && finishedJson(finished) };
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/jobs/{jid}/result",
     access: "result",
     waits: true,
     about: "Returns the result of a job; waits for it if requested",
     query: { wait: "how long to wait, at most 60s; default 0" },
-    answer: {
-      type: "object",
-      properties: {
-        finished: {
-          oneOf: [FINISHED, { type: "null" }],
-          description: "null if the job has not ended, or its result has expired",
-        },
-      },
-    },
+    shape: resultShape,
     run: resultOf,
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/finished",
-    access: "read",
     about: "Lists the finished jobs whose result is kept, the latest first",
     query: {
       ...Object.fromEntries(Object.entries(FINISHED_FILTERS).map(([name, { about }]) => [name, about])),
-      cursor: "next of the page before",
-      limit: "1 to 1000; default 50",
+      ...pageQuery(50),
     },
-    answer: {
-      type: "object",
-      properties: { jobs: { type: "array", items: FINISHED }, next: { type: "string" } },
-    },
+    shape: finishedPageShape,
     run: async (c, services) => {
       const { rows, next } = await endedOf(services, c);
-      return { value: { jobs: rows.map(finishedJson), next } };
+      return { jobs: rows.map(finishedJson), next };
     },
-  },
+  }),
 ];
 
-async function listJobs(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+async function listJobs(c: Context<WebEnv>, services: Services): Promise<JsonOf<typeof apiJobPageShape>> {
   const { rows, next, looked } = await entriesOf(services, c, parsePlace(c.req.query("in") ?? ""));
   const jobs = await services.slices.map(rows, { weigh: payloadLength, map: (entry) => jobJson(entry, services) });
-  return { value: { jobs, next, looked } };
+  return { jobs, next, looked };
 }
 
 /**
  * Returns the result of a job, after waiting for it if requested. A token limited to classes or queues reads the results of
  * those alone. The result of any other job is null, as if the job didn't exist.
  */
-async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> {
+async function resultOf(c: Context<WebEnv>, services: Services): Promise<JsonOf<typeof resultShape>> {
   const jid = c.req.param("jid") ?? "";
   const { scope } = c.get("visitor");
   const readResult = async () => {
@@ -145,7 +109,7 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
   };
   const waitMs = Math.min(MAX_WAIT_MS, spanIn({ wait: c.req.query("wait") }, "wait") ?? 0);
   const finished = await readResult();
-  if (finished !== undefined || waitMs === 0) return { value: { finished: finished ?? null } };
+  if (finished !== undefined || waitMs === 0) return { finished: finished ?? null };
   await services.tokens.waiting(MAX_WAITING, async () => {
     const over = new AbortController();
     const signal = AbortSignal.any([c.req.raw.signal, over.signal]);
@@ -158,5 +122,5 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<ApiAnsw
       over.abort();
     }
   });
-  return { value: { finished: await readResult() ?? null } };
+  return { finished: await readResult() ?? null };
 }

@@ -9,6 +9,8 @@ import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/admin/admin.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
+import type { apiJobShape } from "../../operator/shapes/jobs.ts";
+import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { shownJobJson } from "../../text/job_json.ts";
 import { HttpError, largeBodyBytes, readBody } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -191,7 +193,7 @@ export function textIn(body: Readonly<Record<string, unknown>>, name: string): s
 }
 
 /** Returns a job as `--json` prints it, but masked, with what identifies its entry. */
-export function jobJson(entry: Entry, { mask }: Services): Record<string, unknown> {
+export function jobJson(entry: Entry, { mask }: Services): JsonOf<typeof apiJobShape> {
   const { payload, class: name, failures, args } = viewEntry(entry, mask);
   const backtrace = payload?.error_backtrace === undefined ? undefined : backtraceOf(payload, mask);
   return {

@@ -4,84 +4,25 @@
  * @module
  */
 import { jobOption, optionNames } from "../../job/option_names.ts";
+import { finishedShape } from "../../operator/shapes/finished.ts";
+import { apiJobShape } from "../../operator/shapes/jobs.ts";
+import { object, optional, schemaOf } from "../../operator/shapes/shape.ts";
+import { text } from "../../operator/shapes/values.ts";
 import { VERSION } from "../../version.ts";
-import type { ApiRoute } from "./routes.ts";
+import type { ApiRoute } from "./route.ts";
 
-const TEXT = { type: "string" };
-const TIME = { type: "string", format: "date-time" };
+const errorShape = object("", {
+  error: object("", {
+    code: text("`not_found`, `invalid`, `forbidden`, `rate_limited`, `unavailable`, …"),
+    message: text("one line"),
+    field: optional(text("the field or parameter that is wrong")),
+  }),
+});
 
 /** Schemas that several routes use. */
 const SCHEMAS = {
-  Job: {
-    type: "object",
-    description: "A job in one place, as `jobs list --json` prints it. Secrets are masked.",
-    properties: {
-      jid: { type: "string" },
-      ref: { type: "string", description: "identifies this entry until it moves to another place" },
-      class: { type: "string" },
-      state: { enum: ["queued", "scheduled", "retrying", "dead", "running"] },
-      place: { type: "string", description: "scheduled, retry, dead, running or queue:NAME" },
-      queue: { type: "string" },
-      createdAt: TIME,
-      enqueuedAt: TIME,
-      dueAt: { ...TIME, description: "scheduled, retrying: when it is due" },
-      diedAt: { ...TIME, description: "dead: when it died" },
-      startedAt: { ...TIME, description: "running: when a worker fetched it" },
-      worker: { type: "string", description: "running: the worker" },
-      failures: { type: "integer" },
-      error: {
-        type: "object",
-        properties: { class: TEXT, message: TEXT, backtrace: { type: "array", items: TEXT } },
-      },
-      payload: { description: "the payload; a string if it cannot be parsed" },
-      why: {
-        type: "array",
-        items: TEXT,
-        description: "with a jid: why it isn't running, in plain words; empty for a running job",
-      },
-      position: {
-        type: ["integer", "string"],
-        description: "with a jid, of a queued job: 1 for the job that is fetched next; a text if it is far from that",
-      },
-      progress: { type: "string", description: "with a jid, of a running job: its last reported progress" },
-      log: { type: "array", items: TEXT, description: "with a jid: the last lines it logged" },
-    },
-  },
-  Finished: {
-    type: "object",
-    description: "A finished job, as `jobs list finished --json` prints it. Secrets are masked.",
-    properties: {
-      jid: TEXT,
-      class: TEXT,
-      queue: TEXT,
-      state: { enum: ["succeeded", "failed", "dead", "cancelled", "expired"] },
-      result: { description: "the handler's return value" },
-      resultDropped: { type: "string", description: "why the result wasn't kept" },
-      error: {
-        type: "object",
-        properties: {
-          class: TEXT,
-          message: TEXT,
-          causes: { type: "array", items: TEXT },
-          stack: { type: "array", items: TEXT },
-        },
-      },
-      attempt: { type: "integer", description: "the last attempt, 1 for the first" },
-      startedAt: { ...TIME, description: "when that attempt started" },
-      endedAt: { ...TIME, description: "when the job ended" },
-      elapsedMs: { type: "integer", description: "duration of that attempt" },
-      worker: { type: "string", description: "the worker that ran it" },
-      progress: TEXT,
-      lastLine: TEXT,
-      log: { type: "array", items: TEXT },
-      steps: {
-        type: "array",
-        items: { type: "object" },
-        description: "its durable steps: the latest 100, up to 32 KiB",
-      },
-      payload: { type: "object", description: "its payload, unless that is large" },
-    },
-  },
+  ...apiJobShape.component,
+  ...finishedShape.component,
   Push: {
     type: "object",
     required: ["class"],
@@ -93,21 +34,7 @@ const SCHEMAS = {
       fields: { type: "object", description: "your fields, which are copied into the payload" },
     },
   },
-  Error: {
-    type: "object",
-    required: ["error"],
-    properties: {
-      error: {
-        type: "object",
-        required: ["code", "message"],
-        properties: {
-          code: { type: "string", description: "not_found, invalid, forbidden, rate_limited, unavailable, …" },
-          message: { type: "string" },
-          field: { type: "string", description: "the field or parameter that is wrong" },
-        },
-      },
-    },
-  },
+  Error: schemaOf(errorShape),
 };
 
 /** Returns the OpenAPI document of the routes. */

@@ -28,7 +28,7 @@ import {
   textIn,
   WARNINGS_SCHEMA,
 } from "./json.ts";
-import type { ApiAnswer, ApiRoute } from "./routes.ts";
+import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 const PUSH = { $ref: "#/components/schemas/Push" };
 

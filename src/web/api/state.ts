@@ -4,13 +4,23 @@
  * @module
  */
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
-import { queueShape } from "../../operator/shapes/queues.ts";
-import { list, object, optional } from "../../operator/shapes/shape.ts";
-import { text } from "../../operator/shapes/values.ts";
+import { groupPageShape, queuePageShape } from "../../operator/shapes/queues.ts";
+import type { JsonOf } from "../../operator/shapes/shape.ts";
+import {
+  apiStatsShape,
+  auditPageShape,
+  classesShape,
+  daysShape,
+  operationsShape,
+  settingsShape,
+  tokensShape,
+} from "../../operator/shapes/stats.ts";
+import { apiWorkerPageShape, type apiWorkerShape } from "../../operator/shapes/workers.ts";
 import { isoTime } from "../../text/times.ts";
 import { workerJson } from "../../text/workers.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { actOnJobs } from "../actions/jobs.ts";
+import { pageOf } from "../read/paging.ts";
 import { apiPage } from "../read/rows.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { readTokens } from "../read/tokens.ts";
@@ -22,104 +32,62 @@ import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { AUDIT_FILTERS } from "../read/audit.ts";
 import { viewRunning } from "../read/job_view.ts";
-import type { ApiRoute } from "./routes.ts";
+import { type ApiRoute, pageQuery, reads } from "./route.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
-
-const OBJECT = { type: "object" };
-const OBJECTS = { type: "array", items: OBJECT };
-
-/** The query of a list that is read whole. */
-const LONG_PAGE_QUERY = { cursor: "next of the page before", limit: "1 to 1000; default 1000" };
 
 /** The routes. */
 export const stateRoutes: readonly ApiRoute[] = [
-  {
-    method: "GET",
+  reads({
     path: "/stats",
-    access: "read",
     about: "Returns all counts, and the first 1000 queues; next is the cursor of more in /queues",
-    answer: OBJECT,
+    shape: apiStatsShape,
     run: async (c, services) => {
       const stats = await services.store.admin.stats();
       const { items: queues, next } = apiPage(c, stats.queues, ({ name }) => name);
-      return { value: { ...countsOf(stats), queues, next } };
+      return { ...countsOf(stats), queues, next };
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/history",
-    access: "read",
     about: "Returns processed and failed attempts of each of the last days in UTC, the earliest first",
     query: { days: "number of days, today included, 1 to 1825; default 90" },
-    answer: {
-      type: "object",
-      properties: {
-        days: {
-          type: "array",
-          items: {
-            type: "object",
-            properties: {
-              day: { type: "string", format: "date" },
-              processed: { type: "integer" },
-              failed: { type: "integer" },
-            },
-          },
-        },
-      },
-    },
-    run: async (c, services) => ({ value: { days: await lastDays(services, parseDays(c.req.query("days"), 90)) } }),
-  },
-  {
-    method: "GET",
+    shape: daysShape,
+    run: async (c, services) => ({ days: await lastDays(services, parseDays(c.req.query("days"), 90)) }),
+  }),
+  reads({
     path: "/audit",
-    access: "read",
     about: "Lists the actions of users, the latest first; the last 10,000 are kept",
     query: {
       ...Object.fromEntries(Object.entries(AUDIT_FILTERS).map(([name, { about }]) => [name, about])),
-      cursor: "next of the page before",
-      limit: "1 to 1000; default 50",
+      ...pageQuery(50),
     },
-    answer: {
-      type: "object",
-      properties: {
-        events: {
-          type: "array",
-          items: {
-            type: "object",
-            properties: {
-              at: { type: "string", format: "date-time" },
-              user: { type: "string" },
-              by: { type: "string", description: "how the user was recognized: cookie, token, …, command line" },
-              from: { type: "string", description: "an address, or a machine" },
-              action: { type: "string" },
-              target: { type: "string" },
-              count: { type: "integer", description: "how many jobs or workers" },
-              outcome: { type: "string", description: "absent if the action was done" },
-              details: { type: "string" },
-            },
-          },
-        },
-        next: { type: "string", description: "cursor of the next page; absent on the last" },
-      },
-    },
+    shape: auditPageShape,
     run: async (c, services) => {
       const { events, next } = await readAuditPage(services, c);
-      return { value: { events: events.map((event) => ({ ...event, at: isoTime(event.at) })), next } };
+      return { events: events.map((event) => ({ ...event, at: isoTime(event.at)! })), next };
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/queues",
-    access: "read",
     about: "Lists the queues with their sizes and latencies, by name",
-    query: LONG_PAGE_QUERY,
-    answer:
-      object("", { queues: list("the queues", queueShape), next: optional(text("cursor of the next page")) }).schema,
+    query: pageQuery(1_000),
+    shape: queuePageShape,
     run: async (c, services) => {
       const { items: queues, next } = apiPage(c, (await services.store.admin.stats()).queues, ({ name }) => name);
-      return { value: { queues, next } };
+      return { queues, next };
     },
-  },
+  }),
+  reads({
+    path: "/queues/{name}/groups",
+    about: "Lists the groups of a queue by name, with their queued and running jobs, limit, weight and fair share",
+    query: pageQuery(50),
+    shape: groupPageShape,
+    run: async (c, services) => {
+      const page = pageOf(c);
+      const withSlowest = page.cursor === undefined;
+      return await services.store.admin.groups(checkQueue(c.req.param("name") ?? ""), { ...page, withSlowest });
+    },
+  }),
   {
     method: "POST",
     path: "/queues/{name}/clear",
@@ -133,93 +101,63 @@ export const stateRoutes: readonly ApiRoute[] = [
       return { value: result, status: result.changed === undefined ? 202 : 200 };
     },
   },
-  {
-    method: "GET",
+  reads({
     path: "/workers",
-    access: "read",
     about: "Lists the workers and their running jobs, by ID",
-    query: LONG_PAGE_QUERY,
-    answer: { type: "object", properties: { workers: OBJECTS, next: { type: "string" } } },
+    query: pageQuery(1_000),
+    shape: apiWorkerPageShape,
     run: async (c, services) => {
       const { items: workers, next } = apiPage(c, await services.store.workers.list(), ({ id }) => id);
       const weigh = ({ work }: WorkerInfo) => work.reduce((sum, { payload }) => sum + payload.length, 0);
       const map = (one: WorkerInfo) => workerJson(one, (job) => runningJson(job, services));
-      return { value: { workers: await services.slices.map(workers, { weigh, map }), next } };
+      return { workers: await services.slices.map(workers, { weigh, map }), next };
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/classes",
-    access: "read",
     about: "Returns statistics of each class: of all attempts over a window, and of the latest results",
     query: { over: "1h, 8h or 72h; default 1h" },
-    answer: {
-      type: "object",
-      properties: { measured: OBJECT, classes: OBJECTS, records: { type: "integer" } },
-    },
+    shape: classesShape,
     run: async (c, services) => {
       const window = windowOf(c.req.query("over"));
       const [{ rows }, all] = await Promise.all([recentEnded(services), services.measures.read(window)]);
       const measured = { ...measuredClasses(window, all), boundsMs: RUN_BOUNDS_MS };
-      return { value: { measured, classes: classStats(rows), records: rows.length } };
+      return { measured, classes: classStats(rows), records: rows.length };
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/tokens",
-    access: "read",
     about:
       "Lists the API tokens by name: role, scope, and when this process last served each; web.users adds and revokes them",
-    answer: { type: "object", properties: { tokens: OBJECTS } },
+    shape: tokensShape,
     run: (_c, services) => {
       const tokens = readTokens(services).map(({ name, role, scope, lastUsedAt }) => {
-        return { name, role, ...scope, lastUsed: lastUsedAt === undefined ? null : isoTime(lastUsedAt) };
+        return { name, role, ...scope, lastUsed: isoTime(lastUsedAt) ?? null };
       });
-      return Promise.resolve({ value: { tokens } });
+      return Promise.resolve({ tokens });
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/settings",
-    access: "read",
     about: "Lists the settings as this process loaded them",
-    answer: { type: "object", properties: { settings: OBJECTS } },
+    shape: settingsShape,
     run: (_c, services) => {
       const settings = services.settings.map((row) => ({ ...row, value: services.mask.value(row.value) }));
-      return Promise.resolve({ value: { settings } });
+      return Promise.resolve({ settings });
     },
-  },
-  {
-    method: "GET",
+  }),
+  reads({
     path: "/operations",
-    access: "read",
     about: "Lists the long operations that are running or ended within the last 30 s",
-    answer: {
-      type: "object",
-      properties: {
-        operations: {
-          type: "array",
-          items: {
-            type: "object",
-            properties: {
-              label: { type: "string" },
-              changed: { type: "integer", description: "jobs changed so far" },
-              total: { type: "integer", description: "jobs at the start; 0 if unknown" },
-              state: { enum: ["running", "succeeded", "failed"] },
-              error: { type: "string" },
-            },
-          },
-        },
-      },
-    },
-    run: (_c, services) => Promise.resolve({ value: { operations: services.operations.list() } }),
-  },
+    shape: operationsShape,
+    run: (_c, services) => Promise.resolve({ operations: services.operations.list() }),
+  }),
 ];
 
 /** Returns a running job as `jobs workers --json` prints it, but masked, with its payload. */
-function runningJson(job: RunningJobRecord, { mask }: Services): Record<string, unknown> {
+function runningJson(job: RunningJobRecord, { mask }: Services): JsonOf<typeof apiWorkerShape>["jobs"][number] {
   const { jid, class: name, queue, payload, progress, lastLine, log } = viewRunning(job, mask);
-  const startedAt = isoTime(job.since);
+  const startedAt = isoTime(job.since)!;
   const { task: processor, abortReason } = job;
   return { processor, jid, class: name, queue, startedAt, progress, lastLine, log, abortReason, payload };
 }

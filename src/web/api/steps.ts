@@ -3,27 +3,24 @@
  *
  * @module
  */
+import { stepListShape } from "../../operator/shapes/steps.ts";
 import { stepJson } from "../../text/steps.ts";
 import { clear, rerun, signal, wake } from "../actions/steps.ts";
 import { HttpError } from "../http/body.ts";
 import { shownSteps } from "../read/steps.ts";
 import { allowFields, objectOf, spanIn, textIn } from "./json.ts";
-import type { ApiRoute } from "./routes.ts";
+import { type ApiRoute, reads } from "./route.ts";
 
 const COUNT = { type: "object", properties: { changed: { type: "integer" } } };
 
 /** The routes. */
 export const stepRoutes: readonly ApiRoute[] = [
-  {
-    method: "GET",
+  reads({
     path: "/jobs/{jid}/steps",
-    access: "read",
     about: "Lists the durable steps of a job, in the order in which they began; of an ended one, those of its record",
-    answer: { type: "object", properties: { steps: { type: "array", items: { type: "object" } } } },
-    run: async (c, services) => {
-      return { value: { steps: (await shownSteps(services, c.req.param("jid") ?? "")).map(stepJson) } };
-    },
-  },
+    shape: stepListShape,
+    run: async (c, services) => ({ steps: (await shownSteps(services, c.req.param("jid") ?? "")).map(stepJson) }),
+  }),
   {
     method: "POST",
     path: "/jobs/{jid}/steps/clear",
