@@ -131,7 +131,7 @@ Deno.test("redis edit: ignores a ref with an absurd position", async () => {
   await fill(10);
   const ref = refOf("gone", Number.MAX_SAFE_INTEGER);
   assertEquals(await store.admin.edit([ref], "delete"), 0);
-  assertEquals(await store.admin.get(ref), undefined);
+  assertEquals(await store.admin.get([ref]), [undefined]);
 });
 
 Deno.test("redis edit: each job is edited or taken once while workers take and release jobs", async () => {

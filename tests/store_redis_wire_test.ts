@@ -309,7 +309,7 @@ Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages fi
   await redis.cli("ZADD", "retry", "1700000000.1234567", job(1).payload);
   const [entry] = (await store.admin.page({ in: "retry" })).entries;
   assertEquals(entry!.at, 1_700_000_000_123);
-  assertEquals((await store.admin.get(entry!.ref))?.payload, job(1).payload);
+  assertEquals((await store.admin.get([entry!.ref]))[0]?.payload, job(1).payload);
   assertEquals(await store.admin.edit([entry!.ref], "requeue"), 1);
   assertEquals(await redis.cli("ZCARD", "retry"), "0");
 });

@@ -196,7 +196,6 @@ export const WORKER_CASES: readonly Case[] = [
     },
   },
   { script: "pauseQueue", what: "a queue", run: ({ store }) => store.admin.configure("paused", { pause: HOUR_MS }) },
-  { script: "pausedQueues", what: "1,000 queues", run: ({ store }) => store.admin.pausedQueues(queues(1_000)) },
   { script: "forgetQueue", what: "a queue", run: ({ store }) => store.admin.configure("forgotten", { forget: true }) },
 ];
 

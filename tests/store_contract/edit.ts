@@ -187,8 +187,8 @@ export const edit: Cases = {
     for (const [i, n] of [4, 3, 5, 1, 2].entries()) {
       const [entry] = await entries(t.store, places[i]!);
       assertEquals(numbers([entry!]), [n]);
-      assertEquals(await t.store.admin.get(entry!.ref), entry);
-      assertEquals(await (await t.another()).admin.get(entry!.ref), entry, "for every connection");
+      assertEquals(await t.store.admin.get([entry!.ref]), [entry]);
+      assertEquals(await (await t.another()).admin.get([entry!.ref]), [entry], "for every connection");
     }
   },
 
@@ -208,9 +208,9 @@ export const edit: Cases = {
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
     assertEquals(await t.store.admin.edit([refs[3]!], "requeue"), 1);
-    for (const ref of [...refs, leased]) assertEquals(await t.store.admin.get(ref), undefined, ref);
+    assertEquals(await t.store.admin.get([...refs, leased!]), [...refs, leased].map(() => undefined));
     for (const ref of ["", "nonsense", "q:1", "9".repeat(30), "\0", "*"]) {
-      assertEquals(await t.store.admin.get(ref), undefined);
+      assertEquals(await t.store.admin.get([ref]), [undefined]);
     }
   },
 

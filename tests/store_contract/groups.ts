@@ -537,8 +537,8 @@ export const groups: Cases = {
     const place = { in: "queue", queue: "default", group: "a|b" } as const;
     const [found] = await t.store.admin.find([job(3).jid]);
     assertEquals(found!.place, place);
-    assertEquals(await t.store.admin.position(found!.ref, 10), 2);
-    assertEquals((await t.store.admin.get(found!.ref))!.place, place);
+    const [entry] = await t.store.admin.get([found!.ref], { before: 10 });
+    assertEquals([entry?.before, entry?.place], [2, place]);
     assertEquals((await t.store.admin.search("hardjob", 10)).length, 5);
     assertEquals(await t.store.admin.edit([found!.ref], "delete"), 1);
     assertEquals(await t.store.admin.editSome(place, "kill", 10), 3);

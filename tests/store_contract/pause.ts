@@ -86,21 +86,24 @@ export const pause: Cases = {
     assertEquals((await t.store.admin.stats()).queues, []);
   },
 
-  "pausedQueues returns the paused ones of the named queues, with the remaining time": async (open) => {
+  "stats of named queues have these alone, with the remaining time of pauses": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b"]), []);
+    await t.store.jobs.enqueue([job(1, { queue: "a" }), job(2, { queue: "other" }), job(3, { queue: "other" })]);
+    const named = async (...queues: string[]) => (await t.store.admin.stats({ queues })).queues;
+    const shown = async () => (await named(ALL_QUEUES, "b", "a")).map(({ name, size, paused }) => [name, size, paused]);
+    assertEquals(await shown(), [["a", 1, false], ["b", 0, false]]);
     await t.store.admin.configure("a", { pause: true });
     await t.store.admin.configure("b", { pause: HOUR_MS });
     await t.store.admin.configure(ALL_QUEUES, { pause: true });
-    const [all, a, b, ...none] = await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b", "never"]);
-    assertEquals([all, a, none], [{ name: ALL_QUEUES, paused: true }, { name: "a", paused: true }, []]);
-    assertEquals([b?.name, b?.paused], ["b", true]);
+    assertEquals(await shown(), [[ALL_QUEUES, 0, true], ["a", 1, true], ["b", 0, true]]);
+    const [, a, b] = await named(ALL_QUEUES, "a", "b");
+    assertEquals(a?.pausedForMs, undefined);
     assertAlmostEquals(b?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
     await t.store.admin.configure("a", { pause: false });
     await t.store.admin.configure(ALL_QUEUES, { pause: false });
     t.advance(2 * HOUR_MS);
-    assertEquals(await t.store.admin.pausedQueues([ALL_QUEUES, "a", "b"]), []);
-    assertEquals(await t.store.admin.pausedQueues([]), []);
+    assertEquals(await shown(), [["a", 1, false], ["b", 0, false]]);
+    assertEquals(await named(), []);
   },
 
   "all queues can be paused, including future ones, and queues paused by name stay paused afterwards": async (open) => {

@@ -21,17 +21,17 @@ export const search: Cases = {
     assertEquals(await t.store.admin.find([jid(77)]), []);
   },
 
-  "position returns how many jobs are taken before one, up to a bound": async (open) => {
+  "get counts how many jobs are taken before one, up to a bound": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
     const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.admin.find([jid(n)]))[0]!.ref));
-    const before = (most: number) => Promise.all(refs.map((ref) => t.store.admin.position(ref, most)));
-    assertEquals(await before(10), [0, 3, undefined]);
-    assertEquals(await before(2), [0, 2, undefined]);
+    const before = async (most: number) =>
+      (await t.store.admin.get([...refs, "nonsense"], { before: most })).map((entry) => entry?.before);
+    assertEquals(await before(10), [0, 3, undefined, undefined]);
+    assertEquals(await before(2), [0, 2, undefined, undefined]);
     await takeUpTo(t.store, worker, 2);
-    assertEquals(await before(10), [undefined, 1, undefined]);
-    assertEquals(await t.store.admin.position("nonsense", 10), undefined);
+    assertEquals(await before(10), [undefined, 1, undefined, undefined]);
   },
 
   "finds no jid of an ended job": async (open) => {

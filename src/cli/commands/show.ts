@@ -157,7 +157,8 @@ async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): P
 
 /** Returns 1 for the job that is fetched next; a text if it is far from that; undefined if it isn't queued. */
 async function positionOf(store: Store, ref: string): Promise<number | string | undefined> {
-  const before = await store.admin.position(ref, MAX_POSITION);
+  const [entry] = await store.admin.get([ref], { before: MAX_POSITION });
+  const before = entry?.before;
   if (before === undefined) return undefined;
   return before < MAX_POSITION ? before + 1 : `more than ${MAX_POSITION}`;
 }

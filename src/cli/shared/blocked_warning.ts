@@ -26,11 +26,12 @@ export function afterPush(check: () => Promise<void>): Promise<void> {
 /** Warns why jobs can't run yet, each reason once. Without jobs: only a reason that applies to any job. */
 export async function warnIfBlocked(store: Store, jobs?: readonly PushedJob[]): Promise<void> {
   const names = new Set([ALL_QUEUES, ...(jobs ?? []).map(({ queue }) => queue)]);
-  const [workers, queues] = await Promise.all([store.workers.list(), store.admin.pausedQueues([...names])]);
+  const [workers, { queues }] = await Promise.all([store.workers.list(), store.admin.stats({ queues: [...names] })]);
   const warnings = new Set<string>();
   for (const job of jobs ?? [undefined]) {
     const nearest = blockersOf(job ?? { queue: "" }, { workers, queues }).find(({ is }) =>
-      is !== "busy" && is !== "blocked" && (job !== undefined || is === "no-worker-online" || is === "all-paused")
+      is !== "busy" && is !== "blocked" && is !== "limited" &&
+      (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
     if (nearest !== undefined) warnings.add(warningOf(nearest, job));
     if (warnings.size === MAX_WARNINGS) break;

@@ -32,6 +32,8 @@ export interface Entry {
   readonly at?: number;
   /** Leased: ID of the worker that has it. */
   readonly worker?: string;
+  /** In a queue, if {@linkcode AdminStore.get} was asked for it: how many of its jobs are taken before this one, up to a bound. */
+  readonly before?: number;
 }
 
 /** One page of a list. */
@@ -116,9 +118,6 @@ export interface MemberRequest extends Omit<PageRequest, "reverse"> {
   readonly dead?: boolean;
 }
 
-/** A paused queue, or the pause of all queues. */
-export type QueuePause = Pick<QueueInfo, "name" | "paused" | "pausedForMs">;
-
 /** An edit of an entry. */
 export type Edit = "requeue" | "kill" | "delete";
 
@@ -140,11 +139,12 @@ export type QueueSettings =
 
 /** Counts, lists and edits the contents of the store. */
 export interface AdminStore {
-  /** Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. */
-  stats(): Promise<Stats>;
-
-  /** Returns the paused ones of these queues. The number of other queues doesn't affect the cost. */
-  pausedQueues(queues: readonly string[]): Promise<QueuePause[]>;
+  /**
+   * Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. With `queues`, these instead,
+   * also unknown ones: `enqueued` counts only their jobs, and the number of other queues doesn't affect the cost. One round trip,
+   * and one more for every 500 queues.
+   */
+  stats(request?: { readonly queues?: readonly string[] }): Promise<Stats>;
 
   /** Returns how many jobs finished on each day (UTC) from `from` to `to`, both epoch milliseconds. Kept for five years. */
   history(from: number, to: number): Promise<DayCount[]>;
@@ -165,14 +165,11 @@ export interface AdminStore {
    */
   members?(batch: string, request: MemberRequest): Promise<Page>;
 
-  /** Returns the entry, if it is still where its ref says. */
-  get(ref: string): Promise<Entry | undefined>;
-
   /**
-   * Returns how many jobs of its queue are taken before this entry, counted up to `most`; undefined if it isn't, or is no
-   * longer, in a queue.
+   * Returns the entries, each undefined unless it is still where its ref says. With `before`, those of queues have `before`, counted
+   * up to that number.
    */
-  position(ref: string, most: number): Promise<number | undefined>;
+  get(refs: readonly string[], request?: { readonly before?: number }): Promise<(Entry | undefined)[]>;
 
   /**
    * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is

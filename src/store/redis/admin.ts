@@ -6,7 +6,7 @@
 import type { AdminStore } from "../admin/admin.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { readHistory, readPauses, readStats } from "./counts.ts";
+import { readHistory, readStats } from "./counts.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
 import { limitGroup, readGroups, readLargest } from "./groups.ts";
@@ -22,19 +22,16 @@ export function adminPart(context: Context): AdminStore {
   // A user without the permission to publish causes no error: waiting workers poll within a second.
   const wake = (topic: string) => client.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
   return {
-    stats: () => readStats(context),
-    pausedQueues: (queues) => readPauses(context, queues),
+    stats: (request) => readStats(context, request?.queues),
     history: (from, to) => readHistory(client, from, to),
     health: () => health(context),
     page: (place, request) => readPage(client, place, request),
-    async get(ref) {
-      const found = await locateText(client, ref);
-      return found && entryOf(found);
-    },
-    async position(ref, most) {
-      const found = await locateText(client, ref);
-      return found?.place.in === "queue" ? Math.min(found.position, most) : undefined;
-    },
+    get: (refs, { before } = {}) =>
+      Promise.all(refs.map(async (ref) => {
+        const found = await locateText(client, ref);
+        const isCounted = before !== undefined && found?.place.in === "queue";
+        return found && { ...entryOf(found), ...(isCounted && { before: Math.min(found.position, before) }) };
+      })),
     find: (jids) => find(client, jids),
     search: (text, limit) => search(client, text, limit),
     edit: (refs, kind, queue) => edit(context, refs, { kind, queue }),

@@ -4,9 +4,10 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import { MAX_HELD, type QueueInfo, type QueuePause, type Stats } from "../admin/admin.ts";
+import { MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
 import { type DayCount, daysBetween } from "../admin/history.ts";
 import type { LimitInfo } from "../port/limits.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
 import { dayKey, queueKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
@@ -16,9 +17,9 @@ import { SCRIPTS } from "./client/scripts.ts";
 const MAX_QUEUES_PER_SCRIPT = 500;
 
 /** See `AdminStore.stats`. */
-export async function readStats(context: Context): Promise<Stats> {
+export async function readStats(context: Context, named?: readonly string[]): Promise<Stats> {
   const { client } = context;
-  const [counts, rows] = await readRows(context);
+  const [counts, rows] = await readRows(context, named);
   const [now, processed, failed, scheduled, retry, dead, running, workers, sleep, wait, child] = counts;
   for (const row of rows) {
     // The payloads are large: read them one at a time.
@@ -35,6 +36,7 @@ export async function readStats(context: Context): Promise<Stats> {
       ...(held > 0 && { heldGroups: Math.min(held, MAX_HELD) }),
       ...(isSet === 1 && { hasGroupSettings: true }),
     }))
+    .filter(({ name, paused }) => paused || name !== ALL_QUEUES)
     .sort((a, b) => a.name < b.name ? -1 : 1);
   return {
     processed: processed!,
@@ -48,15 +50,6 @@ export async function readStats(context: Context): Promise<Stats> {
     waits: { sleep: sleep!, wait: wait!, child: child! },
     queues,
   };
-}
-
-/** See `AdminStore.pausedQueues`. */
-export async function readPauses({ client, offset }: Context, queues: readonly string[]): Promise<QueuePause[]> {
-  if (queues.length === 0) return [];
-  const left = await client.run(SCRIPTS.pausedQueues, [], [offset(), ...queues]) as number[];
-  return queues.flatMap((name, i) =>
-    left[i] === 0 ? [] : [{ name, paused: true, ...(left[i]! > 0 && { pausedForMs: left[i]! }) }]
-  );
 }
 
 /** See `AdminStore.history`. */
@@ -75,14 +68,24 @@ export async function foreignQueues(context: Context): Promise<string[]> {
   return rows.filter(([, size]) => size < 0).map(([name]) => name).sort();
 }
 
-async function readRows({ client, offset }: Context): Promise<[counts: number[], rows: QueueRow[]]> {
-  const reply = await client.run(SCRIPTS.stats, [], [offset(), `${MAX_QUEUES_PER_SCRIPT}`]);
-  const [counts, rows, others] = reply as [number[], QueueRow[], string[]];
-  for (let from = 0; from < others.length; from += MAX_QUEUES_PER_SCRIPT) {
-    const some = others.slice(from, from + MAX_QUEUES_PER_SCRIPT);
-    rows.push(...await client.run(SCRIPTS.readQueueRows, [], [offset(), ...some]) as QueueRow[]);
-  }
-  return [counts, rows];
+async function readRows(
+  { client, offset }: Context,
+  named?: readonly string[],
+): Promise<[counts: number[], rows: QueueRow[]]> {
+  const readNamed = async (names: readonly string[]) => {
+    const rows: QueueRow[] = [];
+    for (let from = 0; from < names.length; from += MAX_QUEUES_PER_SCRIPT) {
+      const some = names.slice(from, from + MAX_QUEUES_PER_SCRIPT);
+      rows.push(...await client.run(SCRIPTS.readQueueRows, [], [offset(), ...some]) as QueueRow[]);
+    }
+    return rows;
+  };
+  const most = named === undefined ? MAX_QUEUES_PER_SCRIPT : 0;
+  const [[counts, rows, others], some] = await Promise.all([
+    client.run(SCRIPTS.stats, [], [offset(), `${most}`]) as Promise<[number[], QueueRow[], string[]]>,
+    readNamed([...new Set(named)]),
+  ]);
+  return [counts, [...some, ...rows, ...await readNamed(others)]];
 }
 
 /** A row that the script returns for a queue. */

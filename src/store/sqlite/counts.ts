@@ -17,8 +17,8 @@ import * as workers from "./workers.ts";
 const MAX_GROUPS_READ = 1_000;
 
 /** See `AdminStore.stats`. */
-export function stats(context: Context): Stats {
-  const queues = readQueues(context);
+export function stats(context: Context, named?: readonly string[]): Stats {
+  const queues = readQueues(context, named);
   return {
     processed: totals.get(context, "processed"),
     failed: totals.get(context, "failed"),
@@ -37,7 +37,7 @@ export function stats(context: Context): Stats {
   };
 }
 
-function readQueues(context: Context): QueueInfo[] {
+function readQueues(context: Context, named?: readonly string[]): QueueInfo[] {
   const { sql, now } = context;
   const rows = sql(
     `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, size + grouped AS size,
@@ -53,9 +53,11 @@ function readQueues(context: Context): QueueInfo[] {
          SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 2 LIMIT ${MAX_HELD})) AS held,
        EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id) OR
          EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id) AS has_settings
-     FROM queue WHERE parent IS NULL ORDER BY name`,
-  ).all();
-  return rows.map((row) => {
+     FROM queue WHERE parent IS NULL AND ${
+      named === undefined ? "?1 = '[]'" : "name IN (SELECT value FROM json_each(?1))"
+    } ORDER BY name`,
+  ).all(JSON.stringify(named ?? []));
+  const queues = rows.map((row): QueueInfo => {
     const { name, paused, until, size, oldest } = row;
     const limited = limitIn(row);
     const isPaused = paused === 1 && (until === null || Number(until) > now());
@@ -70,5 +72,9 @@ function readQueues(context: Context): QueueInfo[] {
       ...(Number(row.held) > 0 && { heldGroups: Number(row.held) }),
       ...(row.has_settings === 1 && { hasGroupSettings: true }),
     };
-  }).filter(({ name, paused }) => paused || name !== ALL_QUEUES); // the row for all queues isn't a queue
+  });
+  const missing = [...new Set(named)].filter((name) => !queues.some((queue) => queue.name === name));
+  return [...queues, ...missing.map((name) => ({ name, size: 0, latencyMs: 0, paused: false }))]
+    .filter(({ name, paused }) => paused || name !== ALL_QUEUES) // the row for all queues isn't a queue
+    .sort((a, b) => a.name < b.name ? -1 : 1);
 }

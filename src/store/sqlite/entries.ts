@@ -30,16 +30,15 @@ export function locate(context: Context, ref: string): EntryRow | undefined {
     .get(parts.id, parts.place, parts.jid) as unknown as EntryRow | undefined;
 }
 
-/** See `AdminStore.position`. */
-export function position(context: Context, ref: string, most: number): number | undefined {
+/** Returns the entry that a ref names. @param most see `AdminStore.get` */
+export function get(context: Context, ref: string, most: number | undefined): Entry | undefined {
   const row = locate(context, ref);
-  if (row?.place !== "queue") return undefined;
-  return Number(
-    context.sql(
-      `SELECT count(*) AS n FROM (SELECT 1 FROM queued
-       WHERE queue = (SELECT id FROM queue WHERE name = ?) AND job < ? LIMIT ?)`,
-    ).get(row.queue, row.id, most)!.n,
-  );
+  if (row?.place !== "queue" || most === undefined) return row && toEntry(row);
+  const { n } = context.sql(
+    `SELECT count(*) AS n FROM (SELECT 1 FROM queued
+     WHERE queue = (SELECT id FROM queue WHERE name = ?) AND job < ? LIMIT ?)`,
+  ).get(row.queue, row.id, most)!;
+  return { ...toEntry(row), before: Number(n) };
 }
 
 /** See `AdminStore.find`. */

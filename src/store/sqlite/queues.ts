@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { QueuePause, QueueSettings } from "../admin/admin.ts";
+import type { QueueSettings } from "../admin/admin.ts";
 import { type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { CANCELLED_WORKER } from "../port/workers.ts";
@@ -96,16 +96,6 @@ function pause(context: Context, name: string, forMs: boolean | number, group: s
 /** See `AdminStore.groups`. */
 export function groups(context: Context, name: string, request: GroupRequest = {}): Promise<GroupPage> {
   return context.read(() => readGroups(context, name, request));
-}
-
-/** See `AdminStore.pausedQueues`. */
-export function pauses({ sql, now }: Context, names: readonly string[]): QueuePause[] {
-  return names.flatMap((name) => {
-    const row = sql("SELECT paused_until AS until FROM queue WHERE name = ? AND paused = 1").get(name);
-    if (row === undefined) return [];
-    const leftMs = row.until === null ? undefined : Number(row.until) - now();
-    return leftMs !== undefined && leftMs <= 0 ? [] : [{ name, paused: true, ...(leftMs && { pausedForMs: leftMs }) }];
-  });
 }
 
 /** Forgets a queue. One with a leased job stays, because the lease names its row; inside a transaction. */

@@ -90,18 +90,12 @@ export function sqliteStore(url: string, context: Context): Store {
     queueSamples: queueSamplesPart(context),
     classes: classesPart(context),
     admin: {
-      stats: () => read(() => stats(context)),
-      pausedQueues: (names) => read(() => queues.pauses(context, names)),
+      stats: (request) => read(() => stats(context, request?.queues)),
       history: (from, to) => read(() => history(context, from, to)),
       health: () => health(context),
       page: (place, request) => read(() => readPage(context, place, request)),
       members: (batch, request) => read(() => readMembers(context, batch, request)),
-      get: (ref) =>
-        read(() => {
-          const row = entries.locate(context, ref);
-          return row && entries.toEntry(row);
-        }),
-      position: (ref, most) => read(() => entries.position(context, ref, most)),
+      get: (refs, request) => read(() => refs.map((ref) => entries.get(context, ref, request?.before))),
       find: (jids) => read(() => [...new Set(jids)].flatMap((jid) => entries.find(context, jid))),
       search: (text, limit) => entries.search(context, text, limit),
       edit: (refs, edit, queue) => editor.edit(context, refs, edit, queue),

@@ -107,7 +107,7 @@ async function editRefs(services: Services, action: JobAction, refs: readonly st
   let changed = 0;
   for (let from = 0; from < refs.length; from += CANCEL_BATCH) {
     const some = refs.slice(from, from + CANCEL_BATCH);
-    const entries = await Promise.all(some.map((ref) => services.store.admin.get(ref)));
+    const entries = await services.store.admin.get(some);
     changed += await cancelEntries(
       services.store,
       entries.filter((entry) => entry !== undefined),
@@ -260,7 +260,7 @@ export async function pushAgain(
 
 /** Returns the target for the audit log: the jids of the first few jobs. */
 async function namesOf(services: Services, refs: readonly string[]): Promise<string> {
-  const entries = await Promise.all(refs.slice(0, MAX_NAMES).map((ref) => services.store.admin.get(ref)));
+  const entries = await services.store.admin.get(refs.slice(0, MAX_NAMES));
   const names = entries.flatMap((entry) =>
     entry === undefined ? [] : parsePayload(entry.payload)?.jid || "(unreadable)"
   );

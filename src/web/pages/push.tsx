@@ -48,7 +48,7 @@ export function pushRoutes(app: Hono<WebEnv>, services: Services): void {
     return show(services, c, { class: c.req.query("class") ?? "", args: "[]", queue: "", when: "", retry: "" });
   });
   app.get("/jobs/:jid/edit", async (c) => {
-    const entry = await services.store.admin.get(c.req.query("ref") ?? "");
+    const [entry] = await services.store.admin.get([c.req.query("ref") ?? ""]);
     const job = entry && viewEntry(entry, services.mask);
     if (job?.payload === undefined) throw new HttpError(404, "This job has moved or is unreadable");
     const args = editableArgs(parsePayload(entry!.payload)!.payload, services.mask);
@@ -80,7 +80,7 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
   const form = await formOf(c, services);
   const field = (name: string) => (form.get(name) ?? "").trim();
   const ref = form.get("ref");
-  const original = ref === null ? undefined : await services.store.admin.get(ref);
+  const [original] = ref === null ? [] : await services.store.admin.get([ref]);
   if (ref !== null && original === undefined) throw new HttpError(404, "This job has moved");
   try {
     const queue = field("queue");

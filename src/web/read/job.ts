@@ -55,7 +55,7 @@ export async function lookUp(
       job,
       progress: running?.progress,
       log: running?.log ?? logOf(ended),
-      before: await services.store.admin.position(entry.ref, FAR),
+      before: (await services.store.admin.get([entry.ref], { before: FAR }))[0]?.before,
       held: held && services.mask.text(held),
       reasons: isLarge ? [] : whyNotRunning(entry, around).map((reason) => services.mask.text(reason)),
       backtrace: job.payload ? backtraceOf(job.payload, services.mask) : [],
@@ -85,7 +85,7 @@ function getJid(payload: string): unknown {
 
 /** Returns the entries of a job: the one that the ref names, if it still exists; otherwise all with the jid. */
 export async function findEntries(services: Services, jid: string, ref: string | undefined): Promise<Entry[]> {
-  const entry = ref ? await services.store.admin.get(ref) : undefined;
+  const [entry] = ref ? await services.store.admin.get([ref]) : [];
   if (entry) return [entry];
   return jid === "" || jid === "-" ? [] : await services.store.admin.find([jid]);
 }

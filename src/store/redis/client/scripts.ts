@@ -39,7 +39,6 @@ import move from "../lua/move.lua" with { type: "text" };
 import note from "../lua/note.lua" with { type: "text" };
 import pauseGroup from "../lua/pause_group.lua" with { type: "text" };
 import pauseQueue from "../lua/pause_queue.lua" with { type: "text" };
-import pausedQueues from "../lua/paused_queues.lua" with { type: "text" };
 import readBlockedQueues from "../lua/read_blocked_queues.lua" with { type: "text" };
 import readDue from "../lua/read_due.lua" with { type: "text" };
 import readEntries from "../lua/read_entries.lua" with { type: "text" };
@@ -165,7 +164,6 @@ export const SCRIPTS = {
   note: script(note),
   pauseGroup: script(pauseGroup, groups),
   pauseQueue: script(pauseQueue),
-  pausedQueues: script(pausedQueues, pauses),
   readBlockedQueues: script(readBlockedQueues, pauses + limits),
   readDue: script(readDue),
   readEntries: script(readEntries),

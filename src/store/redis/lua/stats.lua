@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Reads the totals, the sizes of the sets, and the rows of queues.
 --
--- ARGV     offset of the clock in ms, max rows of queues
+-- ARGV     offset of the clock in ms, max rows of queues (0: reads no queues)
 -- Result   now in ms, processed, failed, scheduled, retry, dead, running jobs, online workers,
 --          steps that sleep, wait for a signal, and wait for a child;
 --          per queue a row (queue_rows.lua); the names of the other queues
@@ -45,6 +45,7 @@ local counts = {
   waits.wait,
   waits.child,
 }
+if ARGV[2] == '0' then return { counts, {}, {} } end
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
