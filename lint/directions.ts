@@ -25,7 +25,6 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "store/sqlite": "store/port store/admin store/ops store/open job clock",
   "store/redis": "store/port store/admin store/ops store/open job clock",
   "store/open": "store/port store/admin store/sqlite store/redis clock",
-  "store/migrate": "store/port store/admin store/ops store/open job clock",
 
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
@@ -45,7 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "web":
     "operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open store/migrate config log version job clock",
+    "web operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

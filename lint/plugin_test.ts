@@ -31,7 +31,7 @@ Deno.test("imports go one way", () => {
     ["src/store/sqlite/open.ts", "./take.ts"],
     ["src/store/redis/open.ts", "../port/errors.ts"],
     ["src/store/redis/take.ts", "./lua/take.lua"],
-    ["src/store/migrate.ts", "./admin/admin.ts"],
+    ["src/store/ops/migrate/jobs.ts", "../../admin/admin.ts"],
     ["src/config/load.ts", "./settings.ts"],
     ["src/config/load.ts", "../job/suggest.ts"],
     ["src/cli/terminal/args.ts", "@std/cli/parse-args"],

@@ -7,8 +7,8 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import type { Place } from "../src/store/admin/admin.ts";
 import { Client } from "../src/client/client.ts";
 import { getField, setFields } from "../src/job/raw.ts";
-import { type MigrateProgress, migrateStore } from "../src/store/migrate.ts";
-import { MigrateError } from "../src/store/migrate_checks.ts";
+import { type MigrateProgress, migrateStore } from "../src/store/ops/migrate/migrate.ts";
+import { MigrateError } from "../src/store/ops/migrate/refusals.ts";
 import { openStore } from "../src/store/open.ts";
 import { cancelJobs } from "../src/store/ops/cancel.ts";
 import { ending } from "./store_contract/flow_nodes.ts";
@@ -421,14 +421,14 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
-      await from.jobs.enqueue(Array.from({ length: 160 }, () => job(1, alike)));
+      await from.jobs.enqueue(Array.from({ length: 600 }, () => job(1, alike)));
       const dying = mortal(n);
       const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
         if (!(error instanceof Killed)) throw error;
       });
       await migrateStore(from, to);
       const sizes = [(await from.admin.stats()).enqueued, (await to.admin.stats()).enqueued];
-      assertEquals(sizes, [0, 160], `killed at step ${n}`);
+      assertEquals(sizes, [0, 600], `killed at step ${n}`);
       if (done) break;
     }
   });
@@ -554,7 +554,7 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
       child: job(2, { payload: child, delayMs: HOUR_MS / 10 }),
     });
     // The child is in an earlier batch than its parent.
-    await from.jobs.enqueue(jobs(10, 60).map((one) => ({ ...one, delayMs: HOUR_MS / 2 })));
+    await from.jobs.enqueue(jobs(10, 510).map((one) => ({ ...one, delayMs: HOUR_MS / 2 })));
     const payload = setFields(job(1).payload, { has_steps: "true" });
     const asleep = { kind: "snooze", token, jid: jid(1), steps: true, delayMs: HOUR_MS, payload } as const;
     await from.jobs.settle(owner, [asleep]);

@@ -1,6 +1,6 @@
 /** `jobs migrate --from URL --to URL`. @module */
-import { type MigrateProgress, migrateStore } from "../../store/migrate.ts";
-import { sameStore } from "../../store/migrate_checks.ts";
+import { type MigrateProgress, migrateStore } from "../../store/ops/migrate/migrate.ts";
+import { sameStore } from "../../store/ops/migrate/refusals.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
 import { isSameFile } from "../../store/open_same_file.ts";

@@ -1,12 +1,12 @@
 /**
- * Migrates batches and flows: their counters and graphs. Their members are jobs, which `migrate.ts` moves.
+ * Migrates batches and flows: their counters and graphs. Their members are jobs, which `jobs.ts` moves.
  *
  * @module
  */
-import type { Store } from "./admin/store.ts";
-import { checkBatch } from "./ops/batch_check.ts";
-import type { Batch } from "./port/batches.ts";
-import { SPREAD_LIMIT } from "./port/flows.ts";
+import type { Store } from "../../admin/store.ts";
+import { checkBatch } from "../batch_check.ts";
+import type { Batch } from "../../port/batches.ts";
+import { SPREAD_LIMIT } from "../../port/flows.ts";
 
 const PAGE = 500;
 

@@ -1,12 +1,13 @@
 /**
- * The checks of a migration: two different stores, and no worker that performs jobs of the source.
+ * Reasons not to start or continue a migration: both are one store, a worker performs jobs of the source, or a program pushes to
+ * it. Nothing is lost then, but what such a program pushes next would stay in a store that has no workers.
  *
  * @module
  */
-import type { Store } from "./admin/store.ts";
-import { systemClock } from "../clock.ts";
-import { endCancelled } from "./ops/end_cancelled.ts";
-import { CANCELLED_WORKER } from "./port/workers.ts";
+import type { Store } from "../../admin/store.ts";
+import { systemClock } from "../../../clock.ts";
+import { endCancelled } from "../end_cancelled.ts";
+import { CANCELLED_WORKER } from "../../port/workers.ts";
 
 const PAGE = 500;
 
@@ -58,4 +59,19 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
       } running there, wait until they have ended`,
     );
   }
+}
+
+/** Returns the error of a migration that is complete but for what is pushed now. */
+export function pushedMeanwhile(url: string): MigrateError {
+  return new MigrateError(
+    `Programs pushed to "${url}" while it was migrated: stop them, then run this again; no job is lost`,
+  );
+}
+
+/** Returns the error of a migration that stopped at jobs which are no longer what it read. */
+export function changedMeanwhile(url: string, count: number): MigrateError {
+  return new MigrateError(
+    `Migration stopped: ${count} jobs of "${url}" were removed or replaced meanwhile; stop the programs that use it, ` +
+      "then run this again",
+  );
 }

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { QueueInfo } from "./admin/admin.ts";
-import type { Store } from "./admin/store.ts";
-import { type GroupInfo, separateLimit } from "./port/groups.ts";
+import type { QueueInfo } from "../../admin/admin.ts";
+import type { Store } from "../../admin/store.ts";
+import { type GroupInfo, separateLimit } from "../../port/groups.ts";
 
 /** Names of the queues of the source whose settings were copied. */
 export interface CopiedSettings {

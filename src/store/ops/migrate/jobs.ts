@@ -1,0 +1,109 @@
+/**
+ * Migration of jobs, place by place and batch by batch.
+ *
+ * @module
+ */
+import { getField } from "../../../job/raw.ts";
+import { STEPS_FIELD } from "../../../job/step.ts";
+import type { Entry } from "../../admin/admin.ts";
+import type { Store } from "../../admin/store.ts";
+import type { AnnouncedBatch, JobRow } from "../../admin/transfer.ts";
+import { changedMeanwhile, refuseWhileBusy } from "./refusals.ts";
+
+/** Jobs of a batch. A page with large ones has fewer. */
+const BATCH = 500;
+
+/**
+ * Migrates the jobs of a place.
+ *
+ * @param onMigrated called after each batch with its number of jobs
+ * @throws {MigrateError} if a worker performs jobs of the source, or a program has changed some meanwhile
+ */
+export async function migratePlace(
+  from: Store,
+  to: Store,
+  { place, onMigrated, signal }: {
+    readonly place: JobRow["place"];
+    readonly onMigrated: (count: number) => void;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const { entries } = await from.admin.page(place, { limit: BATCH });
+    if (entries.length === 0) return;
+    await refuseWhileBusy(from);
+    // Another migration of this store may have announced a batch since: this continues with that one.
+    const batch = (await from.transfer.mark(entries.map(({ ref }) => ref)))!;
+    const removed = await migrateBatch(from, to, batch);
+    onMigrated(removed);
+    if (removed < batch.refs.length) throw changedMeanwhile(from.url, batch.refs.length - removed);
+  }
+}
+
+/** Migrates an announced batch. Returns how many of its jobs the source had. */
+export async function migrateBatch(from: Store, to: Store, { id, refs }: AnnouncedBatch): Promise<number> {
+  const { rows } = await from.transfer.read("job", { ids: refs });
+  const isStored = (await to.transfer.read("key", { ids: [id] })).rows.length > 0;
+  if (!isStored) {
+    await copySteps(from, to, rows);
+    await to.transfer.put("job", rows.map(withLock), id);
+  }
+  const removed = await from.transfer.drop("job", rows, id);
+  if (removed < rows.length) await withdrawReplaced(from, to, rows);
+  await to.transfer.drop("key", [{ key: id }]);
+  return removed;
+}
+
+/**
+ * Copies the steps of jobs before the jobs: a job without its steps would repeat them. The source deletes them with its jobs.
+ * A child brings the steps of its parent, so that it can end at the target before the parent arrives: the end of a child needs
+ * the wait of the parent, not the parent.
+ */
+async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promise<void> {
+  const jids = new Set(rows.flatMap(({ payload }) => [
+    ...(payload.includes(`"${STEPS_FIELD}"`) ? [getField(payload, "jid")] : []),
+    ...(payload.includes('"parent"') ? [(getField(payload, "parent") as { jid?: unknown } | null)?.jid] : []),
+  ]));
+  for (const jid of jids) {
+    if (typeof jid !== "string") continue;
+    const steps = await from.steps.read(jid);
+    if (steps.length > 0) await to.transfer.put("step", [{ jid, steps }]);
+  }
+}
+
+/**
+ * Returns a job with the unique lock in its payload, with its full TTL: the remaining time is unknown. A retrying job whose lock
+ * ended at its start has none, and neither has a dead one.
+ */
+function withLock(row: JobRow): JobRow {
+  const { payload, place: { in: place } } = row;
+  const key = getField(payload, "unique_key");
+  const seconds = getField(payload, "unique_for");
+  const jid = getField(payload, "jid");
+  if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return row;
+  if (place === "dead" || place === "retry" && getField(payload, "unique_until") === "start") return row;
+  return { ...row, unique: { key, jid, ttlMs: seconds * 1_000 } };
+}
+
+/**
+ * Deletes at the target the jobs that a push has replaced at the source since they were read: the source has the new ones,
+ * under the same jids, and they are migrated next.
+ */
+async function withdrawReplaced(
+  from: Store,
+  to: Store,
+  entries: readonly Pick<Entry, "payload">[],
+): Promise<void> {
+  const read = new Map(entries.flatMap(({ payload }) => {
+    const jid = /"(on_duplicate|debounce_key)"/.test(payload) && getField(payload, "jid");
+    return typeof jid === "string" ? [[jid, payload.trimEnd()]] : [];
+  }));
+  if (read.size === 0) return;
+  const versions = (found: readonly Entry[], isRead: boolean) =>
+    found.filter(({ payload }) => (read.get(getField(payload, "jid") as string) === payload.trimEnd()) === isRead);
+  const replaced = versions(await from.admin.find([...read.keys()]), false);
+  const jids = replaced.map(({ payload }) => getField(payload, "jid") as string);
+  const copies = versions(await to.admin.find(jids), true).filter(({ place }) => place.in !== "running");
+  await to.admin.edit(copies.map(({ ref }) => ref), "delete");
+}
