@@ -58,11 +58,11 @@ Deno.test("a push with an ID is stored once, whichever client repeats it, single
   const options = { id: "order-7-email", within: "7d" };
   const first = await plain.push("Mail", [7], options);
   assertEquals(await layered.push("Mail", [7], options), first);
-  assertEquals(await plain.tryPush({ class: "Mail", args: [7], ...options }), { jid: first!, existed: true });
+  assertEquals(await plain.tryPush({ class: "Mail", args: [7], ...options }), { kind: "existed", jid: first! });
   const many: unknown[] = [];
   for (const client of [plain, layered]) {
     const jobs = [{ class: "Mail", args: [7], ...options }, { class: "Mail", args: [8] }];
-    for await (const result of client.pushMany(jobs)) many.push(result.existed ?? false);
+    for await (const result of client.pushMany(jobs)) many.push(result.kind === "existed");
   }
   assertEquals(many, [true, false, true, false]);
   assertEquals((await store.admin.stats()).enqueued, 3);
@@ -102,7 +102,7 @@ Deno.test("a job with a given jid is stored once; jids that the client generates
     const client = new Client({ store, middleware });
     const jid = `chosen-${middleware.length}`;
     assertEquals([await client.push("A", [1], { jid }), await client.push("A", [1], { jid })], [jid, jid]);
-    assertEquals(await client.tryPush({ class: "A", args: [1], jid }), { jid, existed: true });
+    assertEquals(await client.tryPush({ class: "A", args: [1], jid }), { kind: "existed", jid });
     assertEquals((await store.admin.find([jid])).length, 1);
     await Promise.all([client.push("B", []), client.push("B", [])]);
   }

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Place } from "../src/store/admin/admin.ts";
-import { Client } from "../src/client/client.ts";
+import { Client, type PushResult } from "../src/client/client.ts";
 import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/ops/migrate/migrate.ts";
 import { MigrateError } from "../src/store/ops/migrate/refusals.ts";
@@ -35,6 +35,11 @@ import { interceptStore } from "./support/intercept.ts";
 
 const redis = await startRedis();
 Deno.test.afterAll(async () => await redis[Symbol.asyncDispose]());
+
+/** Returns the job whose place of a throttle is free next. */
+function placeOf(result: PushResult): string | undefined {
+  return result.kind === "throttled" ? result.throttledBy : undefined;
+}
 
 /** Opens two empty stores. The time of the SQLite store can be advanced. */
 async function openBoth(): Promise<
@@ -194,15 +199,16 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       });
       if (!done) await migrateStore(from, to);
       const refused = await push(to, "shop-7");
+      assert(refused.kind === "throttled");
       assertEquals(refused.throttledBy, first.jid, `killed at step ${n}`);
-      assert(refused.retryInMs! > HOUR_MS - SLACK_MS && refused.retryInMs! <= HOUR_MS, `${refused.retryInMs}`);
+      assert(refused.retryInMs > HOUR_MS - SLACK_MS && refused.retryInMs <= HOUR_MS, `${refused.retryInMs}`);
       assertEquals(typeof (await push(to, "shop-8")).jid, "string", "one place is left");
       assertEquals((await push(to, "shop-8")).jid, undefined);
-      assertEquals((await push(to, "shop-9")).throttledBy, kept[0]!.jid, "the target's pushes are kept");
+      assertEquals(placeOf(await push(to, "shop-9")), kept[0]!.jid, "the target's pushes are kept");
       assertEquals((await from.transfer.read("throttle")).rows, []);
       // And back, with the remaining time.
       await migrateStore(to, from);
-      assertEquals((await push(from, "shop-7")).throttledBy, first.jid);
+      assertEquals(placeOf(await push(from, "shop-7")), first.jid);
       if (done) return;
     }
   });
@@ -224,7 +230,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
         if (!(error instanceof Killed)) throw error;
       });
       if (!done) await migrateStore(from, to);
-      assertEquals(await push(to, "order-7"), { jid: first.jid!, existed: true });
+      assertEquals(await push(to, "order-7"), { kind: "existed", jid: first.jid! });
       assertEquals((await push(to, "order-8")).jid, kept.jid, "the target's keys are kept");
       assertEquals(await flow(to).then(({ id, existed }) => [id, existed]), [id, true]);
       await assertRejects(() => push(to, "order-7", 8), Error, "was pushed with it");
@@ -302,7 +308,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
         });
       const first = await push(from, 1);
       await migrateStore(from, to);
-      assertEquals(await push(to, 2), { jid: first.jid!, replaced: true });
+      assertEquals(await push(to, 2), { kind: "replaced", jid: first.jid! });
       await to.admin.edit((await to.admin.find([first.jid!])).map(({ ref }) => ref), "delete");
     }
   });
@@ -500,8 +506,8 @@ Deno.test("migrate: unique locks are copied", async () => {
   const locked = { jid: "a", queue: "default", payload, unique: { key: "k", ttlMs: HOUR_MS } };
   await t.sqlite.jobs.enqueue([locked]);
   await migrateStore(t.sqlite, t.redis);
-  assertEquals(await t.redis.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: false, holder: "a" }]);
-  assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ stored: true }]);
+  assertEquals(await t.redis.jobs.enqueue([{ ...locked, jid: "b" }]), [{ kind: "duplicate", holder: "a" }]);
+  assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ kind: "stored" }]);
 });
 
 for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {

@@ -19,7 +19,7 @@ import { collectLog, fails } from "./support/store_errors.ts";
 /** Asserts that the store at `url` opens and accepts a job. */
 async function works(url: string): Promise<void> {
   await using store = await openStore(url);
-  assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(1)]), [{ kind: "stored" }]);
   assertEquals((await store.admin.stats()).enqueued, 1);
 }
 
@@ -47,7 +47,7 @@ Deno.test("redis: a user without the permission to publish can push", async () =
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`);
-  assertEquals(await store.jobs.enqueue([job(1, { delayMs: 60_000 })]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(1, { delayMs: 60_000 })]), [{ kind: "stored" }]);
   await store.admin.configure("default", { pause: false });
 });
 
@@ -267,7 +267,7 @@ Deno.test("redis: an outage logs one line at its start and one at its end, and c
   assertStringIncludes(lines[0]!, `warn: Connection to Redis at "${redis.url}" lost, reconnecting: `);
   const waiting = store.jobs.enqueue([job(2)]);
   await redis.start();
-  assertEquals(await waiting, [{ stored: true }]);
+  assertEquals(await waiting, [{ kind: "stored" }]);
   assertEquals((await store.admin.stats()).enqueued, 2);
   assertEquals(lines.length, 2);
   assert(/^info: Connection to Redis at ".*" is back after \d+\.\d s$/.test(lines[1]!), lines[1]);
@@ -364,7 +364,7 @@ Deno.test("redis: a call that is too large fails permanently, and the calls sent
     store.jobs.enqueue([job(1_001)]),
   ]);
   const [before, , after] = await pushes;
-  assertEquals([before, after], [[{ stored: true }], [{ stored: true }]]);
+  assertEquals([before, after], [[{ kind: "stored" }], [{ kind: "stored" }]]);
   assertEquals((await store.admin.stats()).enqueued, 2);
 });
 

@@ -83,7 +83,7 @@ Deno.test("redis: reconnects to the new master after a failover", async () => {
   await two.cli("REPLICAOF", "NO", "ONE");
   await one.cli("REPLICAOF", "127.0.0.1", `${two.port}`);
   target = two.port;
-  assertEquals(await store.jobs.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(2)]), [{ kind: "stored" }]);
   assertEquals(await two.cli("LLEN", "queue:default"), "2");
 });
 
@@ -106,7 +106,7 @@ Deno.test("redis: connects to Sentinel's master, and to the next one when it die
   await store.jobs.enqueue([job(1)]);
   await until(async () => (await two.cli("-n", "1", "LLEN", "queue:default")) === "1");
   await one.kill();
-  assertEquals(await store.jobs.enqueue([job(2)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(2)]), [{ kind: "stored" }]);
   assertEquals(await two.cli("-n", "1", "LLEN", "queue:default"), "2");
   assertEquals(lines.length, 2);
   await fails(
@@ -124,7 +124,7 @@ Deno.test("redis: an idle client uses the new master as soon as Sentinel names i
   const old = await group.master();
   await group.failover();
   // The old master still accepts writes.
-  assertEquals(await store.jobs.enqueue([job(1)]), [{ stored: true }]);
+  assertEquals(await store.jobs.enqueue([job(1)]), [{ kind: "stored" }]);
   assertEquals(await (await group.master()).cli("LLEN", "queue:default"), "1");
   assertEquals(await old.cli("LLEN", "queue:default"), "0");
   assertEquals(lines.length, 2, lines.join("\n"));

@@ -339,7 +339,7 @@ Deno.test("redis: a job that is buried for bytes that aren't UTF-8 releases its 
       return { pending, dead, deleted, state };
     };
     assertEquals(await counts(), { pending: 0, dead: 1, deleted: 0, state: "stuck" }, kind);
-    assertEquals(await store.jobs.enqueue([{ ...job(1), unique }]), [{ stored: true }], kind);
+    assertEquals(await store.jobs.enqueue([{ ...job(1), unique }]), [{ kind: "stored" }], kind);
     const [entry] = await store.admin.find([JID]);
     assertEquals(await store.admin.edit([entry!.ref], "delete"), 1);
     assertEquals(await counts(), { pending: 0, dead: 0, deleted: 1, state: "failed" }, kind);

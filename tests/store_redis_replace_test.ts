@@ -33,9 +33,9 @@ Deno.test("redis replace: a push sent again because its reply was lost doesn't r
   proxy.weather = "closed";
   const pushing = store.jobs.enqueue([replacing(2)]);
   await until(() => proxy.accepted > accepted);
-  assertEquals(await direct.jobs.enqueue([replacing(3)]), [{ stored: true, replaced: jid(1) }]);
+  assertEquals(await direct.jobs.enqueue([replacing(3)]), [{ kind: "replaced", jid: jid(1) }]);
   proxy.weather = "fair";
-  assertEquals(await pushing, [{ stored: true, replaced: jid(1) }]);
+  assertEquals(await pushing, [{ kind: "replaced", jid: jid(1) }]);
   const queued = await entries(direct, { in: "queue", queue: "default" });
   assertEquals(queued.map(({ payload }) => getField(payload, "args")), [[3], [9]]);
 });
@@ -50,7 +50,7 @@ Deno.test("redis replace: a script searches a million entries of queues, and the
     await store.jobs.enqueue(some(1, size));
     await redis.cli("CONFIG", "RESETSTAT");
     const results = await store.jobs.enqueue(some(size + 1, count));
-    assertEquals(results, Array.from({ length: count }, (_, i) => ({ stored: true, replaced: jid(i + 1) })));
+    assertEquals(results, Array.from({ length: count }, (_, i) => ({ kind: "replaced", jid: jid(i + 1) })));
     const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli("INFO", "commandstats"))?.[1];
     const queued = await entries(store, { in: "queue", queue: "default" }, { limit: 1_000 });
     const expected = Array.from({ length: size }, (_, i) => [jid(i + 1), [i < count ? size + 1 + i : i + 1]]);

@@ -157,7 +157,7 @@ Deno.test("sqlite: waits for a lock of another program without blocking the even
   for (let turns = 0; turns < 100; turns++) await systemClock.turn();
   assertEquals(waits, true);
   other.exec("ROLLBACK");
-  assertEquals(await push, [{ stored: true }]);
+  assertEquals(await push, [{ kind: "stored" }]);
 });
 
 Deno.test("sqlite: a lock that stays rejects all waiting operations together, and later ones succeed", async () => {

@@ -49,7 +49,7 @@ Deno.test("a sweep deletes each key that has expired, and none that is valid", a
   for (let n = 1; n <= 800; n++) {
     if (n <= 400 && !isLong(n)) continue;
     const again = { ...job(9_999), once: { key: `key-${n * 7_919 % 10_007}`, ttlMs: HOUR_MS } };
-    assertEquals(await store.jobs.enqueue([again]), [{ stored: false, first: jid(n) }], `key ${n}`);
+    assertEquals(await store.jobs.enqueue([again]), [{ kind: "existing", first: jid(n) }], `key ${n}`);
   }
   using database = new DatabaseSync(path, { readOnly: true });
   const { count } = database.prepare("SELECT count(*) AS count FROM once_key WHERE expires < ?").get(clock.now()) as {

@@ -12,17 +12,17 @@ const TIMES: Readonly<Record<string, (store: Store) => Promise<() => Promise<boo
   "a throttle": async (store) => {
     const throttle = { key: "k", count: 1, perMs: SPAN_MS };
     await store.jobs.enqueue([job(1, { throttle })]);
-    return async () => (await store.jobs.enqueue([job(2, { throttle })]))[0]!.stored;
+    return async () => (await store.jobs.enqueue([job(2, { throttle })]))[0]!.kind === "stored";
   },
   "a once key": async (store) => {
     const once = { key: "k", ttlMs: SPAN_MS };
     await store.jobs.enqueue([job(1, { once })]);
-    return async () => (await store.jobs.enqueue([job(2, { once })]))[0]!.stored;
+    return async () => (await store.jobs.enqueue([job(2, { once })]))[0]!.kind === "stored";
   },
   "a unique lock": async (store) => {
     const unique = { key: "k", ttlMs: SPAN_MS };
     await store.jobs.enqueue([job(1, { unique })]);
-    return async () => (await store.jobs.enqueue([job(2, { unique })]))[0]!.stored;
+    return async () => (await store.jobs.enqueue([job(2, { unique })]))[0]!.kind === "stored";
   },
   "a delay": async (store) => {
     await store.jobs.enqueue([job(1, { delayMs: SPAN_MS })]);

@@ -154,9 +154,9 @@ export class Batch {
       while (this.#buffered.length > 0) {
         const jobs = this.#buffered;
         this.#buffered = [];
-        for await (const { jid, refused, duplicateOf, throttledBy } of this.#services.pushMany(jobs)) {
-          if (duplicateOf !== undefined || throttledBy !== undefined) this.#duplicates++;
-          else if (jid === undefined) throw this.#rejected(refused);
+        for await (const result of this.#services.pushMany(jobs)) {
+          if (result.kind === "refused") throw this.#rejected(result.refused);
+          if (result.kind === "duplicate" || result.kind === "throttled") this.#duplicates++;
           else this.#added++;
         }
       }

@@ -12,44 +12,38 @@ import type { EnqueueResult, JobStore, NewJob } from "../store/port/jobs.ts";
 import { refusalText } from "./batch_errors.ts";
 import { UsedId } from "./unique.ts";
 
-/** The result of one push. */
+/** The result of one push: the ID of the job, or why it isn't stored. */
 export type PushResult = StoredPush | RefusedPush;
 
 /** The job is stored. */
 export interface StoredPush {
+  /**
+   * `replaced`: it replaced a job that waited for the same `debounce` or unique key, and has its ID. `existed`: an earlier push with
+   * the same `id` or `jid` stored it.
+   */
+  readonly kind: "stored" | "replaced" | "existed";
   /** The job's ID. */
   readonly jid: string;
-  /** An earlier push with the same `id` or `jid` stored the job, and `jid` is its ID. */
-  readonly existed?: true;
-  /** The job replaced one that waited for the same `debounce` or unique key, and has its ID. */
-  readonly replaced?: true;
   /** Absent. */
   readonly refused?: undefined;
-  /** Absent. */
-  readonly duplicateOf?: undefined;
-  /** Absent. */
-  readonly throttledBy?: undefined;
-  /** Absent. */
-  readonly retryInMs?: undefined;
 }
 
 /** The job isn't stored. */
-export interface RefusedPush {
-  /** Absent. */
-  readonly jid?: undefined;
-  /** Absent. */
-  readonly existed?: undefined;
-  /** Absent. */
-  readonly replaced?: undefined;
-  /** The reason, in one line. */
-  readonly refused: string;
-  /** The ID of the job that holds the unique lock. */
-  readonly duplicateOf?: string;
-  /** The ID of the job whose place of the `throttle` is free next. */
-  readonly throttledBy?: string;
-  /** Milliseconds until the `throttle` accepts the next push. */
-  readonly retryInMs?: number;
-}
+export type RefusedPush =
+  & {
+    /** The reason, in one line. */
+    readonly refused: string;
+    /** Absent. */
+    readonly jid?: undefined;
+  }
+  & (
+    /** The job `duplicateOf` holds the unique lock. */
+    | { readonly kind: "duplicate"; readonly duplicateOf: string }
+    /** Its `throttle` accepts the next push in `retryInMs`, when the place of the job `throttledBy` is free. */
+    | { readonly kind: "throttled"; readonly throttledBy: string; readonly retryInMs: number }
+    /** It is invalid, its batch accepts no members, its `id` belongs to another push, or middleware stopped it. */
+    | { readonly kind: "refused" }
+  );
 
 /** Options of a bulk push. */
 export interface BulkOptions {
@@ -106,7 +100,7 @@ class Batch {
   add(job: NewJob): void {
     this.#indexes.push(this.results.length);
     this.#jobs.push(job);
-    this.results.push({ jid: job.jid });
+    this.results.push({ kind: "stored", jid: job.jid });
     this.#characters += job.payload.length;
     // A store needs three times as long for a scheduled job with a lock.
     const isScheduled = job.at !== undefined || job.delayMs !== undefined;
@@ -114,7 +108,7 @@ class Batch {
   }
 
   refuse(error: InvalidPayload): void {
-    this.results.push({ refused: error.message });
+    this.results.push({ kind: "refused", refused: error.message });
     this.#weight++;
   }
 
@@ -177,33 +171,29 @@ export class BulkInterrupted extends Error {
 }
 
 /** Returns the result of a push as its caller receives it. */
-export function resultOf(result: EnqueueResult, job: NewJob): PushResult {
-  if (!result.stored) return unstored(result, job);
-  return result.replaced === undefined ? { jid: job.jid } : { jid: result.replaced, replaced: true };
-}
-
-/**
- * Returns the result of a job that was not stored: an earlier push had its key, another job holds its lock, its throttle is full,
- * or its batch rejects it.
- */
-function unstored(
-  result: Exclude<EnqueueResult, { readonly stored: true }>,
-  { batch, once, throttle }: NewJob,
-): PushResult {
-  if (result.batch !== undefined) return { refused: refusalText(batch!.id, result.batch) };
-  if (result.first !== undefined) {
-    if (result.differs) return { refused: new UsedId(once!, result.first).message };
-    return { jid: result.first, existed: true };
+export function resultOf(result: EnqueueResult, { jid, batch, once, throttle }: NewJob): PushResult {
+  switch (result.kind) {
+    case "stored":
+      return { kind: "stored", jid };
+    case "replaced":
+      return result;
+    case "existing":
+      if (!result.differs) return { kind: "existed", jid: result.first };
+      return { kind: "refused", refused: new UsedId(once!, result.first).message };
+    case "refused":
+      return { kind: "refused", refused: refusalText(batch!.id, result.batch) };
+    case "duplicate": {
+      const { kind, holder: duplicateOf } = result;
+      return { kind, refused: `duplicate of job "${duplicateOf}", which holds the unique lock`, duplicateOf };
+    }
+    case "throttled": {
+      const { kind, by: throttledBy, freeInMs: retryInMs } = result;
+      const rate = `${throttle!.count} in ${formatDuration(throttle!.perMs)}`;
+      const refused = `throttled: job "${throttledBy}" was pushed within the limit of ${rate}; accepted again in ` +
+        formatDuration(retryInMs);
+      return { kind, refused, throttledBy, retryInMs };
+    }
   }
-  if (result.throttled !== undefined) {
-    const { throttled: throttledBy, freeInMs: retryInMs } = result;
-    const rate = `${throttle!.count} in ${formatDuration(throttle!.perMs)}`;
-    const refused = `throttled: job "${throttledBy}" was pushed within the limit of ${rate}; accepted again in ` +
-      formatDuration(retryInMs);
-    return { refused, throttledBy, retryInMs };
-  }
-  const { holder: duplicateOf } = result;
-  return { refused: `duplicate of job "${duplicateOf}", which holds the unique lock`, duplicateOf };
 }
 
 /**

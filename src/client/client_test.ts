@@ -30,11 +30,11 @@ class Recorder {
     if (this.calls.length >= this.failAfter) return Promise.reject(new Error("disk full"));
     const results = jobs.map((job): EnqueueResult => {
       const holder = job.unique && this.#locks.get(job.unique.key);
-      if (holder !== undefined) return { stored: false, holder };
+      if (holder !== undefined) return { kind: "duplicate", holder };
       if (job.unique) this.#locks.set(job.unique.key, job.jid);
-      return { stored: true };
+      return { kind: "stored" };
     });
-    this.calls.push(jobs.filter((_job, i) => results[i]!.stored));
+    this.calls.push(jobs.filter((_job, i) => results[i]!.kind === "stored"));
     return Promise.resolve(results);
   }
 }
@@ -114,7 +114,10 @@ Deno.test("Jobs without args have no arguments, however they are pushed; what is
   }
   assertEquals(store.payloads.map(({ args }) => args), [[], [], [], [], []]);
   const results = await client.pushBulk("A", [[], undefined as never]);
-  assertEquals(results[1], { refused: "args is undefined; expected an array of the handler's arguments" });
+  assertEquals(results[1], {
+    kind: "refused",
+    refused: "args is undefined; expected an array of the handler's arguments",
+  });
   for (const args of [null, "x", {}]) {
     await assertRejects(() => client.push({ class: "A", args: args as never }), InvalidPayload, "expected an array");
   }
@@ -169,7 +172,10 @@ Deno.test("pushBulk stores 1,000 jobs per call, and returns a result for each jo
   const results = await client.pushBulk({ class: "A", args, queue: "low", at: new Date(NOW + 1_000) });
   assertEquals(store.calls.map((batch) => batch.length), [999, 999, 500]);
   assertEquals(results.length, 2_500);
-  assertEquals(results[3], { refused: `args is "no array"; expected an array of the handler's arguments` });
+  assertEquals(results[3], {
+    kind: "refused",
+    refused: `args is "no array"; expected an array of the handler's arguments`,
+  });
   assertEquals(results[1_500]?.refused?.startsWith("args[0] is undefined"), true);
   assertEquals(results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
   assertEquals(store.payloads.map((payload) => (payload.args as number[])[0]).slice(0, 5), [0, 1, 2, 4, 5]);
@@ -227,17 +233,18 @@ Deno.test("A rejected job and a duplicate among many do not affect the others", 
     null as unknown as JobRequest,
   ]));
   const held = {
+    kind: "duplicate",
     refused: 'duplicate of job "holder", which holds the unique lock',
     duplicateOf: "holder",
   };
   assertEquals(results[1]?.refused?.startsWith("args[1] is 1180591620717411303424n"), true);
   assertEquals(results[6]?.refused?.startsWith("job is null"), true);
   assertEquals([results[0], results[2], results[3], results[4], results[5]], [
-    { jid: "holder" },
+    { kind: "stored", jid: "holder" },
     held,
-    { jid: "same" },
+    { kind: "stored", jid: "same" },
     held,
-    { jid: "same" },
+    { kind: "stored", jid: "same" },
   ]);
   assertEquals(store.payloads.map((payload) => payload.args), [[1], [2], [3]]);
 });
@@ -334,7 +341,10 @@ Deno.test("Many jobs through middleware share one call to the store, and keep th
   const args = Array.from({ length: 1_200 }, (_, i) => [i]);
   const results = await client.pushBulk({ class: "A", args, queue: "low" });
   assertEquals(store.calls.map((batch) => batch.length), [998, 200]);
-  assertEquals(results.slice(1, 3), [{ refused: "stopped by middleware" }, { refused: "TypeError: not this one" }]);
+  assertEquals(results.slice(1, 3), [{ kind: "refused", refused: "stopped by middleware" }, {
+    kind: "refused",
+    refused: "TypeError: not this one",
+  }]);
   assertEquals(results.flatMap((result) => result.jid ?? []), store.stored.map((job) => job.jid));
   assertEquals(store.stored.every((job) => job.queue === "low"), true);
 });

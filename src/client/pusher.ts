@@ -64,7 +64,7 @@ export class Pusher {
     let built: NewJob | undefined;
     await this.#push(request, (job) => {
       built = job;
-      return Promise.resolve({ stored: true });
+      return Promise.resolve({ kind: "stored" });
     });
     return built;
   }
@@ -123,8 +123,8 @@ export class Pusher {
     const store = async (prepared: Prepared, args: unknown, pushed?: string): Promise<PushResult> => {
       const job = this.#builder.build(prepared, args, delayMs, pushed);
       const result = await enqueue(job);
-      if (!result.stored && result.batch !== undefined) throw batchRefusal(prepared.batch!.id, result.batch);
-      if (!result.stored && result.first !== undefined && result.differs) throw new UsedId(job.once!, result.first);
+      if (result.kind === "refused") throw batchRefusal(prepared.batch!.id, result.batch);
+      if (result.kind === "existing" && result.differs) throw new UsedId(job.once!, result.first);
       return resultOf(result, job);
     };
     if (!this.#middleware) return await store(this.#builder.prepare(request), request.args);
@@ -133,7 +133,7 @@ export class Pusher {
     const newJid = request.jid === undefined ? context.job.jid : undefined;
     // Middleware may encrypt the arguments, with another result each time.
     const pushed = context.job["id"] === undefined ? undefined : argsText(context.job.args);
-    let result: PushResult = { refused: "stopped by middleware" };
+    let result: PushResult = { kind: "refused", refused: "stopped by middleware" };
     const jid = await this.#middleware(context, async () => {
       const prepared = this.#builder.prepare(context.job, {});
       // A jid that the client has just made is new, so the store need not look for an earlier push with it.
@@ -142,7 +142,7 @@ export class Pusher {
       result = await store(isNew ? rest : prepared, context.job.args, pushed);
       return result.jid;
     });
-    return jid === undefined || jid === result.jid ? result : { jid };
+    return jid === undefined || jid === result.jid ? result : { kind: "stored", jid };
   }
 
   /**
@@ -191,9 +191,9 @@ export class Pusher {
     try {
       return await this.#push(request, (job) => gather.add(job), delayMs);
     } catch (error) {
-      if (error instanceof InvalidPayload) return { refused: error.message };
+      if (error instanceof InvalidPayload) return { kind: "refused", refused: error.message };
       const { class: name, message } = describeError(error);
-      return { refused: `${name}: ${message}` };
+      return { kind: "refused", refused: `${name}: ${message}` };
     }
   }
 }

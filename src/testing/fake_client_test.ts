@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { defineJob } from "../handlers/handler.ts";
 import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { context, fakeClient } from "./fake_client.ts";
@@ -71,10 +71,10 @@ Deno.test("a push replaces the waiting job that has its unique lock, as on a sto
   const client = fakeClient({ jobs: [Add] });
   const replace = { unique_for: "1h", unique_key: "args[0]", on_duplicate: "replace" } as const;
   const first = await client.tryPush({ class: Add, args: [1, 1], ...replace, in: "1m" });
-  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...replace }), { jid: first.jid!, replaced: true });
+  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...replace }), { kind: "replaced", jid: first.jid! });
   await client.drain();
   assertEquals(client.pushed(Add).map(({ result }) => result), [3]);
-  assertEquals((await client.tryPush({ class: Add, args: [1, 3], ...replace })).replaced, undefined);
+  assertEquals((await client.tryPush({ class: Add, args: [1, 3], ...replace })).kind, "stored");
   const Self = defineJob("Self", async (ctx, n: number) => {
     if (n === 1) await ctx.client.push("Self", [2], { unique_for: "1h", unique_key: "a", on_duplicate: "replace" });
   });
@@ -88,9 +88,9 @@ Deno.test("debounced and throttled pushes behave as on a store", async () => {
   const client = fakeClient({ jobs: [Add] });
   const debounce = { debounce: "30s", debounce_key: "args[0]", debounce_max: "1m" } as const;
   const first = await client.tryPush({ class: Add, args: [1, 1], ...debounce });
-  assertEquals(first.replaced, undefined);
+  assertEquals(first.kind, "stored");
   await client.drain({ until: "20s" });
-  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...debounce }), { jid: first.jid!, replaced: true });
+  assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...debounce }), { kind: "replaced", jid: first.jid! });
   await client.drain({ until: "20s" });
   await client.push(Add, [1, 3], debounce);
   await client.push(Add, [2, 1], debounce);
@@ -98,8 +98,9 @@ Deno.test("debounced and throttled pushes behave as on a store", async () => {
   assertEquals(client.pushed(Add).map(({ result }) => result), [4, undefined]);
   const throttle = { throttle: "2/1m", throttle_key: "all" } as const;
   const jids = [await client.push(Add, [1, 1], throttle), await client.push(Add, [1, 1], throttle)];
-  const { throttledBy, retryInMs } = await client.tryPush({ class: Add, args: [5, 5], ...throttle });
-  assertEquals([throttledBy, retryInMs], [jids[0], 60_000]);
+  const throttled = await client.tryPush({ class: Add, args: [5, 5], ...throttle });
+  assert(throttled.kind === "throttled");
+  assertEquals([throttled.throttledBy, throttled.retryInMs], [jids[0], 60_000]);
   await client.drain({ until: "1m" });
   assertEquals(typeof await client.push(Add, [1, 1], throttle), "string");
 });

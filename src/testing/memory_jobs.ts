@@ -43,11 +43,11 @@ export class MemoryJobs {
     return Promise.resolve(jobs.map((job): EnqueueResult => {
       // A job that is refused takes no key. If an earlier push with its once key is stored, that is the result.
       const batch = this.#keys.first(job, now) === undefined && job.batch && this.batches.refusal(job.batch);
-      if (batch) return { stored: false, batch };
+      if (batch) return { kind: "refused", batch };
       const waiting = job.unique?.replace ? this.#replaceable(job.unique.key, now) : undefined;
       const replaced = waiting && parsePayload(waiting.raw)!.jid;
       const refusal = this.#keys.take(job, now, replaced);
-      if (refusal !== undefined) return { stored: false, ...refusal };
+      if (refusal !== undefined) return refusal;
       if (job.debounce) return this.#debounce(job, job.debounce, now);
       const dueAt = Math.max(now, job.delayMs === undefined ? job.at ?? now : now + job.delayMs);
       if (waiting !== undefined) {
@@ -56,11 +56,11 @@ export class MemoryJobs {
           enqueued_at: (dueAt / 1_000).toFixed(3),
         });
         Object.assign(waiting, { raw, dueAt });
-        return { stored: true, replaced: replaced! };
+        return { kind: "replaced", jid: replaced! };
       }
       const entry = this.store(job, dueAt);
       if (job.batch) this.batches.join(job.batch.id, entry);
-      return { stored: true };
+      return { kind: "stored" };
     }));
   }
 
@@ -95,7 +95,7 @@ export class MemoryJobs {
     if (waiting === undefined) this.entries.push(entry);
     Object.assign(entry, { raw, dueAt });
     this.#debounced.set(key, { entry, first });
-    return { stored: true, ...(replaced !== undefined && { replaced }) };
+    return replaced === undefined ? { kind: "stored" } : { kind: "replaced", jid: replaced };
   }
 
   /** The pending job with the earliest time up to `end`; of several, the one that was pushed first. */

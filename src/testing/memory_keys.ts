@@ -7,9 +7,9 @@ import type { NewJob, Throttle } from "../store/port/jobs.ts";
 
 /** Why a job isn't stored. */
 export type MemoryRefusal =
-  | FirstPush
-  | { readonly holder: string }
-  | { readonly throttled: string; readonly freeInMs: number };
+  | FirstPush & { readonly kind: "existing" }
+  | { readonly kind: "duplicate"; readonly holder: string }
+  | { readonly kind: "throttled"; readonly by: string; readonly freeInMs: number };
 
 type KeyedJob = Pick<NewJob, "jid" | "once" | "unique" | "throttle">;
 
@@ -42,11 +42,11 @@ export class MemoryKeys {
     const { once, unique, throttle } = job;
     const jid = replaced ?? job.jid;
     const first = this.first(job, now);
-    if (first !== undefined) return first;
+    if (first !== undefined) return { kind: "existing", ...first };
     const full = throttle && this.#refusal(throttle, now);
     if (full !== undefined) return full;
     const holder = unique && this.#holder(`unique ${unique.key}`, now);
-    if (holder !== undefined && holder !== replaced) return { holder };
+    if (holder !== undefined && holder !== replaced) return { kind: "duplicate", holder };
     if (once) {
       const { key, ttlMs, fingerprint } = once;
       this.#locks.set(`once ${key}`, { jid, until: now + ttlMs, ...(fingerprint !== undefined && { fingerprint }) });
@@ -69,7 +69,7 @@ export class MemoryKeys {
   #refusal({ key, count, perMs }: Throttle, now: number): MemoryRefusal | undefined {
     const oldest = this.#throttled.get(key)?.at(-count);
     if (oldest === undefined || oldest.at <= now - perMs) return undefined;
-    return { throttled: oldest.jid, freeInMs: oldest.at + perMs - now };
+    return { kind: "throttled", by: oldest.jid, freeInMs: oldest.at + perMs - now };
   }
 
   #holder(key: string, now: number): string | undefined {

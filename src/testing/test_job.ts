@@ -98,7 +98,7 @@ export class TestJob {
     this.#payload = { ...options.job, ...member, class: className, args, jid: this.jid, queue: "default" };
     const enqueue = (jobs: readonly NewJob[]) => {
       this.pushed.push(...jobs);
-      return Promise.resolve(jobs.map(() => ({ stored: true as const })));
+      return Promise.resolve(jobs.map(() => ({ kind: "stored" as const })));
     };
     this.#client = new Client({
       store: { jobs: { enqueue }, steps: this.#steps, batches, flows: batches },

@@ -63,7 +63,7 @@ Deno.test("redis chaos: pushes over a connection that breaks constantly are stor
     for (let i = 0; i < 60; i++) {
       const batch = jobs(lane * 10_000 + i * 10, lane * 10_000 + i * 10 + 4);
       const results = await t.store.jobs.enqueue(batch);
-      assert(results.every((result) => result.stored));
+      assert(results.every((result) => result.kind === "stored"));
       jids.push(...batch.map((job) => job.jid));
     }
     return jids;
@@ -140,10 +140,10 @@ Deno.test("redis chaos: a duplicate whose reply was lost stays rejected if the l
   const [holder] = await takeUpTo(t.direct, WORKER, 1);
   await t.direct.jobs.settle(WORKER, [{ kind: "ack", token: holder!.token, unlock: unique.key, jid: job(1).jid }]);
   t.proxy.weather = "fair";
-  assertEquals(await pushing, [{ stored: false, holder: job(1).jid }, { stored: true }]);
+  assertEquals(await pushing, [{ kind: "duplicate", holder: job(1).jid }, { kind: "stored" }]);
   assertEquals(await jidsIn(t.direct), [job(2).jid, job(4).jid]);
   // The lock is free. Redis remembers the number of the rejected batch, not the lock.
-  assertEquals(await t.store.jobs.enqueue([job(5, { unique })]), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue([job(5, { unique })]), [{ kind: "stored" }]);
 });
 
 Deno.test("redis chaos: a command whose reply cuts the connection each time fails after waitMs, and others succeed", async () => {
@@ -154,7 +154,7 @@ Deno.test("redis chaos: a command whose reply cuts the connection each time fail
   t.proxy.bytesToLive = () => 2_000;
   t.proxy.cut();
   await assertRejects(() => jidsIn(t.store), StoreError, "it closed the connection");
-  assertEquals(await t.store.jobs.enqueue(jobs(101, 101)), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue(jobs(101, 101)), [{ kind: "stored" }]);
   assert(t.proxy.accepted < 30, `${t.proxy.accepted} connections`);
 });
 
@@ -184,7 +184,7 @@ Deno.test("redis chaos: a connection that silently drops bytes is closed, and bl
   // For commands, for the queue, and for announcements.
   await until(() => t.proxy.accepted === 3);
   t.proxy.freeze();
-  assertEquals(await t.store.jobs.enqueue(jobs(1, 1)), [{ stored: true }]);
+  assertEquals(await t.store.jobs.enqueue(jobs(1, 1)), [{ kind: "stored" }]);
   let isOver = false;
   void waiting.then(() => isOver = true);
   // The blocking connection would detect it, too, but much later.
@@ -231,7 +231,7 @@ Deno.test("redis chaos: a frozen server is waited for, and its late commands are
   const pushing = t.store.jobs.enqueue(jobs(1, 3));
   await until(() => t.proxy.accepted > 1);
   t.redis.signal("SIGCONT");
-  assertEquals(await pushing, jobs(1, 3).map(() => ({ stored: true })));
+  assertEquals(await pushing, jobs(1, 3).map(() => ({ kind: "stored" })));
   assertEquals((await jidsIn(t.direct)).length, 4);
 });
 

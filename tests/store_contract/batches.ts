@@ -319,7 +319,9 @@ export const batches: Cases = {
       member(2, { id: "none" }),
       job(3, { unique, once }),
     ]);
-    assertEquals(refused, [{ stored: false, batch: "closed" }, { stored: false, batch: "missing" }, { stored: true }]);
+    assertEquals(refused, [{ kind: "refused", batch: "closed" }, { kind: "refused", batch: "missing" }, {
+      kind: "stored",
+    }]);
     assertEquals(await counts(t.store, one), {});
   },
 
@@ -330,11 +332,11 @@ export const batches: Cases = {
     const unique = { key: "k", ttlMs: HOUR_MS };
     const once = { key: "id:1", ttlMs: HOUR_MS };
     await t.store.jobs.enqueue([member(1, one, { unique }), member(2, one, { unique }), member(3, one, { once })]);
-    assertEquals(await t.store.jobs.enqueue([member(4, one, { once })]), [{ stored: false, first: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([member(4, one, { once })]), [{ kind: "existing", first: jid(3) }]);
     assertEquals(await counts(t.store, one), { total: 2, pending: 2 });
     await t.store.batches.close(one.id, "closed");
     // An earlier push has stored it, whatever state the batch has now.
-    assertEquals(await t.store.jobs.enqueue([member(5, one, { once })]), [{ stored: false, first: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([member(5, one, { once })]), [{ kind: "existing", first: jid(3) }]);
   },
 
   "a closed batch accepts members that its running members add": async (open) => {
@@ -343,12 +345,12 @@ export const batches: Cases = {
     await t.store.batches.close(one.id, "closed");
     const by = { worker, token: leases[0]!.token };
     const added = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by } })]);
-    assertEquals(added, [{ stored: true }]);
+    assertEquals(added, [{ kind: "stored" }]);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), []);
     // The member that adds has ended, and another one is pending.
     const late = await t.store.jobs.enqueue([member(3, one, { batch: { id: one.id, by } })]);
-    assertEquals(late, [{ stored: false, batch: "closed" }]);
+    assertEquals(late, [{ kind: "refused", batch: "closed" }]);
     const [second] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);
@@ -371,12 +373,12 @@ export const batches: Cases = {
         () => add(one.id, "none"),
         () => add(other.id, kept.token),
       ]
-    ) assertEquals(await refused(), [{ stored: false, batch: "closed" }]);
+    ) assertEquals(await refused(), [{ kind: "refused", batch: "closed" }]);
     const by = (token: string) => ({ id: one.id, by: { worker, token } });
     assertEquals(await t.store.batches.create(batch(3, { parent: by(lost.token) })), "closed");
     assertEquals(await counts(t.store, one), { total: 2, pending: 2 });
     assertEquals(await t.store.batches.create(batch(3, { parent: by(kept.token) })), undefined);
-    assertEquals(await add(one.id, kept.token), [{ stored: true }]);
+    assertEquals(await add(one.id, kept.token), [{ kind: "stored" }]);
     assertEquals(await counts(t.store, one), { total: 4, pending: 4 });
   },
 
@@ -397,7 +399,7 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.close(one.id, "cancelled"), { done: true, closedAs: "cancelled" });
     const by = { worker, token: leases[0]!.token };
     const refused = await t.store.jobs.enqueue([member(2, one, { batch: { id: one.id, by } })]);
-    assertEquals(refused, [{ stored: false, batch: "cancelled" }]);
+    assertEquals(refused, [{ kind: "refused", batch: "cancelled" }]);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack", "cancelled")]);
     assertEquals([await pushed(t.store), await state(t.store, one)], [["complete"], "cancelled"]);
   },

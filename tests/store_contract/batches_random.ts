@@ -61,7 +61,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
     const batch = { id, ...(token !== undefined && { by: { worker, token } }) };
     const [result] = await store.jobs.enqueue([{ ...plain, payload, batch, ...(random(4) === 0 && { delayMs: 1 }) }]);
     const accepts = !closed || token !== undefined;
-    assertEquals(result, accepts ? { stored: true } : { stored: false, batch: "closed" });
+    assertEquals(result, accepts ? { kind: "stored" } : { kind: "refused", batch: "closed" });
     if (accepts) members.set(plain.jid, "pending");
   };
   const settle = async (outcome: (lease: Lease) => Outcome, state: State) => {

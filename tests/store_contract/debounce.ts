@@ -45,12 +45,12 @@ export const debounce: Cases = {
 
   "the next push replaces the job that waits, and answers with its jid": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([debounced(1)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(1)]), [{ kind: "stored" }]);
     assertEquals(await t.store.jobs.enqueue([job(9), debounced(2)]), [
-      { stored: true },
-      { stored: true, replaced: jid(1) },
+      { kind: "stored" },
+      { kind: "replaced", jid: jid(1) },
     ]);
-    assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ stored: true, replaced: jid(1) }]);
+    assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ kind: "replaced", jid: jid(1) }]);
     const [only, ...others] = await entries(t.store, { in: "scheduled" });
     assertEquals([getField(only!.payload, "jid"), getField(only!.payload, "args"), others], [jid(1), [3], []]);
     assertEquals((await t.store.admin.find([jid(1)])).length, 1);
@@ -110,9 +110,9 @@ export const debounce: Cases = {
     t.advance(HOUR_MS + SLACK_MS);
     await t.store.jobs.promote(10);
     const worker = await register(t.store);
-    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ kind: "stored" }]);
     assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
-    assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ stored: true, replaced: jid(2) }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(3)]), [{ kind: "replaced", jid: jid(2) }]);
     assertEquals((await entries(t.store, { in: "scheduled" })).length, 1);
   },
 
@@ -124,17 +124,17 @@ export const debounce: Cases = {
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ ...lease!, kind: "retry", delayMs: HOUR_MS }]);
-    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(2)]), [{ kind: "stored" }]);
     assertEquals(await numbersIn(t.store, { in: "retry" }), [1]);
   },
 
   "after the job was deleted, killed or run at once, the next push begins a new wait": async (open) => {
     await using t = await open();
     for (const [n, edit] of (["delete", "kill", "requeue"] as const).entries()) {
-      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 1)]), [{ stored: true }]);
+      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 1)]), [{ kind: "stored" }]);
       const [found] = await entries(t.store, { in: "scheduled" });
       assertEquals(await t.store.admin.edit([found!.ref], edit), 1);
-      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 2)]), [{ stored: true }], edit);
+      assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 2)]), [{ kind: "stored" }], edit);
       await t.store.admin.editSome({ in: "scheduled" }, "delete", 10);
     }
   },
@@ -143,7 +143,7 @@ export const debounce: Cases = {
     await using t = await open();
     const once = { key: "jid:1", ttlMs: HOUR_MS };
     await t.store.jobs.enqueue([debounced(1, {}, { once })]);
-    assertEquals(await t.store.jobs.enqueue([debounced(2, {}, { once })]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([debounced(2, {}, { once })]), [{ kind: "existing", first: jid(1) }]);
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [1]);
   },
 };

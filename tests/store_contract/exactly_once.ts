@@ -66,7 +66,7 @@ export const exactlyOnce: Cases = {
     const results = await Promise.all(
       jobs(1, 40, { unique }).map((one, i) => (i % 2 === 0 ? t.store : other).jobs.enqueue([one])),
     );
-    assertEquals(results.flat().filter((result) => result.stored).length, 1);
+    assertEquals(results.flat().filter((result) => result.kind === "stored").length, 1);
     assertEquals((await t.store.admin.stats()).enqueued, 1);
   },
 };

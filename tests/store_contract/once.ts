@@ -13,21 +13,23 @@ function keyed(n: number, more: Partial<NewJob> = {}): NewJob {
 export const once: Cases = {
   "a second job with the key isn't stored, and the result has the jid of the first": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([keyed(1)]), [{ stored: true }]);
-    assertEquals(await t.store.jobs.enqueue([keyed(2), job(3)]), [{ stored: false, first: jid(1) }, { stored: true }]);
-    assertEquals(await (await t.another()).jobs.enqueue([keyed(4)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(1)]), [{ kind: "stored" }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2), job(3)]), [{ kind: "existing", first: jid(1) }, {
+      kind: "stored",
+    }]);
+    assertEquals(await (await t.another()).jobs.enqueue([keyed(4)]), [{ kind: "existing", first: jid(1) }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 3]);
   },
 
   "in one batch, and among concurrent batches, the first wins": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([keyed(1), keyed(2)]), [{ stored: true }, {
-      stored: false,
+    assertEquals(await t.store.jobs.enqueue([keyed(1), keyed(2)]), [{ kind: "stored" }, {
+      kind: "existing",
       first: jid(1),
     }]);
     const other = (n: number) => t.store.jobs.enqueue([keyed(n, { once: { key: "other", ttlMs: HOUR_MS } })]);
     const answers = (await Promise.all([other(3), other(4), other(5)])).flat();
-    assertEquals(answers.map(({ stored }) => stored), [true, false, false]);
+    assertEquals(answers.map(({ kind }) => kind === "stored"), [true, false, false]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 3]);
   },
 
@@ -37,9 +39,9 @@ export const once: Cases = {
     await t.store.jobs.enqueue([keyed(1)]);
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
-    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ kind: "existing", first: jid(1) }]);
     t.advance(2 * HOUR_MS);
-    assertEquals(await t.store.jobs.enqueue([keyed(3)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(3)]), [{ kind: "stored" }]);
   },
 
   "the key outlives a job that was deleted": async (open) => {
@@ -47,13 +49,13 @@ export const once: Cases = {
     await t.store.jobs.enqueue([keyed(1)]);
     const [entry] = await t.store.admin.find([jid(1)]);
     await t.store.admin.edit([entry!.ref], "delete");
-    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ kind: "existing", first: jid(1) }]);
   },
 
   "the key holds for a scheduled job, too": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([keyed(1, { delayMs: HOUR_MS / 2 })]);
-    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ stored: false, first: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ kind: "existing", first: jid(1) }]);
     assertEquals(await numbersIn(t.store, { in: "scheduled" }), [1]);
   },
 
@@ -64,10 +66,10 @@ export const once: Cases = {
     const unique = { key: "lock", ttlMs: 10 * HOUR_MS };
     await t.store.jobs.enqueue([{ ...job(1), unique }]);
     assertEquals(await t.store.jobs.enqueue([keyed(2, { unique }), keyed(3)]), [
-      { stored: false, holder: jid(1) },
-      { stored: true },
+      { kind: "duplicate", holder: jid(1) },
+      { kind: "stored" },
     ]);
-    assertEquals(await t.store.jobs.enqueue([keyed(4, { unique })]), [{ stored: false, first: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([keyed(4, { unique })]), [{ kind: "existing", first: jid(3) }]);
   },
 
   "a job with the key of another fingerprint is refused, and one with the same fingerprint or none gets the jid of the first":
@@ -78,22 +80,22 @@ export const once: Cases = {
       const marked = (n: number, fingerprint: string, more: Partial<NewJob> = {}) =>
         keyed(n, { once: { key: KEY, ttlMs: HOUR_MS, fingerprint }, ...more });
       const unique = { key: "lock", ttlMs: HOUR_MS };
-      const differs = { stored: false, first: jid(1), differs: true } as const;
-      assertEquals(await t.store.jobs.enqueue([marked(1, "one_-"), marked(2, "two")]), [{ stored: true }, differs]);
+      const differs = { kind: "existing", first: jid(1), differs: true } as const;
+      assertEquals(await t.store.jobs.enqueue([marked(1, "one_-"), marked(2, "two")]), [{ kind: "stored" }, differs]);
       assertEquals(
         await t.store.jobs.enqueue([marked(3, "two"), marked(4, "two", { unique }), marked(5, "one_-"), keyed(6)]),
-        [differs, differs, { stored: false, first: jid(1) }, { stored: false, first: jid(1) }],
+        [differs, differs, { kind: "existing", first: jid(1) }, { kind: "existing", first: jid(1) }],
       );
       // A refused job takes no lock.
-      assertEquals(await t.store.jobs.enqueue([{ ...job(7), unique }]), [{ stored: true }]);
+      assertEquals(await t.store.jobs.enqueue([{ ...job(7), unique }]), [{ kind: "stored" }]);
       t.advance(2 * HOUR_MS);
       assertEquals(await t.store.jobs.enqueue([marked(8, "two"), marked(9, "one_-")]), [
-        { stored: true },
+        { kind: "stored" },
         { ...differs, first: jid(8) },
       ]);
       await t.store.jobs.enqueue([keyed(10, { once: { key: "bare", ttlMs: HOUR_MS } })]);
       const bare = { key: "bare", ttlMs: HOUR_MS, fingerprint: "one" };
-      assertEquals(await t.store.jobs.enqueue([keyed(11, { once: bare })]), [{ stored: false, first: jid(10) }]);
+      assertEquals(await t.store.jobs.enqueue([keyed(11, { once: bare })]), [{ kind: "existing", first: jid(10) }]);
     },
 
   "keys and locks of many jobs in one batch stay with their jobs": async (open) => {
@@ -107,7 +109,7 @@ export const once: Cases = {
     const answers = await t.store.jobs.enqueue(jobs);
     for (const [i, answer] of answers.entries()) {
       const { once, unique } = jobs[i]!;
-      if (!answer.stored) continue;
+      if (answer.kind !== "stored") continue;
       for (const key of [once && `once ${once.key}`, unique && `unique ${unique.key}`]) {
         if (key === undefined) continue;
         assertEquals(expected.has(key), false, `${key} is stored twice`);
@@ -116,11 +118,11 @@ export const once: Cases = {
     }
     for (const [i, answer] of answers.entries()) {
       const { once, unique } = jobs[i]!;
-      if (answer.stored) assertEquals(once || unique ? expected.size > 0 : true, true);
-      else if (answer.first !== undefined) assertEquals(answer.first, expected.get(`once ${once!.key}`));
-      else assertEquals(answer.holder, expected.get(`unique ${unique!.key}`));
+      if (answer.kind === "stored") assertEquals(once || unique ? expected.size > 0 : true, true);
+      else if (answer.kind === "existing") assertEquals(answer.first, expected.get(`once ${once!.key}`));
+      else assertEquals(answer.kind === "duplicate" && answer.holder, expected.get(`unique ${unique!.key}`));
     }
     const { enqueued, scheduled } = await t.store.admin.stats();
-    assertEquals(enqueued + scheduled, answers.filter(({ stored }) => stored).length);
+    assertEquals(enqueued + scheduled, answers.filter(({ kind }) => kind === "stored").length);
   },
 };

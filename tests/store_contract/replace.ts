@@ -24,21 +24,21 @@ async function contents(t: TestStore, place: Place): Promise<number[][]> {
   ]);
 }
 
-const REPLACED: EnqueueResult[] = [{ stored: true, replaced: jid(1) }];
+const REPLACED: EnqueueResult[] = [{ kind: "replaced", jid: jid(1) }];
 
 export const replace: Cases = {
   "a queued job is replaced in its position, under its jid": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([replacing(1), job(2)]), [{ stored: true }, { stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([replacing(1), job(2)]), [{ kind: "stored" }, { kind: "stored" }]);
     assertEquals(await t.store.jobs.enqueue([replacing(3)]), REPLACED);
-    assertEquals(await (await t.another()).jobs.enqueue([replacing(4), job(5)]), [...REPLACED, { stored: true }]);
+    assertEquals(await (await t.another()).jobs.enqueue([replacing(4), job(5)]), [...REPLACED, { kind: "stored" }]);
     assertEquals(await contents(t, QUEUE), [[1, 4], [2, 2], [5, 5]]);
     assertEquals((await t.store.admin.find([jid(1)])).length, 1);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker, 1);
     assertEquals([getField(lease!.payload, "args"), getField(lease!.payload, "jid")], [[4], jid(1)]);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token, unlock: KEY, jid: jid(1) }]);
-    assertEquals(await t.store.jobs.enqueue([replacing(6)]), [{ stored: true }], "a new job");
+    assertEquals(await t.store.jobs.enqueue([replacing(6)]), [{ kind: "stored" }], "a new job");
   },
 
   "in one call the last payload wins, after a throttle and a once key, too": async (open) => {
@@ -46,14 +46,14 @@ export const replace: Cases = {
     const once = { key: "id:a", ttlMs: HOUR_MS };
     const throttle = { key: "t", count: 3, perMs: HOUR_MS };
     assertEquals(await t.store.jobs.enqueue([replacing(1, { throttle }), job(9), replacing(2, { once, throttle })]), [
-      { stored: true },
-      { stored: true },
+      { kind: "stored" },
+      { kind: "stored" },
       ...REPLACED,
     ]);
     await t.store.jobs.enqueue([replacing(3, { throttle })]);
     const [repeated, full] = await t.store.jobs.enqueue([replacing(4, { once }), replacing(5, { throttle })]);
-    assertEquals(repeated, { stored: false, first: jid(1) });
-    assert(full?.stored === false && full.throttled === jid(1));
+    assertEquals(repeated, { kind: "existing", first: jid(1) });
+    assert(full?.kind === "throttled" && full.by === jid(1));
     assertEquals((await contents(t, QUEUE)).toSorted(), [[1, 3], [9, 9]]);
   },
 
@@ -78,11 +78,11 @@ export const replace: Cases = {
       other(12, "c", { queue: "low" }),
       job(13, { queue: "low" }),
     ]);
-    assertEquals(results.filter((result) => result.stored).length, 11);
+    assertEquals(results.filter(({ kind }) => kind === "stored" || kind === "replaced").length, 11);
     assertEquals([results[4], results[5], results[9]], [
-      { stored: false, first: jid(3) },
-      { stored: false, holder: jid(3) },
-      { stored: true, replaced: jid(2) },
+      { kind: "existing", first: jid(3) },
+      { kind: "duplicate", holder: jid(3) },
+      { kind: "replaced", jid: jid(2) },
     ]);
     assertEquals(await contents(t, QUEUE), [[1, 1], [2, 10], [3, 3], [7, 7], [11, 11]]);
     assertEquals(await contents(t, { in: "queue", queue: "low" }), [[4, 4], [12, 12], [13, 13]]);
@@ -102,7 +102,7 @@ export const replace: Cases = {
     await t.store.jobs.enqueue([replacing(1)]);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker);
-    const refused: EnqueueResult[] = [{ stored: false, holder: jid(1) }];
+    const refused: EnqueueResult[] = [{ kind: "duplicate", holder: jid(1) }];
     assertEquals(await t.store.jobs.enqueue([replacing(2)]), refused);
     await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
     assertEquals(await t.store.jobs.enqueue([replacing(3)]), REPLACED);
@@ -144,7 +144,7 @@ export const replace: Cases = {
       );
     await t.store.jobs.enqueue(many(1));
     const results = await t.store.jobs.enqueue(many(count + 1));
-    assertEquals(results, Array.from({ length: count }, (_, i) => ({ stored: true, replaced: jid(i + 1) })));
+    assertEquals(results, Array.from({ length: count }, (_, i) => ({ kind: "replaced", jid: jid(i + 1) })));
     assertEquals((await contents(t, QUEUE)).slice(0, 3), [1, 2, 3].map((n) => [n, count + n]));
   },
 
@@ -186,7 +186,7 @@ export const replace: Cases = {
   "a job that was not pushed with it, has steps, or counts in a batch or for a step is not replaced": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    const refused: EnqueueResult[] = [{ stored: false, holder: jid(1) }];
+    const refused: EnqueueResult[] = [{ kind: "duplicate", holder: jid(1) }];
     const plain = { unique: { key: KEY, ttlMs: HOUR_MS } };
     const others = ["", `"has_steps":true`, `"batch":"b","batch_counted":"pending"`, `"parent":{"jid":"p","step":"s"}`];
     for (const fields of others) {
@@ -212,13 +212,13 @@ export const replace: Cases = {
     await t.store.jobs.enqueue([replacing(1)]);
     await t.store.admin.editSome(QUEUE, "delete", 10);
     const unique = { key: KEY, ttlMs: HOUR_MS, replace: true };
-    assertEquals(await t.store.jobs.enqueue([replacing(2, { unique })]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([replacing(2, { unique })]), [{ kind: "stored" }]);
     t.advance(2 * HOUR_MS);
-    assertEquals(await t.store.jobs.enqueue([replacing(3, { unique })]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([replacing(3, { unique })]), [{ kind: "stored" }]);
     t.advance(HOUR_MS / 2);
-    assertEquals(await t.store.jobs.enqueue([replacing(4, { unique })]), [{ stored: true, replaced: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([replacing(4, { unique })]), [{ kind: "replaced", jid: jid(3) }]);
     t.advance(HOUR_MS * 3 / 4);
-    assertEquals(await t.store.jobs.enqueue([replacing(5, { unique })]), [{ stored: true, replaced: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([replacing(5, { unique })]), [{ kind: "replaced", jid: jid(3) }]);
     assertEquals(await contents(t, QUEUE), [[2, 2], [3, 5]]);
   },
 };

@@ -16,39 +16,39 @@ const LONG_MS = 1_000 * HOUR_MS;
 export const unique: Cases = {
   "refuses a second job while the first has the lock, and names the first": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ stored: true }]);
-    assertEquals(await t.store.jobs.enqueue([locked(2), job(3)]), [{ stored: false, holder: jid(1) }, {
-      stored: true,
+    assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ kind: "stored" }]);
+    assertEquals(await t.store.jobs.enqueue([locked(2), job(3)]), [{ kind: "duplicate", holder: jid(1) }, {
+      kind: "stored",
     }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1, 3]);
-    assertEquals(await (await t.another()).jobs.enqueue([locked(4)]), [{ stored: false, holder: jid(1) }]);
+    assertEquals(await (await t.another()).jobs.enqueue([locked(4)]), [{ kind: "duplicate", holder: jid(1) }]);
   },
 
   "different keys are different locks": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([locked(1)]);
     assertEquals(await t.store.jobs.enqueue([locked(2, { unique: { key: "else", ttlMs: LONG_MS } })]), [{
-      stored: true,
+      kind: "stored",
     }]);
   },
 
   "the first job of a call gets the lock": async (open) => {
     await using t = await open();
-    assertEquals(await t.store.jobs.enqueue([locked(1), locked(2)]), [{ stored: true }, {
-      stored: false,
+    assertEquals(await t.store.jobs.enqueue([locked(1), locked(2)]), [{ kind: "stored" }, {
+      kind: "duplicate",
       holder: jid(1),
     }]);
   },
 
   "the first job of a call gets the lock, whichever of them runs later or may replace a job": async (open) => {
     await using t = await open();
-    const refused = { stored: false, holder: jid(1) } as const;
+    const refused = { kind: "duplicate", holder: jid(1) } as const;
     const kinds: Partial<NewJob>[] = [{ delayMs: HOUR_MS }, {}, {
       unique: { key: KEY, ttlMs: LONG_MS, replace: true },
     }];
     for (const first of kinds.slice(0, 2)) {
       const jobs = [locked(1, first), ...kinds.map((change, i) => locked(2 + i, change))];
-      assertEquals(await t.store.jobs.enqueue(jobs), [{ stored: true }, refused, refused, refused]);
+      assertEquals(await t.store.jobs.enqueue(jobs), [{ kind: "stored" }, refused, refused, refused]);
       assertEquals(await t.store.jobs.cancel(jid(1)), true);
     }
   },
@@ -56,7 +56,7 @@ export const unique: Cases = {
   "refuses a second job with the ID of the first, too": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([locked(1)]);
-    assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ stored: false, holder: jid(1) }]);
+    assertEquals(await t.store.jobs.enqueue([locked(1)]), [{ kind: "duplicate", holder: jid(1) }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [1]);
   },
 
@@ -82,20 +82,20 @@ export const unique: Cases = {
       return { ...one, payload: one.payload.replace(/}$/, `,"unique_key":"${KEY}",${fields}}`) };
     };
     await t.store.jobs.enqueue([untilStart(1)]);
-    assertEquals((await t.store.jobs.enqueue([untilStart(2)])).map(({ stored }) => stored), [false]);
+    assertEquals((await t.store.jobs.enqueue([untilStart(2)])).map(({ kind }) => kind), ["duplicate"]);
     const [first] = await takeUpTo(t.store, worker);
-    assertEquals(await t.store.jobs.enqueue([untilStart(3)]), [{ stored: true }], "the first one runs");
-    assertEquals(await t.store.jobs.enqueue([untilStart(4)]), [{ stored: false, holder: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([untilStart(3)]), [{ kind: "stored" }], "the first one runs");
+    assertEquals(await t.store.jobs.enqueue([untilStart(4)]), [{ kind: "duplicate", holder: jid(3) }]);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token, unlock: KEY, jid: jid(1) }]);
-    assertEquals(await t.store.jobs.enqueue([untilStart(5)]), [{ stored: false, holder: jid(3) }]);
+    assertEquals(await t.store.jobs.enqueue([untilStart(5)]), [{ kind: "duplicate", holder: jid(3) }]);
     const [third] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "release", token: third!.token }]);
-    assertEquals(await t.store.jobs.enqueue([untilStart(6)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([untilStart(6)]), [{ kind: "stored" }]);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default" }), [3, 6]);
     await takeUpTo(t.store, worker);
     await t.store.jobs.enqueue([untilStart(7, '"unique_for":60,"tags":["\\"unique_until\\":\\"start\\""]')]);
     await takeUpTo(t.store, worker);
-    assertEquals((await t.store.jobs.enqueue([untilStart(8)])).map(({ stored }) => stored), [false]);
+    assertEquals((await t.store.jobs.enqueue([untilStart(8)])).map(({ kind }) => kind), ["duplicate"]);
   },
 
   "a job keeps the lock while it retries, snoozes or is released": async (open) => {
@@ -131,11 +131,11 @@ export const unique: Cases = {
     const worker = await register(t.store);
     await t.store.jobs.enqueue([locked(1, { unique: { key: KEY, ttlMs: HOUR_MS } })]);
     t.advance(2 * HOUR_MS);
-    assertEquals(await t.store.jobs.enqueue([locked(2)]), [{ stored: true }]);
+    assertEquals(await t.store.jobs.enqueue([locked(2)]), [{ kind: "stored" }]);
     await register(t.store, worker);
     const [first] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token, unlock: KEY, jid: jid(1) }]);
-    assertEquals(await t.store.jobs.enqueue([locked(3)]), [{ stored: false, holder: jid(2) }]);
+    assertEquals(await t.store.jobs.enqueue([locked(3)]), [{ kind: "duplicate", holder: jid(2) }]);
   },
 
   "releases the lock when the job is deleted or killed, in a queue or a set": async (open) => {
@@ -185,7 +185,7 @@ function locked(n: number, change: Partial<NewJob> = {}): NewJob {
 /** Returns whether a job has the lock, and changes nothing. */
 async function held({ store }: TestStore): Promise<boolean> {
   const [result] = await store.jobs.enqueue([locked(99)]);
-  if (!result!.stored) return true;
+  if (result!.kind !== "stored") return true;
   const [entry] = await store.admin.find([jid(99)]);
   await store.admin.edit([entry!.ref], "delete");
   return false;

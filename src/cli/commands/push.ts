@@ -1,9 +1,10 @@
 /** `jobs push CLASS [ARG …]`. @module */
-import type { Client, JobRequest } from "../../client/client.ts";
+import type { JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
 import { jsonArgs } from "../../job/json_args.ts";
 import { PUSH_FLAGS } from "../../job/option_names.ts";
 import { readMoment } from "../../job/time.ts";
+import { knownJid, printedPush } from "../../text/pushes.ts";
 import { localMinute, relative } from "../../text/times.ts";
 import { argumentsText } from "../shared/arguments.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -96,26 +97,27 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const timeoutMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
     const job = { ...request, ...await waited?.recordTtls(client, name, settings), class: name, args };
-    const pushed = await pushOne(client, job as unknown as JobRequest);
-    const { jid, duplicateOf, throttledBy, retryInMs, refused, replaced } = pushed;
+    const result = await client.tryPush(job as unknown as JobRequest);
+    if (result.kind === "refused") throw new UsageError(result.refused);
+    const jid = knownJid(result)!;
     const remark = () => {
-      if (duplicateOf !== undefined) printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
-      else if (refused !== undefined) printError(`jobs: ${refused}; nothing enqueued`);
-      else if (replaced) printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
+      if (result.kind === "duplicate") printError(`jobs: duplicate: job "${jid}" holds the lock; nothing enqueued`);
+      else if (result.refused !== undefined) printError(`jobs: ${result.refused}; nothing enqueued`);
+      else if (result.kind === "replaced") printError(`jobs: replaced: job "${jid}" waited, and has the new arguments`);
       else if (request.at instanceof Date) printTime(request.at.getTime());
     };
     const warn = () => afterPush(async () => warnIfBlocked(store, [{ class: name, queue: await queueOf() }]));
     try {
       // A throttled push has no result: with --wait it fails. A duplicate has that of the job that holds the lock.
-      if (waited !== undefined && throttledBy === undefined) {
+      if (waited !== undefined && result.kind !== "throttled") {
         const begin = () => report(remark, warn);
         return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
       }
-      const result = () => {
-        if (flags.json) printJson({ jid, duplicateOf, throttledBy, retryInMs, replaced });
+      const printResult = () => {
+        if (flags.json) printJson(printedPush(result));
         else if (!flags.wait) print(jid);
       };
-      await report(result, remark, ...(refused === undefined ? [warn] : []));
+      await report(printResult, remark, ...(result.refused !== undefined ? [] : [warn]));
       return flags.wait ? 1 : 0;
     } catch (error) {
       if (!(error instanceof OutputFailed)) throw error;
@@ -123,19 +125,6 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       return 1;
     }
   }, { make: "always" });
-}
-
-/**
- * Pushes one job.
- *
- * @returns its jid. For a duplicate, the jid of the job that holds the lock; if throttled, of the job whose place is free next
- * @throws {UsageError} if the job is invalid
- */
-async function pushOne(client: Client, job: JobRequest) {
-  const { jid, replaced, refused, duplicateOf, throttledBy, retryInMs } = await client.tryPush(job);
-  const known = jid ?? duplicateOf ?? throttledBy;
-  if (known === undefined) throw new UsageError(refused!);
-  return { jid: known, replaced, refused, duplicateOf, throttledBy, retryInMs };
 }
 
 /** A unit in a separate argument after its number: `5 minutes`. */

@@ -5,6 +5,7 @@
  */
 import type { PushResult } from "../../client/client.ts";
 import { number } from "../../text/format.ts";
+import { printedPush } from "../../text/pushes.ts";
 import { OutputClosed, OutputFailed, printError, printPart } from "../terminal/output.ts";
 import { countLines } from "./push_report.ts";
 
@@ -21,12 +22,10 @@ export class JidWriter {
   }
 
   print(results: readonly PushResult[], lines: readonly number[]): void {
-    const printed = results.flatMap(({ jid, duplicateOf, throttledBy, replaced }, i) => {
-      const known = jid ?? duplicateOf ?? throttledBy;
-      if (known === undefined) return [];
-      return [
-        this.#json ? JSON.stringify({ line: lines[i], jid: known, duplicateOf, throttledBy, replaced }) : known,
-      ];
+    const printed = results.flatMap((result, i) => {
+      const { retryInMs: _, ...printed } = printedPush(result);
+      if (printed.jid === undefined) return [];
+      return [this.#json ? JSON.stringify({ line: lines[i], ...printed }) : printed.jid];
     });
     if (printed.length === 0 || this.#closed) return;
     if (this.failure !== undefined) {

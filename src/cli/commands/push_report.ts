@@ -58,10 +58,10 @@ export class BulkReport {
   /** Counts the results of a batch with these line numbers. */
   add(results: readonly PushResult[], lines: readonly number[]): void {
     results.forEach((result, i) => {
-      if (result.jid !== undefined) this.stored++;
-      else if (result.duplicateOf !== undefined) this.#duplicates++;
-      else if (result.throttledBy !== undefined) this.#throttled++;
-      else this.reject(lines[i]!, result.refused);
+      if (result.kind === "duplicate") this.#duplicates++;
+      else if (result.kind === "throttled") this.#throttled++;
+      else if (result.kind === "refused") this.reject(lines[i]!, result.refused);
+      else this.stored++;
     });
   }
 

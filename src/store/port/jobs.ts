@@ -87,47 +87,19 @@ export interface Debounce {
   readonly maxMs?: number;
 }
 
-/**
- * The result for one {@linkcode NewJob}: it was stored; or it wasn't, because the job `holder` has its unique lock, because the
- * job `first` was stored with the same {@linkcode OnceKey}, because of its batch, or
- * because its throttle is full. If several reasons apply, the key is
- * named.
- */
+/** The result for one {@linkcode NewJob}. If it isn't stored for several reasons, the one named first here counts. */
 export type EnqueueResult =
-  /** `replaced`: the jid that the job has instead of the given one, that of the job it replaced. */
-  | { readonly stored: true; readonly replaced?: string }
-  | {
-    readonly stored: false;
-    readonly holder: string;
-    readonly first?: undefined;
-    readonly batch?: undefined;
-    readonly throttled?: undefined;
-  }
-  | {
-    readonly stored: false;
-    readonly first: string;
-    /** The first push had another fingerprint. */
-    readonly differs?: true;
-    readonly holder?: undefined;
-    readonly batch?: undefined;
-    readonly throttled?: undefined;
-  }
-  | {
-    readonly stored: false;
-    readonly batch: BatchRefusal;
-    readonly holder?: undefined;
-    readonly first?: undefined;
-    readonly throttled?: undefined;
-  }
-  /** The throttle accepts the next job in `freeInMs`, when the place of the job `throttled` is free. */
-  | {
-    readonly stored: false;
-    readonly throttled: string;
-    readonly freeInMs: number;
-    readonly holder?: undefined;
-    readonly first?: undefined;
-    readonly batch?: undefined;
-  };
+  | { readonly kind: "stored" }
+  /** Stored. It replaced a waiting job, and has its jid instead of the given one. */
+  | { readonly kind: "replaced"; readonly jid: string }
+  /** Not stored: the job `first` was stored with the same {@linkcode OnceKey}. `differs`: with another fingerprint. */
+  | { readonly kind: "existing"; readonly first: string; readonly differs?: true }
+  /** Not stored: its batch accepts no members. */
+  | { readonly kind: "refused"; readonly batch: BatchRefusal }
+  /** Not stored: its throttle accepts the next job in `freeInMs`, when the place of the job `by` is free. */
+  | { readonly kind: "throttled"; readonly by: string; readonly freeInMs: number }
+  /** Not stored: the job `holder` has its unique lock. */
+  | { readonly kind: "duplicate"; readonly holder: string };
 
 /** A job that a worker has taken and not yet ended. */
 export interface Lease {

@@ -107,7 +107,7 @@ export class Enqueuer {
     const { args, order } = pack(jobs, `,"enqueued_at":${wireTime(now, wire)}}`);
     const head = [offset, `${wire}`, `${++this.#batches}`, keepReplyMs(this.#context), `${now}`];
     const reply = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
-    const results: EnqueueResult[] = Array.from(jobs, () => ({ stored: true }));
+    const results: EnqueueResult[] = Array.from(jobs, () => ({ kind: "stored" }));
     const undecided: number[] = [];
     for (let i = 0; i < reply.length; i += 2) {
       const place = reply[i] as number;
@@ -128,19 +128,19 @@ export class Enqueuer {
 
 /** Reads one result of the script. No jid begins with a sign or a space. */
 function resultIn(text: string, isFirst: boolean): EnqueueResult {
-  if (isFirst) return { stored: false, first: text };
+  if (isFirst) return { kind: "existing", first: text };
   const rest = text.slice(1);
   switch (text[0]) {
     case " ":
-      return { stored: false, batch: rest as BatchRefusal };
+      return { kind: "refused", batch: rest as BatchRefusal };
     case "#":
-      return { stored: false, first: rest, differs: true };
+      return { kind: "existing", first: rest, differs: true };
     case "=":
-      return { stored: true, replaced: rest };
+      return { kind: "replaced", jid: rest };
     case "!":
-      return { stored: false, throttled: rest.slice(rest.indexOf(" ") + 1), freeInMs: parseInt(rest) };
+      return { kind: "throttled", by: rest.slice(rest.indexOf(" ") + 1), freeInMs: parseInt(rest) };
     default:
-      return { stored: false, holder: text };
+      return { kind: "duplicate", holder: text };
   }
 }
 

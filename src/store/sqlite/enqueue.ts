@@ -26,37 +26,37 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
       let first = (job.unique || job.batch || job.throttle) && job.once &&
         onceKeys.firstWith(context, job.once, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
-      if (batch) return { stored: false, batch };
+      if (batch) return { kind: "refused", batch };
       const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
-      if (full) return { stored: false, ...full };
+      if (full) return { kind: "throttled", ...full };
       const holder = first === undefined && job.unique && locks.take(context, job.unique, job.jid, now);
       if (holder && !(job.unique!.replace && replaceWaiting(context, job, holder, now))) {
-        return { stored: false, holder };
+        return { kind: "duplicate", holder };
       }
       const jid = holder || job.jid;
       if (job.once) {
         keys++;
         first ??= onceKeys.remember(context, job.once, jid, now);
       }
-      if (first !== undefined) return { stored: false, ...first };
+      if (first !== undefined) return { kind: "existing", ...first };
       if (job.throttle) throttles.note(context, job.throttle, jid, now);
       if (holder) {
         locks.renew(context, job.unique!, now);
-        return { stored: true, replaced: holder };
+        return { kind: "replaced", jid: holder };
       }
       if (isDebounced(job)) {
         const replaced = putOff(context, job, now);
-        return { stored: true, ...(replaced !== undefined && { replaced }) };
+        return replaced === undefined ? { kind: "stored" } : { kind: "replaced", jid: replaced };
       }
       // At once, so that the next one of this call finds it, and after those before it: a queue has the order of the call.
       if (job.unique?.replace) {
         accepted.push(job);
         newJobs.store(context, accepted.splice(0), now);
-        return { stored: true };
+        return { kind: "stored" };
       }
       if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");
       accepted.push(job);
-      return { stored: true };
+      return { kind: "stored" };
     });
     if (keys > 0) onceKeys.sweep(context, keys, now);
     newJobs.store(context, accepted, now);

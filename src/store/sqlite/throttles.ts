@@ -20,13 +20,13 @@ export function refusal(
   { sql }: Context,
   { key, count, perMs }: Throttle,
   now: number,
-): { readonly throttled: string; readonly freeInMs: number } | undefined {
+): { readonly by: string; readonly freeInMs: number } | undefined {
   // If the clock was set back, later times become now, so that the throttle is full for `perMs` at most.
   sql("UPDATE throttled SET at = ?2 WHERE key = ?1 AND at > ?2").run(key, now);
   const oldest = sql(
     "SELECT jid, at FROM throttled WHERE key = ? AND at > ? ORDER BY at DESC, id DESC LIMIT 1 OFFSET ?",
   ).get(key, now - perMs, count - 1);
-  return oldest && { throttled: String(oldest.jid), freeInMs: Number(oldest.at) + perMs - now };
+  return oldest && { by: String(oldest.jid), freeInMs: Number(oldest.at) + perMs - now };
 }
 
 /** Counts an accepted push. */

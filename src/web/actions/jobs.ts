@@ -178,9 +178,8 @@ async function storeJob(services: Services, request: JobRequest): Promise<Accept
     if (error instanceof BatchError) throw new HttpError(409, error.message, "batch");
     throw error;
   }
-  const { jid, existed = false, replaced = false, refused } = result;
-  if (jid === undefined) throw new HttpError(409, `Job not stored: ${refused}`);
-  return { jid, existed, replaced };
+  if (result.refused !== undefined) throw new HttpError(409, `Job not stored: ${result.refused}`);
+  return { jid: result.jid, existed: result.kind === "existed", replaced: result.kind === "replaced" };
 }
 
 /**

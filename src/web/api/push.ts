@@ -28,6 +28,7 @@ import {
   textIn,
   WARNINGS_SCHEMA,
 } from "./json.ts";
+import { pushJson } from "../../text/pushes.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 const PUSH = { $ref: "#/components/schemas/Push" };
@@ -107,8 +108,11 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
   // A limited token can't evade its rate by lists.
   if (token !== undefined) services.tokens.spend(visitor.name, body.length - 1);
   const results = await pushList(services, visitor, body, (one, i) => requestOf(one, token, id && `${id}/${i}`));
-  const stored = body.filter((_, i) => results[i]!.jid !== undefined && !results[i]!.existed) as JobRequest[];
-  return { value: { results, ...warningsOf(services, stored.map((job) => job.class)) }, status: 201 };
+  const stored = body.filter((_, i) => results[i]!.jid !== undefined && results[i]!.kind !== "existed") as JobRequest[];
+  return {
+    value: { results: results.map(pushJson), ...warningsOf(services, stored.map((job) => job.class)) },
+    status: 201,
+  };
 }
 
 /** Returns the bounds of a visitor's pushes; undefined without any. */
@@ -134,7 +138,7 @@ async function pushList(
       places.push(i);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
-      results[i] = { refused: error.message };
+      results[i] = { kind: "refused", refused: error.message };
     }
   }
   const pushed = await pushJobs(services, visitor, requests);
