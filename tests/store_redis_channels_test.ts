@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitResult } from "../src/store/ops/await.ts";
 import { assert } from "@std/assert";
 import { openStore } from "../src/store/open.ts";
 import { until } from "./support/eventually.ts";
@@ -14,7 +15,7 @@ Deno.test("redis: a client reconnects after its user lost the permission for its
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "&*", "+@all");
   await using store = await openStore(`redis://bob:s3cret@127.0.0.1:${redis.port}`, { waitMs: 2_000 });
   const stop = new AbortController();
-  const waiting = store.results.wait("a job that never ends", stop.signal);
+  const waiting = awaitResult(store, "a job that never ends", stop.signal);
   await until(async () => (await redis.cli("PUBSUB", "CHANNELS")).includes("jobs:"), "the store is subscribed");
   // Redis revokes the permission and closes the connection.
   await redis.cli("ACL", "SETUSER", "bob", "resetchannels");

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitResult } from "../src/store/ops/await.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
@@ -36,7 +37,7 @@ async function openBench(options: StoreOptions = {}): Promise<Bench> {
   const other = await openStore(redis.url, { clock });
   await store.workers.heartbeat(workerRecord(WORKER), TTL_MS);
   const stop = new AbortController();
-  const waits = [store.jobs.waitForDue(stop.signal), store.results.wait("a job that never ends", stop.signal)];
+  const waits = [store.watch("due", stop.signal), awaitResult(store, "a job that never ends", stop.signal)];
   await until(async () => {
     const channels = await redis.cli("PUBSUB", "CHANNELS");
     return channels.includes("jobs:wake") && channels.includes("jobs:results");

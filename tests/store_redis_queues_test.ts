@@ -45,14 +45,14 @@ Deno.test("redis: a worker takes from thousands of queues, some of them paused o
 Deno.test("redis: waiting for thousands of queues opens a connection for 32 of them, and wakes for each", async () => {
   await using store = await openEmpty();
   for (const queue of ["q0", "q8999"]) {
-    await woken((signal) => store.jobs.waitForWork(MANY, signal), async () => {
+    await woken((signal) => store.watch({ work: MANY }, signal), async () => {
       await until(async () => await connectionsNamed("jobs:queue") === 32, "32 queues are watched");
       await store.jobs.enqueue([job(1, { queue })]);
     });
     assertEquals(numbers(await takeUpTo(store, WORKER, 100, MANY)), [1]);
   }
   // The same queues in another order share these connections: idle ones stay open for a while.
-  await woken((signal) => store.jobs.waitForWork(MANY.toReversed(), signal), async () => {
+  await woken((signal) => store.watch({ work: MANY.toReversed() }, signal), async () => {
     await store.admin.stats();
     await store.jobs.enqueue([job(2, { queue: "q4500" })]);
   });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { receiveCommands } from "../src/store/ops/await.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { openStore } from "../src/store/open.ts";
 import { Connection } from "../src/store/redis/client/connection.ts";
@@ -88,9 +89,9 @@ async function calls(command: string): Promise<number> {
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
 }
 
-Deno.test("redis: waitForWork resolves on a push by another program, and leaves the job in its queue", async () => {
+Deno.test("redis: a watch of work resolves on a push by another program, and leaves the job in its queue", async () => {
   await using store = await openEmpty();
-  await woken((signal) => store.jobs.waitForWork(["mail", "default"], signal), async () => {
+  await woken((signal) => store.watch({ work: ["mail", "default"] }, signal), async () => {
     await until(async () => (await connections()).length === 4);
     await redis.cli("LPUSH", "queue:mail", job(1, { queue: "mail" }).payload);
   });
@@ -99,21 +100,21 @@ Deno.test("redis: waitForWork resolves on a push by another program, and leaves 
   ]);
 });
 
-Deno.test("redis: waitForWork resolves at once if a queue has a job", async () => {
+Deno.test("redis: a watch of work resolves at once if a queue has a job", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
-  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
+  await woken((signal) => store.watch({ work: ["default"] }, signal), () => Promise.resolve());
 });
 
-Deno.test("redis: waitForWork uses one connection per queue for all waiters, closed with the store", async () => {
+Deno.test("redis: a watch of work uses one connection per queue for all waiters, closed with the store", async () => {
   const store = await openEmpty();
   const patience = new AbortController();
-  const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.jobs.waitForWork(queues, patience.signal));
+  const waits = [["a", "b"], ["b", "a"], ["b"]].map((queues) => store.watch({ work: queues }, patience.signal));
   await until(async () => (await connections()).length === 4);
   patience.abort();
   await Promise.all(waits);
   const again = new AbortController();
-  const wait = store.jobs.waitForWork(["a", "b"], again.signal);
+  const wait = store.watch({ work: ["a", "b"] }, again.signal);
   await redis.cli("LPUSH", "queue:a", "{}");
   await wait;
   assertEquals(await connections(), ["jobs:commands", "jobs:queue", "jobs:queue", "jobs:subscriptions"]);
@@ -121,11 +122,11 @@ Deno.test("redis: waitForWork uses one connection per queue for all waiters, clo
   await until(async () => (await connections()).length === 0);
 });
 
-Deno.test("redis: consecutive calls of waitForWork share one blocked command", async () => {
+Deno.test("redis: consecutive watches of work share one blocked command", async () => {
   await using store = await openEmpty();
   for (let i = 0; i < 20; i++) {
     const patience = new AbortController();
-    const wait = store.jobs.waitForWork(["default"], patience.signal);
+    const wait = store.watch({ work: ["default"] }, patience.signal);
     await store.admin.stats();
     patience.abort();
     await wait;
@@ -154,7 +155,7 @@ Deno.test("redis: a wait soon after another reuses its connection, and resolves 
   assertEquals((await connections()).length, 2);
 });
 
-Deno.test("redis: waitForWork doesn't miss a resume that is announced while it reads the state of the queue", async () => {
+Deno.test("redis: a watch of work doesn't miss a resume that is announced while it reads the state of the queue", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.configure("default", { pause: true });
@@ -191,12 +192,12 @@ Deno.test("redis: an aborted attempt to connect leaves no socket and no timer", 
   await assertRejects(() => Connection.connect(options, AbortSignal.abort()), ConnectionLost);
 });
 
-Deno.test("redis: waitForWork ignores the jobs of a paused queue, and resolves on its resume", async () => {
+Deno.test("redis: a watch of work ignores the jobs of a paused queue, and resolves on its resume", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.configure("default", { pause: true });
   const begun = performance.now();
-  await woken((signal) => store.jobs.waitForWork(["default"], signal), async () => {
+  await woken((signal) => store.watch({ work: ["default"] }, signal), async () => {
     for (let i = 0; i < 20; i++) await redis.cli("PING");
     assertEquals(await calls("blmove"), 0);
     // One look to begin with, then one every 500 ms for closed queues and one every 2 s for groups.
@@ -205,23 +206,23 @@ Deno.test("redis: waitForWork ignores the jobs of a paused queue, and resolves o
   });
 });
 
-Deno.test("redis: waitForWork resolves on a push to a queue listed after a paused one", async () => {
+Deno.test("redis: a watch of work resolves on a push to a queue listed after a paused one", async () => {
   await using store = await openEmpty();
   await store.jobs.enqueue([job(1)]);
   await store.admin.configure("default", { pause: true });
-  await woken((signal) => store.jobs.waitForWork(["default", "mail"], signal), async () => {
+  await woken((signal) => store.watch({ work: ["default", "mail"] }, signal), async () => {
     await until(async () => (await connections()).includes("jobs:queue"));
     await store.jobs.enqueue([job(2, { queue: "mail" })]);
   });
 });
 
-Deno.test("redis: waitForDue resolves on an earlier due time of another client, not on a later one", async () => {
+Deno.test("redis: a watch of due jobs resolves on an earlier due time of another client, not on a later one", async () => {
   await using store = await openEmpty();
   const other = await openStore(redis.url);
   await store.jobs.enqueue([job(1, { delayMs: 3_600_000 })]);
   await store.jobs.promote(10);
   let isResolved = false;
-  await woken((signal) => store.jobs.waitForDue(signal).then(() => isResolved = true), async () => {
+  await woken((signal) => store.watch("due", signal).then(() => isResolved = true), async () => {
     await other.jobs.enqueue([job(2, { delayMs: 7_200_000 })]);
     await other.admin.stats();
     assertEquals(isResolved, false);
@@ -230,26 +231,26 @@ Deno.test("redis: waitForDue resolves on an earlier due time of another client, 
   await other[Symbol.asyncDispose]();
 });
 
-Deno.test("redis: waitForDue resolves on a job that was scheduled after the last promote", async () => {
+Deno.test("redis: a watch of due jobs resolves on a job that was scheduled after the last promote", async () => {
   await using store = await openEmpty();
   await store.jobs.promote(10);
   await store.jobs.enqueue([job(1, { delayMs: 60_000 })]);
-  await woken((signal) => store.jobs.waitForDue(signal), () => Promise.resolve());
+  await woken((signal) => store.watch("due", signal), () => Promise.resolve());
 });
 
-Deno.test("redis: waitForDue resolves on a job that Sidekiq's client scheduled", async () => {
+Deno.test("redis: a watch of due jobs resolves on a job that Sidekiq's client scheduled", async () => {
   await using store = await openEmpty();
   await store.jobs.promote(10);
-  await woken((signal) => store.jobs.waitForDue(signal), async () => {
+  await woken((signal) => store.watch("due", signal), async () => {
     await redis.cli("ZADD", "schedule", "1700000000.5", job(1).payload);
   });
 });
 
-Deno.test("redis: an idle waitForDue polls at most once a second", async () => {
+Deno.test("redis: an idle watch of due jobs polls at most once a second", async () => {
   await using store = await openEmpty();
   const patience = new AbortController();
   const begun = performance.now();
-  const wait = store.jobs.waitForDue(patience.signal);
+  const wait = store.watch("due", patience.signal);
   for (let i = 0; i < 20; i++) await redis.cli("PING");
   patience.abort();
   await wait;
@@ -298,7 +299,7 @@ Deno.test("redis: ended jobs of a limited queue wake only the waiters for that q
   await store.cron.read();
   const begun = performance.now();
   const before = await calls("zrange") + await calls("get");
-  const waits = [store.jobs.waitForDue(patience.signal), store.cron.wait(patience.signal)];
+  const waits = [store.watch("due", patience.signal), store.watch("cron", patience.signal)];
   await until(async () => (await redis.cli("PUBSUB", "NUMSUB", "jobs:wake")).endsWith("1"), "the store is subscribed");
   for (const { token } of leases) await other.jobs.settle(worker, [{ kind: "ack", token }]);
   const looks = await calls("zrange") + await calls("get") - before;
@@ -312,12 +313,12 @@ Deno.test("redis: receive returns Sidekiq's signals and the store's commands at 
   await using store = await openEmpty();
   const worker = "host:1:aaaaaaaaaaaa";
   await store.workers.heartbeat(workerRecord(worker), TTL_MS);
-  const signal = await woken((signal) => store.workers.receive(worker, signal), async () => {
+  const signal = await woken((signal) => receiveCommands(store, worker, signal), async () => {
     await until(async () => (await connections()).length === 2);
     await redis.cli("LPUSH", `${worker}-signals`, "TSTP");
   });
   assertEquals(signal, [{ verb: "quiet" }]);
-  const ours = await woken((signal) => store.workers.receive(worker, signal), async () => {
+  const ours = await woken((signal) => receiveCommands(store, worker, signal), async () => {
     assertEquals(await store.workers.send(worker, { id: "1", verb: "cancel", jid: "abc" }), true);
   });
   assertEquals(ours, [{ id: "1", verb: "cancel", jid: "abc" }]);
@@ -342,9 +343,9 @@ Deno.test("redis: a worker opens five connections and one per queue", async () =
   await beating.workers.heartbeat(workerRecord(worker), TTL_MS);
   const patience = new AbortController();
   const waits = [
-    main.jobs.waitForWork(["a", "b", "c"], patience.signal),
-    main.jobs.waitForDue(patience.signal),
-    main.workers.receive(worker, patience.signal),
+    main.watch({ work: ["a", "b", "c"] }, patience.signal),
+    main.watch("due", patience.signal),
+    receiveCommands(main, worker, patience.signal),
   ];
   await until(async () => (await connections()).length === 7);
   assertEquals(await connections(), [

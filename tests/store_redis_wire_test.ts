@@ -376,7 +376,7 @@ Deno.test("redis wire: all keys that Sidekiq doesn't have begin with jobs:", asy
   await store.jobs.enqueue([job(1), job(2, { delayMs: 60_000 }), job(3, { unique: { key: "k", ttlMs: 60_000 } })]);
   await takeUpTo(store, WORKER, 1);
   await store.workers.claim("c", WORKER, 60_000);
-  await store.workers.reply("1", "x");
+  await store.workers.send("1", "x");
   await store.workers.send(WORKER, { verb: "quiet" });
   const sidekiqs = ["queues", "queue:default", "schedule", "processes", WORKER];
   const others = (await lines("KEYS", "*")).filter((key) => !sidekiqs.includes(key));
@@ -442,7 +442,7 @@ Deno.test("redis wire: an unreadable queue doesn't lose the jobs taken from anot
     await redis.cli("DEL", key);
     await redis.cli("SET", key, "of another type");
     const queues = ["default", "mail", "last"];
-    await woken((signal) => store.jobs.waitForWork(queues, signal), () => Promise.resolve());
+    await woken((signal) => store.watch({ work: queues }, signal), () => Promise.resolve());
     const leases = await takeUpTo(store, worker, 10, queues);
     assertEquals(leases.map(({ queue }) => queue), ["default", "last"], key);
     // Without jobs in another queue, the take fails.

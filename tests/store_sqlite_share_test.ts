@@ -53,29 +53,29 @@ Deno.test("sqlite: a change that doesn't concern a waiter doesn't wake it", asyn
   const stop = new AbortController();
   const woke: string[] = [];
   const waits = [
-    store.jobs.waitForWork(["mail"], stop.signal).then(() => woke.push("mail")),
-    store.jobs.waitForWork(["paused"], stop.signal).then(() => woke.push("paused")),
-    store.jobs.waitForDue(stop.signal).then(() => woke.push("due")),
-    store.cron.wait(stop.signal).then(() => woke.push("cron")),
+    store.watch({ work: ["mail"] }, stop.signal).then(() => woke.push("mail")),
+    store.watch({ work: ["paused"] }, stop.signal).then(() => woke.push("paused")),
+    store.watch("due", stop.signal).then(() => woke.push("due")),
+    store.watch("cron", stop.signal).then(() => woke.push("cron")),
   ];
   await register(other, "host:1:aaaaaaaaaaaa");
   await other.jobs.enqueue([job(1, { queue: "paused" })]);
   // A waiter that sees this push has seen all earlier changes.
-  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => other.jobs.enqueue([job(2)]));
+  await woken((signal) => store.watch({ work: ["default"] }, signal), () => other.jobs.enqueue([job(2)]));
   assertEquals(woke.filter((name) => name !== "cron"), []);
   stop.abort();
   await Promise.all(waits);
 });
 
-Deno.test("sqlite: waitForDue resolves on an earlier job, not on a later one", async () => {
+Deno.test("sqlite: a watch of due jobs resolves on an earlier job, not on a later one", async () => {
   await using folder = await sqliteFolder();
   const [store, other] = [await folder.open(), await folder.open()];
   await other.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
   await store.jobs.promote(1);
   let isWoken = false;
-  const due = store.jobs.waitForDue(new AbortController().signal).then(() => isWoken = true);
+  const due = store.watch("due", new AbortController().signal).then(() => isWoken = true);
   await other.jobs.enqueue([job(2, { delayMs: 3 * HOUR_MS })]);
-  await woken((signal) => store.jobs.waitForWork(["default"], signal), () => other.jobs.enqueue([job(3)]));
+  await woken((signal) => store.watch({ work: ["default"] }, signal), () => other.jobs.enqueue([job(3)]));
   assertEquals(isWoken, false);
   await other.jobs.enqueue([job(4, { delayMs: HOUR_MS })]);
   await due;

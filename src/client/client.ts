@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { awaitResult } from "../store/ops/await.ts";
 import { systemClock } from "../clock.ts";
 import { checkJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
@@ -177,11 +178,12 @@ export class Client {
    * @throws {Error} in an isolated job, which has no store
    */
   async result(jid: string, options: { readonly signal?: AbortSignal } = {}): Promise<EndedJob | undefined> {
-    if (this.#store.results === undefined) {
+    const { results, watch } = this.#store;
+    if (results === undefined || watch === undefined) {
       throw new Error("Cannot wait for a result here: an isolated job has no store");
     }
     if (typeof jid !== "string") throw new InvalidPayload("jid", jid, "the ID of a job");
-    const record = await this.#store.results.wait(jid, options.signal ?? new AbortController().signal);
+    const record = await awaitResult({ results, watch }, jid, options.signal ?? new AbortController().signal);
     return record === undefined ? undefined : readEnded(record);
   }
 

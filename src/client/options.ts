@@ -11,6 +11,7 @@ import type { ClassStore } from "../store/port/classes.ts";
 import type { FlowStore } from "../store/port/flows.ts";
 import type { JobStore } from "../store/port/jobs.ts";
 import type { ResultStore } from "../store/port/results.ts";
+import type { ServerStore } from "../store/port/store.ts";
 import type { StepStore } from "../store/port/steps.ts";
 import type { BulkOptions } from "./bulk.ts";
 import type { BatchMiddleware, PushMiddleware } from "./middleware.ts";
@@ -20,7 +21,9 @@ export interface ClientStore {
   /** Receives the jobs. */
   readonly jobs: Pick<JobStore, "enqueue">;
   /** Absent in an isolated process, which cannot wait for results. */
-  readonly results?: Pick<ResultStore, "wait">;
+  readonly results?: Pick<ResultStore, "get">;
+  /** Absent in an isolated process, too. */
+  readonly watch?: ServerStore["watch"];
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
   /** Without it, the client cannot open or read batches. */

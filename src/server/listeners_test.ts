@@ -4,6 +4,7 @@ import { FakeClock } from "../../tests/support/clock.ts";
 import { countingSignal } from "../../tests/support/counting_signal.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { systemClock } from "../clock.ts";
+import type { Topic } from "../store/port/watch.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import { Poller } from "./schedule/poller.ts";
 import { LeaseBuffer } from "./work/lease_buffer.ts";
@@ -38,7 +39,7 @@ const WAITS: Readonly<Record<string, (signal: AbortSignal) => { readonly wait: P
   "a rest of the poller": (signal) => {
     const clock = new FakeClock();
     const store = {
-      jobs: { waitForDue: (either: AbortSignal) => new Wakeup().wait(either) },
+      watch: (_: Topic, either: AbortSignal) => new Wakeup().wait(either),
     } as unknown as ServerStore;
     const poller = new Poller({ store, clock, log: new KeptLog() });
     return { wait: poller.rest({ moved: 0, buried: 0, nextInMs: 5 }, signal), end: () => clock.advance(5) };

@@ -8,6 +8,7 @@ import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { Registry } from "../handlers/registry.ts";
 import { StoreError } from "../store/port/errors.ts";
+import type { Topic } from "../store/port/watch.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import { Loop, type LoopBody } from "./component.ts";
 import { Tasks } from "./control/tasks.ts";
@@ -72,7 +73,10 @@ const never = (signal: AbortSignal) =>
 
 const poller = ({ clock, log, answer }: Parts) =>
   new Poller({
-    store: { jobs: { promote: answer, waitForDue: never } } as unknown as ServerStore,
+    store: {
+      jobs: { promote: answer },
+      watch: (_: Topic, signal: AbortSignal) => never(signal),
+    } as unknown as ServerStore,
     clock,
     log,
   });

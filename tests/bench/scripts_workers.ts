@@ -106,7 +106,7 @@ export const WORKER_CASES: readonly Case[] = [
     prepare: limitTen,
     run: async ({ store }) => {
       await store.jobs.enqueue([newJob(1, { queue: "queue-999" })]);
-      await store.jobs.waitForWork([...queues(10), "queue-999"], AbortSignal.timeout(5_000));
+      await store.watch({ work: [...queues(10), "queue-999"] }, AbortSignal.timeout(5_000));
     },
   },
   {
@@ -181,7 +181,7 @@ export const WORKER_CASES: readonly Case[] = [
     run: ({ store }) => store.workers.claim("name", "host:1:taker", HOUR_MS),
   },
   { script: "send", what: "a command", run: ({ store }) => store.workers.send("host:1:taker", { verb: "dump" }) },
-  { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.workers.reply("id", "x".repeat(1e6)) },
+  { script: "reply", what: "a dump of 1 MB", run: ({ store }) => store.workers.send("id", "x".repeat(1e6)) },
   {
     script: "claimScratch",
     what: "a database with 100,000 records of a bench",

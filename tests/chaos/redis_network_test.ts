@@ -180,7 +180,7 @@ Deno.test("redis chaos: a half-closed connection is replaced", async () => {
 Deno.test("redis chaos: a connection that silently drops bytes is closed, and blocking ones with it", async () => {
   await using t = await openBench({ waitMs: 8_000 });
   const patience = new AbortController();
-  const waiting = t.store.jobs.waitForWork(["default"], patience.signal);
+  const waiting = t.store.watch({ work: ["default"] }, patience.signal);
   // For commands, for the queue, and for announcements.
   await until(() => t.proxy.accepted === 3);
   t.proxy.freeze();

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assertEquals } from "@std/assert";
 import type { Store } from "../../src/store/admin/store.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
@@ -56,7 +57,7 @@ export const cancelled: Cases = {
     const { worker, leases } = await taken(t);
     await lapse(t);
     assertEquals(await cancelJob(t.store, jid(2), 0), "aborted");
-    assertEquals(await t.store.workers.receive(worker, NEVER), [{ verb: "cancel", jid: jid(2) }]);
+    assertEquals(await receiveCommands(t.store, worker, NEVER), [{ verb: "cancel", jid: jid(2) }]);
     assertEquals(numbers((await rescueFor(t.store)).doomed), [2]);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 3]);
     await end(t.store, worker, leases[1]!.token);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitReply, receiveCommands } from "../../src/store/ops/await.ts";
 import { assertEquals } from "@std/assert";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { LAPSE_MS, register, TTL_MS, woken } from "./jobs.ts";
@@ -17,7 +18,7 @@ export const commands: Cases = {
     const other = await t.another();
     await register(t.store, A);
     const received = await woken(
-      (signal) => t.store.workers.receive(A, signal),
+      (signal) => receiveCommands(t.store, A, signal),
       () => other.workers.send(A, { verb: "dump", id: "1" }),
     );
     assertEquals(received, [{ verb: "dump", id: "1" }]);
@@ -29,9 +30,9 @@ export const commands: Cases = {
     await register(t.store, A);
     const sent = [{ verb: "quiet" }, { verb: "cancel", jid: "abc", id: "2" }, { verb: "resume" }] as const;
     for (const command of sent) assertEquals(await other.workers.send(A, command), true);
-    assertEquals(await t.store.workers.receive(A, NEVER), sent.slice());
+    assertEquals(await receiveCommands(t.store, A, NEVER), sent.slice());
     const next = await woken(
-      (signal) => t.store.workers.receive(A, signal),
+      (signal) => receiveCommands(t.store, A, signal),
       () => other.workers.send(A, { verb: "stop" }),
     );
     assertEquals(next, [{ verb: "stop" }]);
@@ -43,11 +44,11 @@ export const commands: Cases = {
     await register(t.store, B);
     await t.store.workers.send(A, { verb: "quiet" });
     const received = await woken(
-      (signal) => t.store.workers.receive(B, signal),
+      (signal) => receiveCommands(t.store, B, signal),
       () => t.store.workers.send(B, { verb: "stop" }),
     );
     assertEquals(received, [{ verb: "stop" }]);
-    assertEquals(await t.store.workers.receive(A, NEVER), [{ verb: "quiet" }]);
+    assertEquals(await receiveCommands(t.store, A, NEVER), [{ verb: "quiet" }]);
   },
 
   "send returns false for an unknown, an offline and a deregistered worker": async (open) => {
@@ -66,7 +67,7 @@ export const commands: Cases = {
     const other = await t.another();
     const text = '{"lines":["é\\n",1.0]}';
     assertEquals(
-      await woken((signal) => other.workers.awaitReply("7", signal), () => t.store.workers.reply("7", text)),
+      await woken((signal) => awaitReply(other, "7", signal), () => t.store.workers.send("7", text)),
       text,
     );
   },
@@ -74,18 +75,18 @@ export const commands: Cases = {
   "a reply that was sent before the wait is received": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.workers.reply("7", "seven");
-    await t.store.workers.reply("8", "eight");
-    assertEquals(await other.workers.awaitReply("8", NEVER), "eight");
-    assertEquals(await other.workers.awaitReply("7", NEVER), "seven");
+    await t.store.workers.send("7", "seven");
+    await t.store.workers.send("8", "eight");
+    assertEquals(await awaitReply(other, "8", NEVER), "eight");
+    assertEquals(await awaitReply(other, "7", NEVER), "seven");
   },
 
   "a reply that isn't read expires": async (open) => {
     await using t = await open();
-    await t.store.workers.reply("7", "old");
+    await t.store.workers.send("7", "old");
     t.advance(TTL_MS + 2 * SLACK_MS);
     assertEquals(
-      await woken((signal) => t.store.workers.awaitReply("7", signal), () => t.store.workers.reply("7", "new")),
+      await woken((signal) => awaitReply(t.store, "7", signal), () => t.store.workers.send("7", "new")),
       "new",
     );
   },

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, readWireTime } from "../../src/job/raw.ts";
@@ -243,13 +244,13 @@ export const cron: Cases = {
     await using t = await open();
     const other = await t.another();
     await t.store.cron.read();
-    await woken((signal) => t.store.cron.wait(signal), () => write(other));
+    await woken((signal) => t.store.watch("cron", signal), () => write(other));
     await t.store.cron.read();
     const { version } = (await read(t.store))!;
-    await woken((signal) => t.store.cron.wait(signal), () => write(t.store, { version, definition: "d1" }));
+    await woken((signal) => t.store.watch("cron", signal), () => write(t.store, { version, definition: "d1" }));
     await t.store.cron.read();
     const entry = (await read(t.store))!;
-    await woken((signal) => t.store.cron.wait(signal), () => other.cron.write([{ ...entry, remove: true }]));
+    await woken((signal) => t.store.watch("cron", signal), () => other.cron.write([{ ...entry, remove: true }]));
   },
 
   "wait resolves on the end of an awaited job": async (open) => {
@@ -258,7 +259,7 @@ export const cron: Cases = {
     await t.store.cron.read();
     const other = await t.another();
     await woken(
-      (signal) => t.store.cron.wait(signal),
+      (signal) => t.store.watch("cron", signal),
       () => settle(other, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY })),
     );
   },
@@ -269,7 +270,7 @@ export const cron: Cases = {
     await t.store.cron.read();
     const enough = new AbortController();
     let ended = 0;
-    const wait = () => t.store.cron.wait(enough.signal).then(() => ended++);
+    const wait = () => t.store.watch("cron", enough.signal).then(() => ended++);
     const waiting = [wait()];
     await write(t.store, { version: (await read(t.store))!.version, state: "s1", records: ["{}"] });
     await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
@@ -286,7 +287,7 @@ export const cron: Cases = {
     await using t = await open();
     await t.store.cron.read();
     await write(await t.another());
-    await woken((signal) => t.store.cron.wait(signal), () => Promise.resolve());
+    await woken((signal) => t.store.watch("cron", signal), () => Promise.resolve());
   },
 
   "cancel removes a waiting job and wakes waiters, and sends a running job's worker a command": async (open) => {
@@ -304,7 +305,7 @@ export const cron: Cases = {
     const worker = "host:1:aaaaaaaaaaaa";
     await t.store.workers.heartbeat(workerRecord(worker), 60_000);
     await takeUpTo(t.store, worker);
-    const commands = await woken((signal) => t.store.workers.receive(worker, signal), async () => {
+    const commands = await woken((signal) => receiveCommands(t.store, worker, signal), async () => {
       assertEquals(await t.store.jobs.cancel(jid(2), worker), false, "no command to the worker that cancels");
       assertEquals(await t.store.jobs.cancel(jid(2), "host:2:bbbbbbbbbbbb"), true);
     });

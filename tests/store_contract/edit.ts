@@ -101,7 +101,7 @@ export const edit: Cases = {
     await t.pushRaw("default", "{not json");
     const [first, raw] = await entries(t.store, QUEUE);
     await woken(
-      (signal) => t.store.jobs.waitForWork(["slow"], signal),
+      (signal) => t.store.watch({ work: ["slow"] }, signal),
       async () => assertEquals(await t.store.admin.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
     );
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "slow" }), [1]);

@@ -374,7 +374,7 @@ export const groups: Cases = {
     const [info] = (await t.store.admin.groups("default", { isSet: true })).groups;
     assertEquals([info!.name, info!.size, info!.paused, info!.pausedForMs], ["a", 6, true, undefined]);
     await woken(
-      (signal) => t.store.jobs.waitForWork(["default"], signal),
+      (signal) => t.store.watch({ work: ["default"] }, signal),
       () => other.admin.configure("default", { group: "a", pause: false }),
     );
     assertEquals(shares(await takeUpTo(t.store, one)), { a: 6 });
@@ -740,7 +740,7 @@ export const groups: Cases = {
     const other = await t.another();
     const worker = await register(t.store);
     await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
-    const forWork = (signal: AbortSignal) => t.store.jobs.waitForWork(["default"], signal);
+    const forWork = (signal: AbortSignal) => t.store.watch({ work: ["default"] }, signal);
     await woken(forWork, () => other.jobs.enqueue(groupOf("a", 1, 2)));
     const [lease] = await takeUpTo(t.store, worker);
     await woken(forWork, () => other.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]));

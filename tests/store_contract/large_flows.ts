@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { type FlowNodes, MAX_NODES } from "../../src/client/flow_graph.ts";
@@ -77,7 +78,7 @@ export const largeFlows: Cases = {
     // All that waited and all that was queued, and a command for each that runs.
     const members = MAX_NODES - ended;
     assertEquals(cancelled, { done: true, closedAs: "cancelled", waiting: members - WIDTH, members });
-    assertEquals((await t.store.workers.receive(worker, new AbortController().signal)).length, running.length);
+    assertEquals((await receiveCommands(t.store, worker, new AbortController().signal)).length, running.length);
     await t.store.jobs.settle(worker, running.map((lease) => ending(lease, "ack", { acknowledged: "cancelled" })));
     const counts = (await t.store.batches.get(id))!;
     assertEquals(

@@ -114,7 +114,7 @@ export const limits: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, worker)), [1, 2]);
     t.advance(-10 * HOUR_MS);
     // A waiter tries to take at once, which fixes the time of the next start.
-    await woken((signal) => t.store.jobs.waitForWork(["default"], signal), () => Promise.resolve());
+    await woken((signal) => t.store.watch({ work: ["default"] }, signal), () => Promise.resolve());
     assertEquals(await takeUpTo(t.store, worker), []);
     const { limit } = (await t.store.admin.stats()).queues.find(({ name }) => name === "default")!;
     assertEquals(limit!.started, 2);
@@ -168,7 +168,7 @@ export const limits: Cases = {
     for (const waiting of [t.store, other]) {
       const [lease] = await takeUpTo(t.store, worker);
       await woken(
-        (signal) => waiting.jobs.waitForWork(["default"], signal),
+        (signal) => waiting.watch({ work: ["default"] }, signal),
         () => t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]),
       );
     }
@@ -181,11 +181,11 @@ export const limits: Cases = {
     await t.store.admin.configure("default", { limit: { starts: { count: 1, perMs: HOUR_MS } } });
     await t.store.jobs.enqueue(jobs(1, 5));
     await takeUpTo(t.store, worker);
-    await woken((signal) => other.jobs.waitForWork(["default"], signal), () => Promise.resolve(t.advance(HOUR_MS)));
+    await woken((signal) => other.watch({ work: ["default"] }, signal), () => Promise.resolve(t.advance(HOUR_MS)));
     await register(t.store);
     await takeUpTo(t.store, worker);
     await woken(
-      (signal) => other.jobs.waitForWork(["default"], signal),
+      (signal) => other.watch({ work: ["default"] }, signal),
       () => t.store.admin.configure("default", { limit: {} }),
     );
   },
@@ -198,13 +198,13 @@ export const limits: Cases = {
     await takeUpTo(t.store, worker);
     let isWoken = false;
     await woken(async (signal) => {
-      await t.store.jobs.waitForWork(["default", "other"], signal);
+      await t.store.watch({ work: ["default", "other"] }, signal);
       isWoken = true;
     }, async () => {
       await t.store.jobs.enqueue([job(3)]);
       // When a later waiter is woken, all others that this push or an existing job wakes were woken, too.
       await woken(
-        (later) => t.store.jobs.waitForWork(["third"], later),
+        (later) => t.store.watch({ work: ["third"] }, later),
         () => t.store.jobs.enqueue([job(5, { queue: "third" })]),
       );
       assertEquals(isWoken, false);

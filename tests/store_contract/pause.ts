@@ -116,7 +116,7 @@ export const pause: Cases = {
     await t.store.jobs.enqueue([job(3, { queue: "c" })]);
     assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), []);
     assertEquals((await t.store.admin.stats()).queues.find((queue) => queue.name === ALL_QUEUES)?.paused, true);
-    const woken = other.jobs.waitForWork(["a"], new AbortController().signal);
+    const woken = other.watch({ work: ["a"] }, new AbortController().signal);
     await t.store.admin.configure(ALL_QUEUES, { pause: false });
     await woken;
     assertEquals(numbers(await takeUpTo(other, worker, 10, ["a", "b", "c"])), [1, 3]);
@@ -134,7 +134,7 @@ export const pause: Cases = {
       assertAlmostEquals(shown?.pausedForMs ?? 0, HOUR_MS, SLACK_MS);
       assertEquals(numbers(await takeUpTo(other, worker)), []);
       await woken(
-        (signal) => other.jobs.waitForWork(["default"], signal),
+        (signal) => other.watch({ work: ["default"] }, signal),
         () => Promise.resolve(t.advance(2 * HOUR_MS)),
       );
       assertEquals((await other.admin.stats()).queues.filter(({ paused }) => paused), []);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitResult } from "../../src/store/ops/await.ts";
 import { assertEquals } from "@std/assert";
 import type { NewRecord } from "../../src/store/port/results.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
@@ -100,9 +101,9 @@ export const results: Cases = {
   "a wait returns an existing record, a later one, and one of another connection": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
-    assertEquals(await t.store.results.wait(job(1).jid, NEVER), record(1).body);
+    assertEquals(await awaitResult(t.store, job(1).jid, NEVER), record(1).body);
     const other = await t.another();
-    const waits = [t.store, other].map((store) => store.results.wait(job(2).jid, NEVER));
+    const waits = [t.store, other].map((store) => awaitResult(store, job(2).jid, NEVER));
     await other.results.keep(record(3));
     await other.results.keep(record(2));
     assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
@@ -145,7 +146,7 @@ export const results: Cases = {
   "an aborted wait returns undefined": async (open) => {
     await using t = await open();
     const abort = new AbortController();
-    const wait = t.store.results.wait(job(1).jid, abort.signal);
+    const wait = awaitResult(t.store, job(1).jid, abort.signal);
     abort.abort();
     assertEquals(await wait, undefined);
   },

@@ -3,17 +3,46 @@
  *
  * @module
  */
+import type { Topic } from "../../src/store/port/watch.ts";
+import type { Mailbox } from "../../src/store/port/workers.ts";
+import { awaitReply, receiveCommands } from "../../src/store/ops/await.ts";
 import { assertEquals } from "@std/assert";
 import { countingSignal } from "../support/counting_signal.ts";
 import type { Cases } from "./harness.ts";
-import { entries, HOUR_MS, inDead, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
+import { entries, HOUR_MS, inDead, jid, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 export const wait: Cases = {
-  "waitForWork resolves if a queue has a job": async (open) => {
+  "a change between a read and a watch resolves the watch, of any topic": async (open) => {
+    await using t = await open();
+    const { store } = t;
+    const other = await t.another();
+    const worker = await register(store);
+    const record = { jid: jid(9), ttlMs: HOUR_MS, body: "{}" };
+    const entry = { name: "a", version: 0, definition: "d", state: "s", jobs: [], awaited: false, records: [] };
+    const topics: readonly [Topic, read: () => Promise<unknown>, change: () => Promise<unknown>][] = [
+      [{ work: ["default"] }, () => takeUpTo(store, worker), () => other.jobs.enqueue([job(1)])],
+      ["due", () => store.jobs.promote(10), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })])],
+      ["cron", () => store.cron.read(), () => other.cron.write([entry])],
+      [
+        { commandsTo: worker },
+        () => empty(store, { commandsTo: worker }),
+        () => other.workers.send(worker, { verb: "quiet" }),
+      ],
+      [{ replyTo: "7" }, () => empty(store, { replyTo: "7" }), () => other.workers.send("7", "text")],
+      [{ result: jid(9) }, nothing, () => other.results.keep(record)],
+    ];
+    for (const [topic, read, change] of topics) {
+      await read();
+      await change();
+      for (let i = 0; i < 2; i++) assertEquals(await woken((signal) => store.watch(topic, signal), nothing), true);
+    }
+  },
+
+  "a watch of work resolves if a queue has a job": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
-    await woken((signal) => t.store.jobs.waitForWork(["other", "default"], signal), nothing);
+    await woken((signal) => t.store.watch({ work: ["other", "default"] }, signal), nothing);
   },
 
   "a wait that ends by itself leaves no listener on its signal": async (open) => {
@@ -25,9 +54,9 @@ export const wait: Cases = {
     const change = { name: "a", version: 0, definition: "d", state: "s", jobs: [], awaited: false, records: [] };
     const waits: readonly [(signal: AbortSignal) => Promise<unknown>, () => Promise<unknown>][] = [
       [(signal) => forWork(t.store, signal), () => other.jobs.enqueue([job(1)])],
-      [(signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })])],
-      [(signal) => t.store.workers.receive(worker, signal), () => other.workers.send(worker, { verb: "quiet" })],
-      [(signal) => t.store.cron.wait(signal), () => other.cron.write([change])],
+      [(signal) => t.store.watch("due", signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })])],
+      [(signal) => receiveCommands(t.store, worker, signal), () => other.workers.send(worker, { verb: "quiet" })],
+      [(signal) => t.store.watch("cron", signal), () => other.cron.write([change])],
     ];
     for (const [wait, act] of waits) {
       const counting = countingSignal();
@@ -36,46 +65,46 @@ export const wait: Cases = {
     }
   },
 
-  "waitForWork resolves if a queue has a job, while others wait for other queues": async (open) => {
+  "a watch of work resolves if a queue has a job, while others wait for other queues": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
     await woken(
       (signal) =>
         Promise.race([
-          t.store.jobs.waitForWork(["other"], signal),
-          t.store.workers.receive("unknown", signal),
+          t.store.watch({ work: ["other"] }, signal),
+          receiveCommands(t.store, "unknown", signal),
           forWork(t.store, signal),
         ]),
       nothing,
     );
   },
 
-  "waitForWork resolves on a push by the same connection": async (open) => {
+  "a watch of work resolves on a push by the same connection": async (open) => {
     await using t = await open();
     await woken((signal) => forWork(t.store, signal), () => t.store.jobs.enqueue([job(1)]));
   },
 
-  "waitForWork resolves on a push by another connection": async (open) => {
+  "a watch of work resolves on a push by another connection": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken((signal) => forWork(t.store, signal), () => other.jobs.enqueue([job(1)]));
   },
 
-  "waitForWork resolves on a push to any of its queues": async (open) => {
+  "a watch of work resolves on a push to any of its queues": async (open) => {
     await using t = await open();
     const other = await t.another();
     await woken(
-      (signal) => t.store.jobs.waitForWork(["a", "b", "c"], signal),
+      (signal) => t.store.watch({ work: ["a", "b", "c"] }, signal),
       () => other.jobs.enqueue([job(1, { queue: "c" })]),
     );
   },
 
-  "waitForWork resolves on a push by another program": async (open) => {
+  "a watch of work resolves on a push by another program": async (open) => {
     await using t = await open();
     await woken((signal) => forWork(t.store, signal), () => t.pushRaw("default", "{}"));
   },
 
-  "waitForWork resolves on a push between the take and the wait": async (open) => {
+  "a watch of work resolves on a push between the take and the wait": async (open) => {
     await using t = await open();
     const other = await t.another();
     assertEquals(await takeUpTo(t.store, await register(t.store)), []);
@@ -83,7 +112,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), nothing);
   },
 
-  "waitForWork resolves on a promotion": async (open) => {
+  "a watch of work resolves on a promotion": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: HOUR_MS })]);
@@ -91,7 +120,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.jobs.promote(10));
   },
 
-  "waitForWork resolves on jobs that others release": async (open) => {
+  "a watch of work resolves on jobs that others release": async (open) => {
     await using t = await open();
     const other = await t.another();
     const worker = await register(other);
@@ -105,7 +134,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.workers.deregister(worker));
   },
 
-  "waitForWork resolves on a rescue": async (open) => {
+  "a watch of work resolves on a rescue": async (open) => {
     await using t = await open();
     const other = await t.another();
     await other.jobs.enqueue([job(1)]);
@@ -114,7 +143,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => rescueFor(other, 10, 3));
   },
 
-  "waitForWork resolves on a requeued dead job": async (open) => {
+  "a watch of work resolves on a requeued dead job": async (open) => {
     await using t = await open();
     const other = await t.another();
     await inDead(other, await register(other), [job(1)]);
@@ -122,7 +151,7 @@ export const wait: Cases = {
     await woken((signal) => forWork(t.store, signal), () => other.admin.edit([entry!.ref], "requeue"));
   },
 
-  "waitForWork resolves on the resume of a paused queue": async (open) => {
+  "a watch of work resolves on the resume of a paused queue": async (open) => {
     await using t = await open();
     const other = await t.another();
     await other.admin.configure("default", { pause: true });
@@ -144,74 +173,75 @@ export const wait: Cases = {
     await using t = await open();
     const stop = new AbortController();
     const waits = [
-      t.store.jobs.waitForWork(["default"], stop.signal),
-      t.store.jobs.waitForDue(stop.signal),
-      t.store.workers.receive("host:1:aaaaaaaaaaaa", stop.signal),
-      t.store.workers.awaitReply("none", stop.signal),
+      t.store.watch({ work: ["default"] }, stop.signal),
+      t.store.watch("due", stop.signal),
+      receiveCommands(t.store, "host:1:aaaaaaaaaaaa", stop.signal),
+      awaitReply(t.store, "none", stop.signal),
     ];
     stop.abort();
-    assertEquals(await Promise.all(waits), [undefined, undefined, [], undefined]);
+    assertEquals(await Promise.all(waits), [false, false, [], undefined]);
   },
 
   "a wait with an aborted signal resolves at once": async (open) => {
     await using t = await open();
     const stop = AbortSignal.abort();
-    await t.store.jobs.waitForWork(["default"], stop);
-    await t.store.jobs.waitForDue(stop);
-    assertEquals(await t.store.workers.receive("host:1:aaaaaaaaaaaa", stop), []);
-    assertEquals(await t.store.workers.awaitReply("none", stop), undefined);
+    assertEquals(await t.store.watch({ work: ["default"] }, stop), false);
+    assertEquals(await t.store.watch("due", stop), false);
+    assertEquals(await receiveCommands(t.store, "host:1:aaaaaaaaaaaa", stop), []);
+    assertEquals(await awaitReply(t.store, "none", stop), undefined);
   },
 
   "waits resolve when the store is closed": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await woken(
+    const ends = await woken(
       (signal) =>
         Promise.all([
           forWork(other, signal),
-          other.jobs.waitForDue(signal),
-          other.workers.receive("host:1:aaaaaaaaaaaa", signal),
-          other.workers.awaitReply("none", signal),
+          other.watch("due", signal),
+          receiveCommands(other, "host:1:aaaaaaaaaaaa", signal),
+          awaitReply(other, "none", signal),
         ]),
       async () => await other[Symbol.asyncDispose](),
     );
+    assertEquals(ends, [false, false, [], undefined]);
   },
 
-  "waitForDue resolves when the first job is scheduled": async (open) => {
+  "a watch of due jobs resolves when the first job is scheduled": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.promote(10);
-    await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(1, { delayMs: HOUR_MS })]));
+    await woken((signal) => t.store.watch("due", signal), () => other.jobs.enqueue([job(1, { delayMs: HOUR_MS })]));
   },
 
-  "waitForDue resolves on an earlier due time than promote returned": async (open) => {
+  "a watch of due jobs resolves on an earlier due time than promote returned": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
     await t.store.jobs.promote(10);
-    await woken((signal) => t.store.jobs.waitForDue(signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]));
+    await woken((signal) => t.store.watch("due", signal), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]));
   },
 
-  "waitForDue resolves on an earlier due time of the same connection": async (open) => {
+  "a watch of due jobs resolves on an earlier due time of the same connection": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
     await t.store.jobs.promote(10);
     await woken(
-      (signal) => t.store.jobs.waitForDue(signal),
+      (signal) => t.store.watch("due", signal),
       () => t.store.jobs.enqueue([job(2, { delayMs: HOUR_MS })]),
     );
   },
 
-  "waitForDue resolves on a job that was scheduled between promote and the wait": async (open) => {
+  "a watch of due jobs resolves on a job that was scheduled between promote and the wait": async (open) => {
     await using t = await open();
     const other = await t.another();
     await t.store.jobs.enqueue([job(1, { delayMs: 2 * HOUR_MS })]);
     await t.store.jobs.promote(10);
     await other.jobs.enqueue([job(2, { delayMs: HOUR_MS })]);
-    await woken((signal) => t.store.jobs.waitForDue(signal), nothing);
+    await woken((signal) => t.store.watch("due", signal), nothing);
   },
 
-  "waitForDue resolves on a retry's due time": async (open) => {
+  "a watch of due jobs resolves on a retry's due time": async (open) => {
     await using t = await open();
     const other = await t.another();
     const worker = await register(t.store);
@@ -220,14 +250,19 @@ export const wait: Cases = {
     await other.jobs.promote(10);
     const { payload } = job(1);
     await woken(
-      (signal) => other.jobs.waitForDue(signal),
+      (signal) => other.watch("due", signal),
       () => t.store.jobs.settle(worker, [{ kind: "retry", token: lease!.token, delayMs: HOUR_MS, payload }]),
     );
   },
 };
 
-function forWork(store: Store, signal: AbortSignal): Promise<void> {
-  return store.jobs.waitForWork(["default"], signal);
+function forWork(store: Store, signal: AbortSignal): Promise<boolean> {
+  return store.watch({ work: ["default"] }, signal);
 }
 
 async function nothing(): Promise<void> {}
+
+async function empty(store: Store, box: Mailbox): Promise<void> {
+  await store.workers.collect(box);
+  assertEquals(await store.workers.collect(box), []);
+}

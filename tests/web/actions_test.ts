@@ -1,3 +1,4 @@
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, onBothStores, placeOf, push, refsOf, workerRecord } from "./site.ts";
@@ -127,7 +128,7 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
     "cancelled",
   ]);
   assertEquals(await someone.api("POST", "/jobs/runs/cancel"), { status: 200, value: { asked: 1 } });
-  const [command] = await store.workers.receive(worker, new AbortController().signal);
+  const [command] = await receiveCommands(store, worker, new AbortController().signal);
   assertEquals([command!.verb, command!.jid], ["cancel", "runs"]);
   const refused = await someone.api("POST", "/jobs/dead/cancel");
   assertEquals([refused.status, await placeOf(store, "dead")], [404, "dead"]);
@@ -397,7 +398,7 @@ onBothStores("a worker receives quiet, resume and stop, and replies with its dum
   const worker = "web1:7:abc";
   await store.workers.heartbeat(workerRecord(worker), 60_000);
   const received = async () =>
-    (await store.workers.receive(worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
+    (await receiveCommands(store, worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb);
   for (const verb of ["quiet", "resume", "stop"] as const) {
     if (verb === "stop") {
       const asked = await someone.submit(`/workers/${worker}/stop`, {}, "/workers");
@@ -407,8 +408,8 @@ onBothStores("a worker receives quiet, resume and stop, and replies with its dum
     assertEquals(await received(), [verb]);
   }
   const page = someone.submit(`/workers/${worker}/dump`, {}, "/workers");
-  const [command] = await store.workers.receive(worker, AbortSignal.timeout(30_000));
-  await store.workers.reply(command!.id!, "task 1 <idle>");
+  const [command] = await receiveCommands(store, worker, AbortSignal.timeout(30_000));
+  await store.workers.send(command!.id!, "task 1 <idle>");
   assertStringIncludes((await page).text, "task 1 &lt;idle&gt;");
   const { totals: _ours, ...sidekiqs } = workerRecord("web2:8:def");
   await store.workers.heartbeat(sidekiqs, 60_000);

@@ -1,4 +1,5 @@
 /** Presses each button on each page that has it, as a browser without scripts does, on both stores. */
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
@@ -139,7 +140,7 @@ onBothStores("pausing all queues includes queues that are created later", async 
 onBothStores("quiets, resumes, dumps and stops a worker from each page that shows it", async (site) => {
   const { store, visitor } = site;
   const worker = "web1:7:abc";
-  const command = async () => (await store.workers.receive(worker, AbortSignal.timeout(30_000)))[0]!;
+  const command = async () => (await receiveCommands(store, worker, AbortSignal.timeout(30_000)))[0]!;
   for (const path of ["/", "/workers"]) {
     await store.workers.heartbeat(workerRecord(worker), 60_000);
     const asks = async (page: Promise<HtmlPage>, verb: string) => {
@@ -154,7 +155,7 @@ onBothStores("quiets, resumes, dumps and stops a worker from each page that show
     assertStringIncludes(page.html, ">quiet</span>");
     await asks(page.press("Resume web1:7"), "resume");
     const dump = page.press("Dump web1:7");
-    await store.workers.reply((await command()).id!, `task <1> of ${path}`);
+    await store.workers.send((await command()).id!, `task <1> of ${path}`);
     assertStringIncludes((await dump).html, `task &lt;1&gt; of ${path}`);
   }
 });
@@ -168,7 +169,7 @@ onBothStores("quiets, resumes and stops all workers at once", async ({ store, vi
     const page = await (await visitor().open("/workers")).press(button);
     assertEquals(page.message, `Sent ${verb} to 2 workers.`);
     for (const worker of identities) {
-      assertEquals((await store.workers.receive(worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [
+      assertEquals((await receiveCommands(store, worker, AbortSignal.timeout(30_000))).map(({ verb }) => verb), [
         verb,
       ]);
     }
@@ -176,7 +177,7 @@ onBothStores("quiets, resumes and stops all workers at once", async ({ store, vi
   const question = await (await visitor().open("/workers")).press("Stop all");
   assertEquals((await question.press("Stop all workers")).message, "Sent stop to 2 workers.");
   for (const worker of identities) {
-    const commands = await store.workers.receive(worker, AbortSignal.timeout(30_000));
+    const commands = await receiveCommands(store, worker, AbortSignal.timeout(30_000));
     assertEquals(commands.map(({ verb }) => verb), ["stop"]);
   }
 });

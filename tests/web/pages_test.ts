@@ -1,3 +1,4 @@
+import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { optionNames } from "../../src/job/option_names.ts";
 import { Client } from "../../src/client/client.ts";
@@ -325,6 +326,6 @@ onBothStores("a running job shows its progress and its log, and can be cancelled
   assertStringIncludes(text, "40 percent");
   assertStringIncludes(text, "At row 7");
   await someone.submit("/jobs/cancel", { jid: "r1", worker, confirmed: "yes" }, "/running");
-  const [command] = await store.workers.receive(worker, AbortSignal.timeout(30_000));
+  const [command] = await receiveCommands(store, worker, AbortSignal.timeout(30_000));
   assertEquals([command!.verb, command!.jid], ["cancel", "r1"]);
 });

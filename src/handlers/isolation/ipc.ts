@@ -12,7 +12,7 @@ import type { LeaseSteps } from "../../steps/services.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** The parts of the parent's store that the client in a horse uses. It cannot wait for results. */
-export type ParentStore = Required<Omit<ClientStore, "results" | "admin">>;
+export type ParentStore = Required<Omit<ClientStore, "results" | "watch" | "admin">>;
 
 /** The objects of the parent that a horse calls. */
 export interface Callable extends ParentStore {

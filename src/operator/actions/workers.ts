@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitReply } from "../../store/ops/await.ts";
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { list, object } from "../shapes/shape.ts";
 import { integer, text } from "../shapes/values.ts";
@@ -79,7 +80,7 @@ export const dump = action({
     const replied = new AbortController();
     void clock.sleep(DUMP_TIMEOUT_MS, replied.signal).then(() => timeout.abort());
     try {
-      const dump = await store.workers.awaitReply(request, timeout.signal);
+      const dump = await awaitReply(store, request, timeout.signal);
       if (dump !== undefined) return { dump: dump.split("\n") };
     } finally {
       replied.abort();

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { receiveCommands } from "../../store/ops/await.ts";
 import type { Clock } from "../../clock.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { Command } from "../../store/port/workers.ts";
@@ -13,7 +14,7 @@ const RETRY_MS = 1_000;
 
 /** Options of {@linkcode CommandReceiver}. */
 export interface CommandReceiverOptions {
-  readonly store: Pick<ServerStore, "workers">;
+  readonly store: Pick<ServerStore, "watch" | "workers">;
   readonly clock: Clock;
   /** The worker ID. */
   readonly worker: string;
@@ -32,7 +33,7 @@ export class CommandReceiver {
   async run(signal: AbortSignal): Promise<void> {
     const { store, clock, worker, accept } = this.#options;
     while (!signal.aborted) {
-      const commands = await store.workers.receive(worker, signal).catch(() => []);
+      const commands = await receiveCommands(store, worker, signal).catch(() => []);
       if (commands.length > 0) await accept(commands);
       else await clock.sleep(RETRY_MS, signal);
     }

@@ -18,7 +18,7 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
 
 /** Options of {@linkcode RemoteCommands}. */
 export interface RemoteCommandsOptions {
-  readonly store: { readonly workers: Pick<WorkerStore, "reply"> };
+  readonly store: { readonly workers: Pick<WorkerStore, "send"> };
   readonly inbox: Inbox;
   readonly tasks: Tasks;
   /** Receives the requests to cancel a job. */
@@ -48,7 +48,11 @@ export class RemoteCommands implements Component {
       if (verb === "cancel" && jid !== undefined) void cancellations.cancel(jid);
       const known = VERBS[verb];
       if (known === undefined) continue;
-      inbox.put({ verb: known, by: "command", ...(id && { reply: (text) => store.workers.reply(id, text) }) });
+      inbox.put({
+        verb: known,
+        by: "command",
+        ...(id && { reply: async (text) => void await store.workers.send(id, text) }),
+      });
     }
   }
 

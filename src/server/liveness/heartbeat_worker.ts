@@ -165,7 +165,7 @@ async function accept(commands: readonly Command[]): Promise<void> {
     if (command.verb === "stop") guard?.request();
     if (command.verb !== "dump" || await watch.replies(DUMP_TIMEOUT_MS)) others.push(command);
     else if (command.id === undefined) logDump();
-    else await store!.workers.reply(command.id, standIn.dump().join("\n")).catch(() => {});
+    else await store!.workers.send(command.id, standIn.dump().join("\n")).catch(() => {});
   }
   if (others.length > 0) scope.postMessage({ kind: "commands", commands: others });
 }

@@ -47,7 +47,7 @@ export class Poller implements LoopBody<PromoteResult> {
     const either = new AbortController();
     const end = () => either.abort();
     signal.addEventListener("abort", end, { once: true });
-    const waits = [store.jobs.waitForDue(either.signal)];
+    const waits: Promise<unknown>[] = [store.watch("due", either.signal)];
     if (nextInMs !== undefined) waits.push(clock.sleep(Math.min(nextInMs, MAX_SLEEP_MS), either.signal));
     await Promise.race(waits);
     either.abort();

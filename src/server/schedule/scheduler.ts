@@ -46,7 +46,7 @@ const BATCH = 1_000;
 
 /** Options of {@linkcode Scheduler}. */
 export interface SchedulerOptions {
-  readonly store: Pick<ServerStore, "cron" | "jobs">;
+  readonly store: Pick<ServerStore, "cron" | "jobs" | "watch">;
   readonly clock: Clock;
   readonly log: Log;
   readonly decider: CronDecider;
@@ -101,8 +101,8 @@ export class Scheduler implements LoopBody<number> {
     const { store, clock } = this.#options;
     const over = this.#resting = new AbortController();
     const end = AbortSignal.any([signal, over.signal]);
-    const changed = store.cron.wait(end).then(() => {
-      if (!end.aborted) this.#lookAt = -Infinity;
+    const changed = store.watch("cron", end).then((hasChanged) => {
+      if (hasChanged) this.#lookAt = -Infinity;
     });
     const slept = clock.sleep(ms, end);
     await Promise.race([changed, slept]);

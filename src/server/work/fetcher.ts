@@ -217,7 +217,7 @@ export class Fetcher implements LoopBody<boolean> {
       else await this.#wake.wait(signal);
     } else if (empty) {
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#options.store.jobs.waitForWork([...this.#order()], either));
+      await this.#wake.until(signal, (either) => this.#options.store.watch({ work: [...this.#order()] }, either));
       this.#queuesEmpty = false;
     }
   }

@@ -27,7 +27,7 @@ export class Wakeup {
    *
    * @param start begins that wait, which must end when its signal aborts
    */
-  async until(signal: AbortSignal, start: (either: AbortSignal) => Promise<void>): Promise<void> {
+  async until(signal: AbortSignal, start: (either: AbortSignal) => Promise<unknown>): Promise<void> {
     if (this.#rung || signal.aborted) {
       this.#rung = false;
       return;

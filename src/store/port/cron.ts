@@ -76,10 +76,4 @@ export interface CronStore {
    * which stays as it is
    */
   write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]>;
-
-  /**
-   * Resolves when a definition was written or removed, or an awaited job has ended, since the last read of all
-   * entries by this connection; or when `signal` aborts. Never rejects; may resolve for no reason.
-   */
-  wait(signal: AbortSignal): Promise<void>;
 }

@@ -233,13 +233,4 @@ export interface JobStore {
 
   /** Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them. */
   hasQueuedJobs(queues: readonly string[]): Promise<boolean>;
-
-  /** Resolves when one of the queues may have work, or when `signal` aborts. Never rejects; may resolve for no reason. */
-  waitForWork(queues: readonly string[], signal: AbortSignal): Promise<void>;
-
-  /**
-   * Resolves when the earliest time in `scheduled` and `retry` may be earlier than the last `promote` of this connection
-   * reported, or when `signal` aborts. Never rejects.
-   */
-  waitForDue(signal: AbortSignal): Promise<void>;
 }

@@ -30,9 +30,6 @@ export interface RecordPage {
 
 /** Stores the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
 export interface ResultStore {
-  /** Resolves with the record of a job as soon as it exists; undefined when `signal` aborts first. */
-  wait(jid: string, signal: AbortSignal): Promise<string | undefined>;
-
   /** Returns the record of a job; undefined if none is kept. */
   get(jid: string): Promise<string | undefined>;
 

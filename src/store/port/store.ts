@@ -26,6 +26,7 @@ import type { LogStore } from "./logs.ts";
 import type { MetricsStore } from "./metrics.ts";
 import type { ResultStore } from "./results.ts";
 import type { StepStore } from "./steps.ts";
+import type { Topic } from "./watch.ts";
 import type { WorkerStore } from "./workers.ts";
 
 /** The store for workers and clients. Operators have further parts: `Store` in `admin/store.ts`. Closing it ends every wait. */
@@ -52,4 +53,12 @@ export interface ServerStore extends AsyncDisposable {
   readonly metrics: MetricsStore;
   /** Options that workers register for their job classes. */
   readonly classes: ClassStore;
+
+  /**
+   * Resolves when the condition of a topic may hold, when `signal` aborts, or when the store closes. Doesn't poll an idle store
+   * without need, and never rejects: an unreachable store changes nothing. May resolve for no reason.
+   *
+   * @returns true if the condition may hold; false if `signal` has aborted or the store is closed
+   */
+  watch(topic: Topic, signal: AbortSignal): Promise<boolean>;
 }

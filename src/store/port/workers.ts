@@ -109,6 +109,9 @@ export interface Command {
  */
 export const CANCELLED_WORKER = "cancelled";
 
+/** The messages to a worker, by its ID, or the reply to a command, by its ID. */
+export type Mailbox = { readonly commandsTo: string } | { readonly replyTo: string };
+
 /** The result of a heartbeat. */
 export interface HeartbeatReply {
   /** Commands that came through Sidekiq's list of signals (Redis; else empty). */
@@ -173,15 +176,14 @@ export interface WorkerStore {
    * With a `ref` it depends on the lease instead: false if the worker no longer has it, true also if the worker is offline. In the
    * same step the lease is marked as cancelled. While it lasts, the job can't return to its queue: a worker that releases the job
    * or deregisters passes it to {@linkcode CANCELLED_WORKER}, and `rescue` returns it as doomed.
+   *
+   * @param message a command; or a text, the reply to the command that has the ID `to`, which is kept for one minute
    */
-  send(worker: string, command: Command): Promise<boolean>;
+  send(to: string, message: Command | string): Promise<boolean>;
 
-  /** Resolves with the commands sent to a worker, at least one; with none when `signal` aborts. */
-  receive(worker: string, signal: AbortSignal): Promise<Command[]>;
-
-  /** Replies to a command that has an `id`. The reply is kept for one minute. */
-  reply(id: string, text: string): Promise<void>;
-
-  /** Resolves with the reply to a command; undefined when `signal` aborts. */
-  awaitReply(id: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Takes the messages out of a mailbox, oldest first: commands as JSON, without their `ref`, or a reply. `ops/await.ts` waits for
+   * them.
+   */
+  collect(box: Mailbox): Promise<string[]>;
 }

@@ -23,7 +23,6 @@ const MAX_WRITES_PER_SCRIPT = 100;
 export class Cron implements CronStore {
   readonly #context: Context;
   readonly #channel: WakeChannel;
-  readonly #end = new AbortController();
   /** The number of announced changes at the last read of all entries. */
   #changesRead = 0;
 
@@ -60,8 +59,8 @@ export class Cron implements CronStore {
     return versions.map((version) => version === 0 ? undefined : version);
   }
 
-  async wait(signal: AbortSignal): Promise<void> {
-    const stop = AbortSignal.any([signal, this.#end.signal]);
+  /** Resolves when a change was announced since the last read of all entries, or when `stop` aborts. */
+  async wait(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       // Listen first, then read: a message in between must not be missed.
       const changed = new AbortController();
@@ -70,11 +69,6 @@ export class Cron implements CronStore {
       await woken;
       if (changed.signal.aborted) return;
     }
-  }
-
-  /** Ends all waits. */
-  close(): void {
-    this.#end.abort();
   }
 
   async #hasChanged(): Promise<boolean> {

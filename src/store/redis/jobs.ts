@@ -13,27 +13,20 @@ import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { settle } from "./settle.ts";
 import { stillLeased, take } from "./take.ts";
-import { DueWatch } from "./wait/due_watch.ts";
-import { QueueWatch } from "./wait/queue_watch.ts";
-import type { WakeChannel } from "./wait/wake_channel.ts";
+import type { DueWatch } from "./wait/due_watch.ts";
 
 /** Services shared with other parts. */
 export interface JobsServices {
-  readonly channel: WakeChannel;
+  readonly dueWatch: DueWatch;
   readonly book: LeaseBook;
   readonly cancel: JobStore["cancel"];
 }
 
-/** Returns the part, and a function that ends its waits. */
-export function jobsPart(
-  context: Context,
-  { channel, book, cancel }: JobsServices,
-): { readonly jobs: JobStore; readonly close: () => void } {
+/** Returns the part. */
+export function jobsPart(context: Context, { dueWatch, book, cancel }: JobsServices): JobStore {
   const { client, offset } = context;
   const enqueuer = new Enqueuer(context);
-  const queueWatch = new QueueWatch(context, channel);
-  const dueWatch = new DueWatch(client, channel);
-  const jobs: JobStore = {
+  return {
     enqueue: (jobs) => enqueuer.enqueue(jobs),
     take: (request) => take(context, book, request),
     settle: (worker, outcomes) => settle(context, book, worker, outcomes),
@@ -47,12 +40,5 @@ export function jobsPart(
     cancel,
     hasQueuedJobs: async (queues) =>
       await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
-    waitForWork: (queues, signal) => queueWatch.wait(queues, signal),
-    waitForDue: (signal) => dueWatch.wait(signal),
   };
-  const close = () => {
-    queueWatch.close();
-    dueWatch.close();
-  };
-  return { jobs, close };
 }

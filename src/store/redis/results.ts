@@ -36,7 +36,6 @@ export class Results implements ResultStore {
   readonly #context: Context;
   /** Wakes the waiters for a job, by its jid. */
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #end = new AbortController();
   #listening = false;
 
   constructor(context: Context) {
@@ -49,19 +48,14 @@ export class Results implements ResultStore {
     return await client.run(SCRIPTS.keepRecord, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
-  async wait(jid: string, signal: AbortSignal): Promise<string | undefined> {
-    const stop = AbortSignal.any([signal, this.#end.signal]);
+  /** Resolves when the record of a job is kept, or when `stop` aborts. */
+  async wait(jid: string, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       // Listen first, then read: a message in between must not be missed.
       const announced = this.#announced(jid, stop);
-      const body = await this.get(jid).catch(() => undefined);
-      if (body !== undefined) {
-        announced.cancel();
-        return body;
-      }
+      if (await this.get(jid).catch(() => undefined) !== undefined) return announced.cancel();
       await announced.promise;
     }
-    return undefined;
   }
 
   async get(jid: string): Promise<string | undefined> {
@@ -95,11 +89,6 @@ export class Results implements ResultStore {
       cursor = next;
     } while (found.length < limit && cursor !== undefined);
     return found.slice(0, limit);
-  }
-
-  /** Ends all waits. */
-  close(): void {
-    this.#end.abort();
   }
 
   /** Reads records from a cursor on. A cursor is the number of the last record before it. */

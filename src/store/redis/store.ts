@@ -4,6 +4,7 @@
  * @module
  */
 import { cancelElsewhere } from "../ops/cancel.ts";
+import type { Topic } from "../port/watch.ts";
 import type { Store } from "../admin/store.ts";
 import { adminPart } from "./admin.ts";
 import { batchesPart } from "./batches.ts";
@@ -20,6 +21,8 @@ import { Results } from "./results.ts";
 import { sessionsPart } from "./sessions.ts";
 import { stepsPart } from "./steps.ts";
 import { transferPart } from "./transfer.ts";
+import { DueWatch } from "./wait/due_watch.ts";
+import { QueueWatch } from "./wait/queue_watch.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
 import { Workers } from "./workers.ts";
 
@@ -32,13 +35,24 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   const channel = new WakeChannel(context.subscriptions);
   const book = new LeaseBook();
   const cancel = async (jid: string, by?: string) => cancelElsewhere(store, jid, by, await serverTime(context));
-  const { jobs, close: endWaits } = jobsPart(context, { channel, book, cancel });
+  const queueWatch = new QueueWatch(context, channel);
+  const dueWatch = new DueWatch(context.client, channel);
   const cron = new Cron(context, channel);
   const results = new Results(context);
+  const workers = new Workers(context, book);
+  const end = new AbortController();
+
+  const wait = (topic: Topic, stop: AbortSignal): Promise<void> => {
+    if (topic === "due") return dueWatch.wait(stop);
+    if (topic === "cron") return cron.wait(stop);
+    if ("work" in topic) return queueWatch.wait(topic.work, stop);
+    if ("result" in topic) return results.wait(topic.result, stop);
+    return workers.wait(topic, stop);
+  };
   const store: Store = {
     url: context.client.shown,
-    jobs,
-    workers: new Workers(context, book),
+    jobs: jobsPart(context, { dueWatch, book, cancel }),
+    workers,
     cron,
     steps: stepsPart(context),
     batches: batchesPart(context),
@@ -51,10 +65,14 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     admin: adminPart(context),
     sessions: sessionsPart(context),
     transfer: transferPart(context),
+    async watch(topic, signal) {
+      const stop = AbortSignal.any([signal, end.signal]);
+      if (!stop.aborted) await wait(topic, stop);
+      return !stop.aborted;
+    },
     [Symbol.asyncDispose]() {
-      endWaits();
-      cron.close();
-      results.close();
+      end.abort();
+      queueWatch.close();
       return close();
     },
   };

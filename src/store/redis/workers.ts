@@ -9,6 +9,7 @@ import {
   CANCELLED_WORKER,
   type Command,
   type HeartbeatReply,
+  type Mailbox,
   type NameHolder,
   type WorkerInfo,
   type WorkerRecord,
@@ -28,13 +29,15 @@ const SIGNALS: Readonly<Record<string, Command["verb"]>> = { TSTP: "quiet", TERM
 const SIGNAL_FOR: Readonly<Partial<Record<Command["verb"], string>>> = { quiet: "TSTP", stop: "TERM", dump: "TTIN" };
 /** Pause after a failure, which the client has logged. */
 const RETRY_MS = 500;
-/** Maximum number of commands read at once. */
-const MAX_COMMANDS_PER_READ = "100";
+/** Maximum number of messages read at once. */
+const MAX_MESSAGES_PER_READ = "100";
 
 /** The workers part of the port. */
 export class Workers implements WorkerStore {
   readonly #context: Context;
   readonly #book: LeaseBook;
+  /** The message that a wait has popped, and its list, by the first list of the mailbox: {@linkcode collect} returns it. */
+  readonly #popped = new Map<string, [key: string, text: string]>();
   /** Duration of the last heartbeat, shown on Sidekiq's pages. */
   #roundTripUs = 0;
   /** Whether the reply to a heartbeat was lost: it may have reported a lapse. */
@@ -98,40 +101,51 @@ export class Workers implements WorkerStore {
     return { worker: holder, heartbeatUntil: Number(heartbeatUntil) };
   }
 
-  /** One connection blocks on the store's commands and Sidekiq's signals. */
-  async receive(worker: string, signal: AbortSignal): Promise<Command[]> {
-    const keys = [commandsKey(worker), signalsKey(worker)];
-    const popped = await this.#popBlocking("receive", keys, signal);
-    if (!popped) return [];
-    const [key, first] = popped;
-    const rest = await this.#context.client.call(["RPOP", key, MAX_COMMANDS_PER_READ]).catch(() => null) as
-      | string[]
-      | null;
-    const all = [first, ...rest ?? []];
-    return key === keys[0] ? all.map((json) => JSON.parse(json) as Command) : all.flatMap(readSignal);
+  /** Resolves when a mailbox isn't empty, or when `stop` aborts. One connection blocks on the store's commands and Sidekiq's signals. */
+  async wait(box: Mailbox, stop: AbortSignal): Promise<void> {
+    const keys = keysOf(box);
+    if (this.#popped.has(keys[0]!)) return;
+    const popped = await this.#popBlocking("commandsTo" in box ? "receive" : "reply", keys, stop);
+    if (popped) this.#popped.set(keys[0]!, popped);
   }
 
-  async send(worker: string, { ref, ...command }: Command): Promise<boolean> {
-    const lease = ref === undefined ? undefined : parseRef(ref);
-    if (ref !== undefined && (lease?.in !== "running" || lease.worker !== worker)) return false;
-    const token = lease?.in === "running" ? lease.token : "";
-    const args = [this.#context.offset(), worker, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? "", token];
-    return await this.#context.client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
+  async collect(box: Mailbox): Promise<string[]> {
+    const keys = keysOf(box);
+    const popped = this.#popped.get(keys[0]!);
+    this.#popped.delete(keys[0]!);
+    const texts: string[] = [];
+    for (const key of popped ? [popped[0]] : keys) {
+      const rest = await this.#context.client.call(["RPOP", key, MAX_MESSAGES_PER_READ]).catch((error) => {
+        if (popped) return null;
+        throw error;
+      }) as string[] | null;
+      const all = [...popped ? [popped[1]] : [], ...rest ?? []];
+      texts.push(...key === keys[1] ? all.flatMap(readSignal).map((command) => JSON.stringify(command)) : all);
+    }
+    return "commandsTo" in box || texts.length === 0 ? texts : await this.#unexpired(texts);
   }
 
-  async reply(id: string, text: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.reply, [replyKey(id)], [this.#context.offset(), text], {
-      repeatable: false,
+  /** Returns the replies whose minute isn't over. */
+  async #unexpired(replies: readonly string[]): Promise<string[]> {
+    const now = await serverTime(this.#context);
+    return replies.flatMap((reply) => {
+      const [, till, text] = /^(\d+) (.*)$/s.exec(reply)!;
+      return Number(till) > now ? [text!] : [];
     });
   }
 
-  async awaitReply(id: string, signal: AbortSignal): Promise<string | undefined> {
-    for (;;) {
-      const popped = await this.#popBlocking("reply", [replyKey(id)], signal);
-      if (!popped) return undefined;
-      const [, till, text] = /^(\d+) (.*)$/s.exec(popped[1])!;
-      if (Number(till) > await serverTime(this.#context)) return text;
+  async send(to: string, message: Command | string): Promise<boolean> {
+    const { client, offset } = this.#context;
+    if (typeof message === "string") {
+      await client.run(SCRIPTS.reply, [replyKey(to)], [offset(), message], { repeatable: false });
+      return true;
     }
+    const { ref, ...command } = message;
+    const lease = ref === undefined ? undefined : parseRef(ref);
+    if (ref !== undefined && (lease?.in !== "running" || lease.worker !== to)) return false;
+    const token = lease?.in === "running" ? lease.token : "";
+    const args = [offset(), to, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? "", token];
+    return await client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 
   async list(): Promise<WorkerInfo[]> {
@@ -186,6 +200,11 @@ export class Workers implements WorkerStore {
     }
     return undefined;
   }
+}
+
+function keysOf(box: Mailbox): string[] {
+  if ("replyTo" in box) return [replyKey(box.replyTo)];
+  return [commandsKey(box.commandsTo), signalsKey(box.commandsTo)];
 }
 
 function readSignal(signal: string): Command[] {

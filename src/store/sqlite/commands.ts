@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Command } from "../port/workers.ts";
+import type { Command, Mailbox } from "../port/workers.ts";
 import type { Context } from "./context.ts";
 import { workerIn } from "./lease_workers.ts";
 import { parseRef } from "./refs.ts";
@@ -12,15 +12,21 @@ import { parseRef } from "./refs.ts";
 const REPLY_TTL_MS = 60_000;
 
 /** See `WorkerStore.send`. */
-export function send(context: Context, worker: string, { ref, ...command }: Command): Promise<boolean> {
+export function send(context: Context, to: string, message: Command | string): Promise<boolean> {
   return context.commit.run(() => {
-    const { sql, now } = context;
+    const { sql } = context;
+    const now = context.now();
+    if (typeof message === "string") {
+      sql("DELETE FROM reply WHERE expires <= ?").run(now);
+      sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(to, message, now + REPLY_TTL_MS);
+      return true;
+    }
+    const { ref, ...command } = message;
     const accepts = ref === undefined
-      ? sql("SELECT 1 FROM worker WHERE id = ? AND deadline > ?").get(worker, now()) !== undefined
-      : cancelLease(context, worker, ref);
-    if (!accepts) return false;
-    sql("INSERT INTO command (worker, body) VALUES (?, ?)").run(worker, JSON.stringify(command));
-    return true;
+      ? sql("SELECT 1 FROM worker WHERE id = ? AND deadline > ?").get(to, now) !== undefined
+      : cancelLease(context, to, ref);
+    if (accepts) sql("INSERT INTO command (worker, body) VALUES (?, ?)").run(to, JSON.stringify(command));
+    return accepts;
   });
 }
 
@@ -34,36 +40,20 @@ function cancelLease({ sql }: Context, worker: string, ref: string): boolean {
   ).run(parts.id, worker, parts.jid).changes > 0;
 }
 
-/** See `WorkerStore.receive`. */
-export async function receive(context: Context, worker: string, signal: AbortSignal): Promise<Command[]> {
-  const { sql, watch, commit } = context;
-  const hasCommand = () => sql("SELECT 1 FROM command WHERE worker = ? LIMIT 1").get(worker) !== undefined;
-  for (;;) {
-    await watch.until(hasCommand, signal);
-    if (signal.aborted || watch.isClosed) return [];
-    const bodies = await commit.run(() => sql("DELETE FROM command WHERE worker = ? RETURNING id, body").all(worker));
-    if (bodies.length === 0) continue;
-    bodies.sort((a, b) => Number(a.id) - Number(b.id));
-    return bodies.map((row) => JSON.parse(String(row.body)) as Command);
-  }
+/** Returns whether a mailbox has messages. */
+export function hasMail({ sql, now }: Context, box: Mailbox): boolean {
+  const row = "commandsTo" in box
+    ? sql("SELECT 1 FROM command WHERE worker = ? LIMIT 1").get(box.commandsTo)
+    : sql("SELECT 1 FROM reply WHERE id = ? AND expires > ?").get(box.replyTo, now());
+  return row !== undefined;
 }
 
-/** See `WorkerStore.reply`. */
-export function reply(context: Context, id: string, text: string): Promise<void> {
-  return context.commit.run(() => {
-    const { sql } = context;
-    const now = context.now();
-    sql("DELETE FROM reply WHERE expires <= ?").run(now);
-    sql("INSERT OR REPLACE INTO reply (id, body, expires) VALUES (?, ?, ?)").run(id, text, now + REPLY_TTL_MS);
-  });
-}
-
-/** See `WorkerStore.awaitReply`. */
-export async function awaitReply(context: Context, id: string, signal: AbortSignal): Promise<string | undefined> {
-  const { sql, now, watch, read } = context;
-  const find = () => sql("SELECT body FROM reply WHERE id = ? AND expires > ?").get(id, now())?.body;
-  await watch.until(() => find() !== undefined, signal);
-  if (signal.aborted || watch.isClosed) return undefined;
-  const body = await read(find);
-  return body === undefined ? undefined : String(body);
+/** See `WorkerStore.collect`. */
+export async function collect({ sql, now, commit }: Context, box: Mailbox): Promise<string[]> {
+  const rows = await commit.run(() =>
+    "commandsTo" in box
+      ? sql("DELETE FROM command WHERE worker = ? RETURNING id, body").all(box.commandsTo)
+      : sql("DELETE FROM reply WHERE id = ? AND expires > ? RETURNING id, body").all(box.replyTo, now())
+  );
+  return rows.sort((a, b) => Number(a.id) - Number(b.id)).map(({ body }) => String(body));
 }

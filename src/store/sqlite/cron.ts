@@ -56,8 +56,9 @@ export class Cron implements CronStore {
     return this.#context.commit.run(() => writes.map(apply), { rows });
   }
 
-  wait(signal: AbortSignal): Promise<void> {
-    return this.#context.watch.until(() => this.#changes() !== this.#changesRead, signal);
+  /** Returns whether a change was announced since the last read of all entries. */
+  hasChanged(): boolean {
+    return this.#changes() !== this.#changesRead;
   }
 
   #changes(): number {

@@ -18,13 +18,13 @@ import * as sets from "./sets.ts";
 export interface Promotion {
   /** See `JobStore.promote`. */
   promote(limit: number): Promise<PromoteResult>;
-  /** See `JobStore.waitForDue`. */
-  waitForDue(signal: AbortSignal): Promise<void>;
+  /** Returns whether a job is due earlier than the last `promote` has returned. */
+  isDueEarlier(): boolean;
 }
 
-/** Returns the verbs. They share the due time that `promote` has returned: an earlier one since then ends the wait. */
+/** Returns the verbs. They share the due time that `promote` has returned. */
 export function createPromotion(context: Context): Promotion {
-  const { read, commit, watch, now } = context;
+  const { read, commit, now } = context;
   const nextDue = () => sets.nextDue(context);
   let known: number | undefined;
   return {
@@ -37,7 +37,7 @@ export function createPromotion(context: Context): Promotion {
       const next = known = await read(nextDue);
       return { ...counts, nextInMs: next === undefined ? undefined : Math.max(0, next - now()) };
     },
-    waitForDue: (signal) => watch.until(() => (nextDue() ?? Infinity) < (known ?? Infinity), signal),
+    isDueEarlier: () => (nextDue() ?? Infinity) < (known ?? Infinity),
   };
 }
 

@@ -48,15 +48,9 @@ export function keep(context: Context, record: NewRecord, end: () => boolean): P
   });
 }
 
-/** See `ResultStore.wait`. */
-export async function wait(context: Context, jid: string, signal: AbortSignal): Promise<string | undefined> {
-  const { watch, read } = context;
-  for (;;) {
-    await watch.until(() => bodyOf(context, jid) !== undefined, signal);
-    if (signal.aborted || watch.isClosed) return undefined;
-    const body = await read(() => bodyOf(context, jid));
-    if (body !== undefined) return body;
-  }
+/** Returns whether the record of a job is kept. */
+export function has(context: Context, jid: string): boolean {
+  return bodyOf(context, jid) !== undefined;
 }
 
 /** See `ResultStore.get`. */

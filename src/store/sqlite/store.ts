@@ -4,6 +4,7 @@
  * @module
  */
 import type { Store } from "../admin/store.ts";
+import type { Topic } from "../port/watch.ts";
 import { cancelElsewhere } from "../ops/cancel.ts";
 import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
@@ -42,7 +43,18 @@ import * as workers from "./workers.ts";
 export function sqliteStore(url: string, context: Context): Store {
   const { commit, read, watch, now } = context;
   const promotion = createPromotion(context);
+  const cron = new Cron(context);
   let isClosed = false;
+
+  /** Returns whether the condition of a topic holds; "soon" if time alone ends it shortly. */
+  const look = (topic: Topic): boolean | "soon" => {
+    if (topic === "due") return promotion.isDueEarlier();
+    if (topic === "cron") return cron.hasChanged();
+    if ("result" in topic) return results.has(context, topic.result);
+    if (!("work" in topic)) return commands.hasMail(context, topic);
+    const looks = topic.work.map((name) => queues.hasWork(context, name));
+    return looks.includes(true) || (looks.includes("soon") && "soon");
+  };
 
   const store: Store = {
     url,
@@ -55,12 +67,6 @@ export function sqliteStore(url: string, context: Context): Store {
       rescue: (request) => rescue(context, request),
       cancel: (jid, by) => cancelElsewhere(store, jid, by, now()),
       hasQueuedJobs: (names) => read(() => queues.hasQueuedJobs(context, names)),
-      waitForWork: (names, signal) =>
-        watch.until(() => {
-          const looks = names.map((name) => queues.hasWork(context, name));
-          return looks.includes(true) || (looks.includes("soon") && "soon");
-        }, signal),
-      waitForDue: (signal) => promotion.waitForDue(signal),
     },
     workers: {
       heartbeat: (worker, ttlMs) => workers.heartbeat(context, worker, ttlMs),
@@ -68,17 +74,14 @@ export function sqliteStore(url: string, context: Context): Store {
       list: () => read(() => workers.list(context)),
       note: (worker, what) => workers.note(context, worker, what),
       claim: (name, worker, ttlMs) => commit.run(() => workers.claim(context, name, worker, ttlMs)),
-      send: (worker, command) => commands.send(context, worker, command),
-      receive: (worker, signal) => commands.receive(context, worker, signal),
-      reply: (id, text) => commands.reply(context, id, text),
-      awaitReply: (id, signal) => commands.awaitReply(context, id, signal),
+      send: (to, message) => commands.send(context, to, message),
+      collect: (box) => commands.collect(context, box),
     },
-    cron: new Cron(context),
+    cron,
     steps: stepsPart(context),
     batches: batchesPart(context),
     flows: flowsPart(context),
     results: {
-      wait: (jid, signal) => results.wait(context, jid, signal),
       get: (jid) => results.get(context, jid),
       page: (request) => results.page(context, request),
       search: (text, limit) => results.search(context, text, limit),
@@ -106,6 +109,10 @@ export function sqliteStore(url: string, context: Context): Store {
     },
     sessions: sessionsPart(context),
     transfer: transferPart(context),
+    async watch(topic, signal) {
+      await watch.until(() => look(topic), signal);
+      return !signal.aborted && !watch.isClosed;
+    },
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;

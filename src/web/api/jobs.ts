@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { awaitResult } from "../../store/ops/await.ts";
 import type { Context } from "hono";
 import { finishedPageShape } from "../../operator/shapes/finished.ts";
 import { apiJobPageShape, apiShownJobShape, resultShape } from "../../operator/shapes/jobs.ts";
@@ -115,7 +116,7 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<JsonOf<
     const signal = AbortSignal.any([c.req.raw.signal, over.signal]);
     const late = services.clock.sleep(waitMs, signal).then(() => over.abort());
     try {
-      await services.store.results.wait(jid, signal);
+      await awaitResult(services.store, jid, signal);
       // Otherwise the time of the response would tell that a job outside of the scope exists, and when it ends.
       if (scope !== undefined && await readResult() === undefined) await late;
     } finally {

@@ -16,7 +16,6 @@ const ROUNDING_MS = 1;
 export class DueWatch {
   readonly #client: ReconnectingClient;
   readonly #channel: WakeChannel;
-  readonly #end = new AbortController();
   #known: number | undefined;
 
   constructor(client: ReconnectingClient, channel: WakeChannel) {
@@ -29,12 +28,11 @@ export class DueWatch {
     this.#known = at;
   }
 
-  /** See `JobStore.waitForDue`. */
-  async wait(signal: AbortSignal): Promise<void> {
+  /** Resolves when a job is due earlier than the earliest known one, or when `stop` aborts. */
+  async wait(stop: AbortSignal): Promise<void> {
     let known = this.#known;
     for (;;) {
       const done = new AbortController();
-      const stop = AbortSignal.any([signal, this.#end.signal]);
       // Listen first, then read: a message in between must not be missed.
       const woken = this.#channel.wait("due", AbortSignal.any([stop, done.signal]), POLL_INTERVAL_MS);
       const earliest = await this.#earliest();
@@ -47,11 +45,6 @@ export class DueWatch {
       await woken;
       if (stop.aborted) return;
     }
-  }
-
-  /** Ends all waits. */
-  close(): void {
-    this.#end.abort();
   }
 
   /** Returns the earliest due time; undefined while Redis is unreachable. */

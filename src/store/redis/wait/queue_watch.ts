@@ -54,7 +54,7 @@ export class QueueWatch {
     this.#blockS = blockS;
   }
 
-  /** See `JobStore.waitForWork`. */
+  /** Resolves when one of the queues may have work, or when `signal` aborts. */
   async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#end.signal]);
     if (stop.aborted) return;
