@@ -78,7 +78,7 @@ export function partOf(path: string): string {
   return parts.sort((a, b) => b.length - a.length)[0] ?? file.split("/")[0]!;
 }
 
-/** Whether `file` is the part, in its folder, or a file next to it that begins with its name (`store/open_scratch`). */
+/** Whether `file` is the part, in its folder, or a file next to it that begins with its name (`store/open_file`). */
 function isNamed(file: string, part: string): boolean {
   return file === part || file.startsWith(`${part}/`) || (part.includes("/") && file.startsWith(`${part}_`));
 }

@@ -4,8 +4,7 @@
  * @module
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { openScratch } from "../src/store/open_scratch.ts";
-import { openStore } from "../src/store/open.ts";
+import { openScratch, openStore } from "../src/store/open.ts";
 import { HOUR_MS, jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
 import { startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";

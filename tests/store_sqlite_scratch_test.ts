@@ -1,8 +1,7 @@
 /** The folder of a bench: where it is created, and its removal after a bench that was killed. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StoreError } from "../src/store/port/errors.ts";
-import { openStore } from "../src/store/open.ts";
-import { openScratch, type ScratchOptions } from "../src/store/open_scratch.ts";
+import { openScratch, openStore, type ScratchOptions } from "../src/store/open.ts";
 import { jobsCommand } from "./support/command.ts";
 import { until } from "./support/eventually.ts";
 import { jobs, temporaryFolder } from "./support/process.ts";

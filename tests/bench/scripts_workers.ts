@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { openScratch } from "../../src/store/open_scratch.ts";
+import { openScratch } from "../../src/store/open.ts";
 import { HOUR_MS, workerRecord } from "../store_contract/jobs.ts";
 import {
   type Case,

@@ -1,5 +1,5 @@
 /** `jobs backup FILE`. @module */
-import { backupStore } from "../../store/open_backup.ts";
+import { backupStore } from "../../store/open_file.ts";
 import { formatBytes } from "../../job/bytes.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { print, printJson } from "../terminal/output.ts";

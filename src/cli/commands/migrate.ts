@@ -3,7 +3,7 @@ import { type MigrateProgress, migrateStore } from "../../store/ops/migrate/migr
 import { sameStore } from "../../store/ops/migrate/refusals.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
-import { isSameFile } from "../../store/open_same_file.ts";
+import { isSameFile } from "../../store/open_file.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";

@@ -1,5 +1,5 @@
 /** `jobs restore FILE`. @module */
-import { restoreStore } from "../../store/open_backup.ts";
+import { restoreStore } from "../../store/open_file.ts";
 import { confirm, YES } from "../terminal/confirm.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { print, printJson } from "../terminal/output.ts";

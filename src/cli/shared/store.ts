@@ -7,7 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { handlerCheck, loadConfig, type LoadedConfig, readEnv, SYSTEM_FOLDER } from "../../config/load.ts";
 import type { SettingName, Settings } from "../../config/settings.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { sqliteUrl } from "../../store/open_path.ts";
+import { sqliteUrl } from "../../store/open_file.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore, type StoreOptions } from "../../store/open.ts";
 import { attempt } from "./report.ts";

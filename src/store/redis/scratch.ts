@@ -5,7 +5,7 @@
  * @module
  */
 import { type Clock, systemClock } from "../../clock.ts";
-import type { Scratch, ScratchOptions } from "../open_scratch.ts";
+import type { Scratch, ScratchOptions } from "../open.ts";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
 import type { Connection } from "./client/connection.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { StoreError } from "../port/errors.ts";
-import { sqliteUrl } from "../open_path.ts";
+import { sqliteUrl } from "../open_file.ts";
 import { parseAddress } from "./address.ts";
 
 Deno.test("parseAddress reads each form of an address", () => {

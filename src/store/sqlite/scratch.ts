@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
-import type { Scratch, ScratchOptions } from "../open_scratch.ts";
+import type { Scratch, ScratchOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
 
 const PREFIX = "jobs-bench-";

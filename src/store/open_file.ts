@@ -1,13 +1,36 @@
 /**
- * Backup and restore of a SQLite store. For Redis, use its snapshots or its append-only file.
+ * SQLite stores as files: their addresses, and their backups. For backups of Redis, use its snapshots or its append-only file.
  *
  * @module
  */
-import { sqliteUrl } from "./open_path.ts";
 import { hidePassword } from "./port/hide_password.ts";
 import { openStore } from "./open.ts";
 import type { Store } from "./admin/store.ts";
 import { StoreError } from "./port/errors.ts";
+
+/** Returns the address of the file at a path, which is read back as the same path: some characters have a meaning. */
+export function sqliteUrl(path: string): string {
+  // Two slashes begin a host, and these words have a meaning.
+  const plain = path.replace(/^\/+/, "/").replace(/^(?=~\/|:memory:)/, "./");
+  if (!/[?%]/.test(plain)) return `sqlite:${plain}`;
+  return `sqlite://${plain.replaceAll("%", "%25").replaceAll("?", "%3F")}`;
+}
+
+/**
+ * Returns whether both addresses name the same SQLite file; false if it doesn't exist. To be checked before either is opened: if
+ * SQLite opens one file by two names (hard links), it keeps two logs, and damages the file.
+ *
+ * @throws {StoreError} if an address is invalid
+ */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  if (!one.startsWith("sqlite:") || !other.startsWith("sqlite:")) return false;
+  const { parseAddress } = await import("./sqlite/address.ts");
+  const [file, otherFile] = await Promise.all([one, other].map(async (url) => {
+    const { path } = parseAddress(url, Deno.env.get("HOME"));
+    return path === ":memory:" ? undefined : await Deno.stat(path).catch(() => undefined);
+  }));
+  return file !== undefined && file.ino === otherFile?.ino && file.dev === otherFile.dev;
+}
 
 /** A backup that was made. */
 export interface Backup {
