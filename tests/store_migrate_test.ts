@@ -273,7 +273,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
         ...await entries(to, { in: "scheduled" }),
       ].map(({ payload }) => JSON.parse(payload)).map(({ class: name, args }) => `${name} ${args}`);
       assertEquals(payloads.sort(), ["Hook 2", "Later 2", "More ", "Row 1", "Row 2"], when);
-      const { total, pending, state } = (await to.batches.get(batch.id))!;
+      const { total, pending, state } = (await to.batches.read({ ids: [batch.id] })).batches[0]!;
       assertEquals({ total, pending, state }, { total: 2, pending: 2, state: "running" }, when);
     }
   });
@@ -406,7 +406,10 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       await batch.add("Row", [1]);
       await batch.flush();
       const state = async (store: Store) => [
-        ...[await store.batches.get(id), await store.batches.get(batch.id)],
+        ...[
+          (await store.batches.read({ ids: [id] })).batches[0],
+          (await store.batches.read({ ids: [batch.id] })).batches[0],
+        ],
         ...(await store.flows.nodes(id)).nodes,
       ];
       const before = await state(from);
@@ -495,8 +498,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
 
     assertEquals((await migrateStore(from, to)).jobs, 1);
     assertEquals(await numbersIn(to, { in: "queue", queue: "default" }), [3]);
-    assertEquals((await to.batches.get(batch.id))?.cancelled, 1);
-    for (const jid of jids) assertStringIncludes(await from.results.get(jid) ?? "", '"cancelled"');
+    assertEquals((await to.batches.read({ ids: [batch.id] })).batches[0]?.cancelled, 1);
+    for (const jid of jids) {
+      assertStringIncludes((await from.results.read({ jids: [jid] })).records[0] ?? "", '"cancelled"');
+    }
   });
 }
 
@@ -688,7 +693,10 @@ Deno.test("migrate: a flow continues in the target, with its results and callbac
   let [from, to] = [t.sqlite, t.redis];
   for (const name of ["a", "b", "c"]) {
     await migrateStore(from, to);
-    assertEquals([await from.batches.get(id), (await from.flows.nodes(id)).nodes], [undefined, []]);
+    assertEquals([(await from.batches.read({ ids: [id] })).batches[0], (await from.flows.nodes(id)).nodes], [
+      undefined,
+      [],
+    ]);
     const worker = await register(to);
     const [lease] = await takeUpTo(to, worker, 10);
     assertEquals(getField(lease!.payload, "flow_node"), name);
@@ -696,7 +704,7 @@ Deno.test("migrate: a flow continues in the target, with its results and callbac
     await to.workers.deregister(worker);
     [from, to] = [to, from];
   }
-  assertEquals((await from.batches.get(id))?.state, "succeeded");
+  assertEquals((await from.batches.read({ ids: [id] })).batches[0]?.state, "succeeded");
   assertEquals(await from.flows.results(id, ["a", "b", "c"]), [`"a"`, `"b"`, `"c"`]);
   assertEquals((await from.admin.find([`${id}-success`])).length, 1);
 });

@@ -196,7 +196,7 @@ Deno.test("redis edit: a cancel whose reply was lost reports the job as removed"
     for (const n of [1, 2]) {
       cut();
       assertEquals(await cancelJob(store, jid(n), Date.now()), "removed");
-      assert((await store.results.get(jid(n)))?.includes('"cancelled"'));
+      assert((await store.results.read({ jids: [jid(n)] })).records[0]?.includes('"cancelled"'));
     }
   });
 });

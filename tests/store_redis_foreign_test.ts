@@ -132,7 +132,7 @@ Deno.test("redis: a signal, the end of a child and a wake reach a job whose JSON
       await store.jobs.settle(worker, [asleep]);
       if (end === "signal") {
         assertEquals(await store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: real });
-      } else if (end === "wake") assertEquals(await store.steps.wake(real), 1);
+      } else if (end === "wake") assertEquals(await store.steps.clear(real, "waits"), 1);
       else {
         const [other] = await takeUpTo(store, worker, 1, ["other"]);
         const parent = { jid: real, step: "w", child: "c", state: "succeeded", outcome: `"value":1` } as const;
@@ -174,7 +174,7 @@ Deno.test("redis: a part of a batch that another program made doesn't stop the e
       })),
     );
     assertEquals(result.lost, []);
-    const done = await store.batches.get(id);
+    const done = (await store.batches.read({ ids: [id] })).batches[0];
     assertEquals([done?.pending, done?.succeeded, done?.state], [0, 1, "succeeded"]);
     assertEquals((await store.admin.stats()).enqueued, 1, "its callback is pushed");
   }
@@ -190,7 +190,7 @@ Deno.test("redis: a check finds members that Sidekiq's page deleted, and counter
   await store.jobs.enqueue(places.map((place, n) => job(n, { payload: payload(n), batch: { id }, ...place })));
   const counted = async () => {
     const { result, pending } = (await checkBatch(store, id))!;
-    const { total } = (await store.batches.get(id))!;
+    const { total } = (await store.batches.read({ ids: [id] })).batches[0]!;
     return [result, pending, total];
   };
   assertEquals(await counted(), ["right", 4, 4]);
@@ -335,7 +335,7 @@ Deno.test("redis: a job that is buried for bytes that aren't UTF-8 releases its 
     };
     await store.jobs.settle(worker, [{ kind, token, payload, delayMs: HOUR_MS, ...ends }]);
     const counts = async () => {
-      const { pending, dead, deleted, state } = (await store.batches.get(batch.id))!;
+      const { pending, dead, deleted, state } = (await store.batches.read({ ids: [batch.id] })).batches[0]!;
       return { pending, dead, deleted, state };
     };
     assertEquals(await counts(), { pending: 0, dead: 1, deleted: 0, state: "stuck" }, kind);

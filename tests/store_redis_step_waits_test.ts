@@ -61,7 +61,7 @@ Deno.test("redis: a key keeps the waits for it that have not ended, and no other
   await wait("timed out", 0);
   await store.steps.clear("j", ["cleared"]);
   assertEquals(await waiting(), "1 j woken\n1 j waits");
-  assertEquals(await store.steps.wake("j"), 2);
+  assertEquals(await store.steps.clear("j", "waits"), 2);
   assertEquals(await waiting(), "");
 });
 

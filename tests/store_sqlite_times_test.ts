@@ -39,7 +39,7 @@ const TIMES: Readonly<Record<string, (store: Store) => Promise<() => Promise<boo
   },
   "a record": async (store) => {
     await store.results.keep({ jid: jid(1), ttlMs: SPAN_MS, body: "{}" });
-    return async () => await store.results.get(jid(1)) === undefined;
+    return async () => (await store.results.read({ jids: [jid(1)] })).records[0] === undefined;
   },
 };
 

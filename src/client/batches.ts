@@ -72,7 +72,7 @@ export class Batches {
 
   /** Returns a batch; undefined if it doesn't exist, or its retention has expired. */
   async get(id: string): Promise<BatchStatus | undefined> {
-    return await this.#store().get(checkId(id));
+    return (await this.#store().read({ ids: [checkId(id)] })).batches[0];
   }
 
   /**
@@ -81,12 +81,12 @@ export class Batches {
    * @throws {InvalidPayload} if the limit or the cursor is invalid
    */
   async list(request: ListRequest = {}): Promise<BatchPage> {
-    return await this.#store().page(checkListRequest(request));
+    return await this.#store().read(checkListRequest(request));
   }
 
   /** @internal Returns a page of flows, latest first. */
   async listFlows(request: ListRequest): Promise<BatchPage> {
-    return await this.#store().page({ ...checkListRequest(request), flows: true });
+    return await this.#store().read({ ...checkListRequest(request), flows: true });
   }
 
   /** Closes a batch that another program opened. */
@@ -162,7 +162,7 @@ export class Batches {
 
   /** Returns the batch. @throws {BatchError} unless one of this kind exists */
   async #require(id: string, kind: "batch" | "flow", verb: string): Promise<StoredBatch> {
-    const batch = await this.#store().get(id);
+    const batch = (await this.#store().read({ ids: [id] })).batches[0];
     if (batch === undefined || (kind === "flow" && !batch.flow)) throw notFound(kind, id, verb);
     return batch;
   }

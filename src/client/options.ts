@@ -21,13 +21,13 @@ export interface ClientStore {
   /** Receives the jobs. */
   readonly jobs: Pick<JobStore, "enqueue">;
   /** Absent in an isolated process, which cannot wait for results. */
-  readonly results?: Pick<ResultStore, "get">;
+  readonly results?: Pick<ResultStore, "read">;
   /** Absent in an isolated process, too. */
   readonly watch?: ServerStore["watch"];
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
   /** Without it, the client cannot open or read batches. */
-  readonly batches?: Pick<BatchStore, "create" | "get" | "page" | "close">;
+  readonly batches?: Pick<BatchStore, "create" | "read" | "close">;
   /** Without it, the client cannot push or read flows. */
   readonly flows?: Pick<FlowStore, "add" | "nodes" | "node" | "results" | "spread">;
   /** The operators' part of a store. Without it, as in an isolated process, the client cannot cancel or retry batches. */

@@ -82,12 +82,12 @@ export class MemoryBatches {
     return Promise.resolve(undefined);
   }
 
-  get(id: string): Promise<Batch | undefined> {
-    const batch = this.#batches.get(id);
-    return Promise.resolve(batch && viewOf(batch));
-  }
-
-  page({ cursor, limit = 25, flows = false }: BatchPageRequest = {}): Promise<BatchPage> {
+  read(request: { readonly ids: readonly string[] } | BatchPageRequest = {}): Promise<BatchPage> {
+    if ("ids" in request) {
+      const found = request.ids.map((id) => this.#batches.get(id)).filter((batch) => batch !== undefined);
+      return Promise.resolve({ batches: found.map(viewOf) });
+    }
+    const { cursor, limit = 25, flows = false } = request;
     const all = [...this.#batches.values()].toReversed().filter(({ spec: { id, flow = false } }) =>
       flow === flows && (cursor === undefined || id < cursor)
     );

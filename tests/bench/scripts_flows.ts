@@ -41,7 +41,7 @@ export const FLOW_CASES: readonly Case[] = [
     what: "a batch",
     prepare: openBatch,
     run: async ({ store }) => {
-      const { version } = (await store.batches.get(id))!;
+      const { version } = (await store.batches.read({ ids: [id] })).batches[0]!;
       await store.batches.correct(id, { pending: 1, dead: 0, version });
     },
   },
@@ -59,7 +59,7 @@ export const FLOW_CASES: readonly Case[] = [
     script: "batchPage",
     what: "a page of 1,000 batches",
     prepare: (redis) => openBatches(redis, 1_000, HOUR_MS),
-    run: ({ store }) => store.batches.page({ limit: 1_000 }),
+    run: ({ store }) => store.batches.read({ limit: 1_000 }),
   },
   {
     script: "batchSweep",
@@ -117,7 +117,7 @@ export const FLOW_CASES: readonly Case[] = [
     script: "stepWake",
     what: `a job with ${STEPS} waits`,
     prepare: importWaits,
-    run: ({ store }) => store.steps.wake(id),
+    run: ({ store }) => store.steps.clear(id, "waits"),
   },
   {
     script: "stepClear",

@@ -221,7 +221,7 @@ export const JOB_CASES: readonly Case[] = [
   {
     script: "readRecords",
     what: "a page of 1,000 records",
-    run: ({ store }) => store.results.page({ limit: 1_000 }),
+    run: ({ store }) => store.results.read({ limit: 1_000 }),
   },
   {
     script: "keepRecord",

@@ -22,11 +22,11 @@ Deno.test("opens a batch from JSON, adds to it, and pushes its callback after cl
   await on(bench, ["push", "ImportRow", "7", "--batch", id]);
   assertEquals((await on(bench, ["batch", "close", id])).stdout, `Closed batch ${id}\n`);
   assertEquals((await on(bench, ["batch", "close", id])).stdout, `Batch ${id} was closed already\n`);
-  const { name, total, closedAt, callbacks } = (await bench.store.batches.get(id))!;
+  const { name, total, closedAt, callbacks } = (await bench.store.batches.read({ ids: [id] })).batches[0]!;
   assertEquals([name, total, typeof closedAt, callbacks[0]!.class], ["import", 1, "number", "Notify"]);
   const empty = (await on(bench, ["batch", "open"])).stdout.trim();
   await on(bench, ["batch", "close", empty]);
-  assertEquals((await bench.store.batches.get(empty))!.state, "succeeded");
+  assertEquals((await bench.store.batches.read({ ids: [empty] })).batches[0]!.state, "succeeded");
 });
 
 Deno.test("rejects a push into a batch that is closed, cancelled or unknown, in one line and with a code", async () => {

@@ -241,7 +241,7 @@ Deno.test("a batch with an invalid option or callback is not opened", () =>
     ] as const;
     for (const [call, message] of say) await assertRejects(call as () => Promise<unknown>, InvalidPayload, message);
     await assertRejects(() => client.batches.open({ parent: "none" }), BatchError, "it doesn't exist");
-    assertEquals(await store.batches.page(), { batches: [] });
+    assertEquals(await store.batches.read(), { batches: [] });
   }));
 
 Deno.test("lists refuse a wrong limit or cursor in one line, and page to the end with the right ones", () =>
@@ -295,7 +295,7 @@ Deno.test("an invalid job fails the batch: it is abandoned, and nothing is pushe
     const success = { class: "Notify", args: [] };
     const fill = (add: (name: string, args: readonly unknown[]) => Promise<void>) => add("Import", [NaN]);
     await assertRejects(() => client.batch({ success }, fill), BatchError, "Cannot add to batch");
-    const [batch] = (await store.batches.page()).batches;
+    const [batch] = (await store.batches.read()).batches;
     assertEquals([batch?.state, (await store.admin.stats()).enqueued], ["abandoned", 0]);
   }));
 
@@ -308,7 +308,7 @@ Deno.test("the class of a callback that no worker has registered is reported whe
   await withClient(async (client, store) => {
     const open = () => client.batches.open({ success: { class: "Notfy", args: [] } });
     await assertRejects(open, InvalidPayload, "Notfy");
-    assertEquals(await store.batches.page(), { batches: [] });
+    assertEquals(await store.batches.read(), { batches: [] });
   }, { strict: true });
 });
 

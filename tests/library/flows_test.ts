@@ -56,7 +56,7 @@ Deno.test("an invalid flow is refused by one clear line, and nothing of it is st
   }
   await assertRejects(() => client.flows.get(7 as never), InvalidPayload, "id is 7; expected the ID of a flow");
   await assertRejects(() => client.flows.results("x", "a" as never), InvalidPayload, 'names is "a"; expected a list');
-  assertEquals((await store.batches.page({ flows: true })).batches, []);
+  assertEquals((await store.batches.read({ flows: true })).batches, []);
   assertEquals((await store.admin.stats()).enqueued, 0);
 });
 

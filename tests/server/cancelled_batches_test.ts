@@ -61,7 +61,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await store.batches.close(batch.id, "cancelled");
     assertEquals(await store.admin.edit(await waiting(), "requeue"), 5);
     await bench.noted("complete");
-    const { state, pending, cancelled, total } = (await store.batches.get(batch.id))!;
+    const { state, pending, cancelled, total } = (await store.batches.read({ ids: [batch.id] })).batches[0]!;
     assertEquals([state, pending, cancelled, total], ["cancelled", 0, 5, 5]);
     assertEquals((await bench.readNotes()).sort(), ["complete", "start fails", "start nap"]);
     for (const jid of jids) assertEquals((await client.result(jid))?.state, "cancelled", jid);
@@ -87,7 +87,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     }
     assertEquals((await cancelBatch(store, id, Date.now()))?.closedAs, "cancelled");
     await bench.noted("complete");
-    const { pending, dead, cancelled } = (await store.batches.get(id))!;
+    const { pending, dead, cancelled } = (await store.batches.read({ ids: [id] })).batches[0]!;
     assertEquals([pending, dead, cancelled], [0, 0, 12]);
     assertEquals(worker.complaints.filter(({ msg }) => msg !== "Failed"), []);
   });

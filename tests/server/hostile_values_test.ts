@@ -34,7 +34,10 @@ async function perform(
   const jids = new Map<string, string>();
   for (const name of HOSTILE_NAMES) jids.set(name, (await worker.client.push({ class: "Hostile", args: [name] }))!);
   const last = await worker.client.push({ class: "Last", args: [] }) as string;
-  await until(async () => (await store.results.get(last)) !== undefined, "the processor performs the job after them");
+  await until(
+    async () => (await store.results.read({ jids: [last] })).records[0] !== undefined,
+    "the processor performs the job after them",
+  );
   const ended = new Map<string, { place: string; payload: Record<string, unknown> }>();
   for (const [name, jid] of jids) {
     const [found] = await store.admin.find([jid]);

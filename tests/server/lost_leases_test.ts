@@ -33,7 +33,7 @@ async function freezeAndThaw(bench: Bench, args: readonly string[]): Promise<voi
   await bench.until(async () => (await bench.store.admin.stats()).processed === 1, "it is settled");
   const { failed, running, retry, dead } = await bench.store.admin.stats();
   assertEquals({ failed, running, retry, dead }, { failed: 0, running: 0, retry: 0, dead: 0 });
-  const { records } = await bench.store.results.page();
+  const { records } = await bench.store.results.read();
   assertEquals(records.length, 1, "one record");
 
   // The worker performs the jobs that it takes from now on.

@@ -145,7 +145,9 @@ Deno.test("the retention of a result comes from the push, the class or the confi
   const last = await bench.push("Add", [1, 1]);
   await bench.client.result(last);
   const known = await Promise.all(
-    [kept, brief, classSays, pushSays, nothing].map(async (jid) => (await bench.store.results.get(jid)) !== undefined),
+    [kept, brief, classSays, pushSays, nothing].map(async (jid) =>
+      (await bench.store.results.read({ jids: [jid] })).records[0] !== undefined
+    ),
   );
   assertEquals(known, [true, false, false, true, false]);
 });

@@ -73,7 +73,7 @@ Deno.test("quiet notifies running jobs, but not the jobs that start after resume
   await bench.noted("did 5,6");
   // A notified job would have ended before jobs that were pushed after its first items.
   for (const items of [[8], [9]]) await bench.client.result(await bench.push("Batch", [bench.notes, items]));
-  assertEquals(await bench.store.results.get(next), undefined);
+  assertEquals((await bench.store.results.read({ jids: [next] })).records[0], undefined);
   assertEquals((await bench.readNotes()).includes("start 7"), false, "it has pushed no remaining work");
 });
 

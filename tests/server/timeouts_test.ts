@@ -158,7 +158,7 @@ Deno.test("a job that was taken ahead and waits for a processor is cancelled wit
   await bench.go();
   await bench.until(async () => (await bench.store.admin.stats()).running === 0);
   assertEquals((await bench.readNotes()).length, 2);
-  const { pending, cancelled } = (await bench.store.batches.get(batch))!;
+  const { pending, cancelled } = (await bench.store.batches.read({ ids: [batch] })).batches[0]!;
   assertEquals([pending, cancelled], [0, 1]);
   server.kill("SIGTERM");
   await server.status();

@@ -60,7 +60,7 @@ function ending(lease: Lease, how: "ack" | "discard" | "bury", acknowledged: Mem
 
 /** Returns the counters that aren't zero. */
 async function counts(store: Store, { id }: { readonly id: string }): Promise<Partial<Batch>> {
-  const found = await store.batches.get(id);
+  const found = (await store.batches.read({ ids: [id] })).batches[0];
   assert(found !== undefined, `no batch ${id}`);
   const { total, pending, dead, succeeded, failed, cancelled, expired, deleted } = found;
   assertEquals(total, pending + dead + succeeded + failed + cancelled + expired + deleted);
@@ -83,7 +83,8 @@ async function running(store: Store, count: number, change: Partial<NewBatch> = 
   return { worker, one, leases: await takeUpTo(store, worker, count) };
 }
 
-const state = async (store: Store, { id }: { readonly id: string }) => (await store.batches.get(id))?.state;
+const state = async (store: Store, { id }: { readonly id: string }) =>
+  (await store.batches.read({ ids: [id] })).batches[0]?.state;
 
 /** Returns a batch of three members, and a store in which one moves past the first read of all places: from its queue to `scheduled`. */
 async function moving(store: Store): Promise<{ one: NewBatch; store: Store }> {
@@ -419,7 +420,7 @@ export const batches: Cases = {
     const [second] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
     assertEquals(await pushed(t.store), ["abandoned"]);
-    const { callbacks } = (await t.store.batches.get(one.id))!;
+    const { callbacks } = (await t.store.batches.read({ ids: [one.id] })).batches[0]!;
     assertEquals(callbacks.filter(({ pushedAt }) => pushedAt !== undefined).map(({ event }) => event), ["abandoned"]);
     assertEquals(await t.store.batches.close(one.id, "closed"), { done: false, closedAs: "abandoned" });
   },
@@ -434,13 +435,13 @@ export const batches: Cases = {
     await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     t.advance(HOUR_MS + SLACK_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
-    assertEquals(await t.store.batches.get(two.id), undefined);
+    assertEquals((await t.store.batches.read({ ids: [two.id] })).batches[0], undefined);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "delete");
     t.advance(HOUR_MS + SLACK_MS);
     assert((await t.holding(one.id)).length > 1);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
-    assertEquals(await t.store.batches.page(), { batches: [] });
+    assertEquals(await t.store.batches.read(), { batches: [] });
     // Its callbacks are queued.
     assertEquals((await t.holding(one.id)).filter((name) => name !== "job" && name !== "queue:callbacks"), []);
   },
@@ -450,7 +451,7 @@ export const batches: Cases = {
     const { worker, one, leases } = await running(t.store, 1);
     await t.store.transfer.drop("batch", [{ id: one.id }]);
     assertEquals(await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]), { lost: [], dropped: 0 });
-    assertEquals(await t.store.batches.get(one.id), undefined);
+    assertEquals((await t.store.batches.read({ ids: [one.id] })).batches[0], undefined);
   },
 
   "a batch waits for its child batches, and for their callbacks": async (open) => {
@@ -500,7 +501,7 @@ export const batches: Cases = {
     await t.store.batches.create(batch(1));
     await t.store.batches.close(batch(1).id, "closed");
     assertEquals(await t.store.batches.create(batch(2, { parent: { id: batch(1).id } })), "closed");
-    assertEquals(await t.store.batches.get(batch(2).id), undefined);
+    assertEquals((await t.store.batches.read({ ids: [batch(2).id] })).batches[0], undefined);
   },
 
   "a member that another client pushed is counted once, under its lease": async (open) => {
@@ -525,7 +526,7 @@ export const batches: Cases = {
     await using t = await open();
     const { one } = await running(t.store, 3);
     await t.store.batches.close(one.id, "closed");
-    const { version } = (await t.store.batches.get(one.id))!;
+    const { version } = (await t.store.batches.read({ ids: [one.id] })).batches[0]!;
     assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version: version - 1 }), false);
     // A program without batches removed all three.
     assertEquals(await t.store.batches.correct(one.id, { pending: 0, dead: 0, version }), true);
@@ -538,10 +539,10 @@ export const batches: Cases = {
     for (const n of [2, 3]) await t.store.batches.create(batch(n, { parent: { id: one.id } }));
     await t.store.batches.create(batch(4, { parent: { id: one.id }, flow: true }));
     await t.store.batches.close(batch(3).id, "closed");
-    const { version } = (await t.store.batches.get(one.id))!;
+    const { version } = (await t.store.batches.read({ ids: [one.id] })).batches[0]!;
     const checked = await checkBatch(t.store, one.id);
     assertEquals(checked?.result, "right", JSON.stringify(checked));
-    assertEquals((await t.store.batches.get(one.id))!.version, version);
+    assertEquals((await t.store.batches.read({ ids: [one.id] })).batches[0]!.version, version);
   },
 
   "a check finds members that move between two of its reads": async (open) => {
@@ -634,9 +635,9 @@ export const batches: Cases = {
   "pages: the latest first": async (open) => {
     await using t = await open();
     for (const n of [1, 2, 3]) await t.store.batches.create(batch(n, { name: `import ${n}`, tags: ["customer:7"] }));
-    const first = await t.store.batches.page({ limit: 2 });
+    const first = await t.store.batches.read({ limit: 2 });
     assertEquals(first.batches.map(({ name }) => name), ["import 3", "import 2"]);
-    const rest = await t.store.batches.page({ limit: 2, cursor: first.next! });
+    const rest = await t.store.batches.read({ limit: 2, cursor: first.next! });
     assertEquals([rest.batches.map(({ name, tags }) => [name, tags]), rest.next], [
       [["import 1", ["customer:7"]]],
       undefined,
@@ -647,11 +648,11 @@ export const batches: Cases = {
     await using t = await open();
     const { worker, one, leases } = await running(t.store, 1);
     await t.store.batches.close(one.id, "closed");
-    const before = await t.store.batches.get(one.id);
+    const before = (await t.store.batches.read({ ids: [one.id] })).batches[0];
     const { rows } = await t.store.transfer.read("batch", { ids: [one.id] });
     await t.store.transfer.drop("batch", [{ id: one.id }]);
     for (let i = 0; i < 2; i++) await t.store.transfer.put("batch", rows);
-    assertEquals(await t.store.batches.get(one.id), before);
+    assertEquals((await t.store.batches.read({ ids: [one.id] })).batches[0], before);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack")]);
     assertEquals(await pushed(t.store), ["complete", "success"]);
   },

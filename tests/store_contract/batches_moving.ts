@@ -201,7 +201,7 @@ export const batchesMoving: Cases = {
       await motion.lose();
       assertEquals((await checkBatch(motion.store(), OUTER))?.result, "corrected");
       await assertRight(t, OUTER);
-      const { version } = (await t.store.batches.get(OUTER))!;
+      const { version } = (await t.store.batches.read({ ids: [OUTER] })).batches[0]!;
       await t.store.batches.correct(OUTER, { pending: 99, dead: 5, version });
       assertEquals((await checkBatch(motion.store(), OUTER))?.result, "corrected");
       await assertRight(t, OUTER);

@@ -152,7 +152,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
     if (is("dead") + is("failed") > 0) pushed.add("death");
     if (closed && is("pending") === 0) pushed.add("complete");
     if (closed && is("succeeded") === members.size) pushed.add("success");
-    const batch = (await store.batches.get(id))!;
+    const batch = (await store.batches.read({ ids: [id] })).batches[0]!;
     const counts = Object.fromEntries(STATES.map((state) => [state, batch[state]]));
     const model = Object.fromEntries(STATES.map((state) => [state, is(state)]));
     const found = (await entries(store, { in: "queue", queue: "callbacks" })).map(({ payload }) =>

@@ -297,7 +297,7 @@ export const cron: Cases = {
     assertEquals(await entries(t.store, DEFAULT), []);
     const { version, live } = (await read(t.store))!;
     assertEquals(live, undefined);
-    const ended = JSON.parse((await t.store.results.get(jid(1)))!);
+    const ended = JSON.parse((await t.store.results.read({ jids: [jid(1)] })).records[0]!);
     assertEquals([ended.state, ended.class, ended.payload.jid], ["cancelled", "HardJob", jid(1)]);
     assertAlmostEquals(ended.endedAt, t.now(), SLACK_MS);
 

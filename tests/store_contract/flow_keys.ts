@@ -39,7 +39,7 @@ function cutAt(
 }
 
 async function onlyFlow(t: TestStore): Promise<string> {
-  const { batches } = await t.store.batches.page({ flows: true });
+  const { batches } = await t.store.batches.read({ flows: true });
   assertEquals(batches.length, 1);
   const [{ id, state, total, waiting }] = batches as [typeof batches[number]];
   assertEquals({ state, total, waiting }, { state: "running", total: 300, waiting: 298 });
@@ -115,11 +115,11 @@ export const flowKeys: Cases = {
     await push(cutAt(t.store, 2, "before").store).catch(() => {});
     t.advance(HOUR_MS);
     await t.store.batches.sweep(10);
-    const [abandoned] = (await t.store.batches.page({ flows: true })).batches;
+    const [abandoned] = (await t.store.batches.read({ flows: true })).batches;
     assertEquals(abandoned?.state, "abandoned");
     const { id, existed } = await push(t.store);
     assertEquals([id === abandoned!.id, existed], [false, undefined]);
-    assertEquals((await t.store.batches.get(id))?.state, "running");
+    assertEquals((await t.store.batches.read({ ids: [id] })).batches[0]?.state, "running");
     assertEquals((await push(t.store)).id, id);
   },
 };

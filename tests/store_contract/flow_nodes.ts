@@ -89,7 +89,8 @@ export async function states(store: Store): Promise<Record<string, string>> {
 }
 
 export async function flow(store: Store): Promise<Partial<Batch>> {
-  const { state, total, pending, waiting, dead, succeeded, failed, cancelled } = (await store.batches.get(ID))!;
+  const { state, total, pending, waiting, dead, succeeded, failed, cancelled } =
+    (await store.batches.read({ ids: [ID] })).batches[0]!;
   const counts = { total, pending, waiting, dead, succeeded, failed, cancelled };
   return { state, ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) };
 }

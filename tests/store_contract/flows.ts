@@ -248,8 +248,8 @@ export const flows: Cases = {
     const rest = await t.store.flows.nodes(ID, { limit: 3, cursor: first.next! });
     assertEquals([rest.nodes.map(({ name, position }) => [name, position]), rest.next], [[["d", 3]], undefined]);
     assertEquals(getField(rest.nodes[0]!.payload!, "flow_node"), "d");
-    assertEquals((await t.store.batches.page()).batches, []);
-    assertEquals((await t.store.batches.page({ flows: true })).batches.map(({ id }) => id), [ID]);
+    assertEquals((await t.store.batches.read()).batches, []);
+    assertEquals((await t.store.batches.read({ flows: true })).batches.map(({ id }) => id), [ID]);
   },
 
   "nothing of a flow is left after its retention": async (open) => {
@@ -262,7 +262,7 @@ export const flows: Cases = {
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
     assertEquals((await t.store.flows.nodes(ID)).nodes, []);
     assertEquals(await t.store.flows.results(ID, ["a"]), [undefined]);
-    assertEquals((await t.store.batches.page({ flows: true })).batches, []);
+    assertEquals((await t.store.batches.read({ flows: true })).batches, []);
   },
 
   "another store takes a flow over, as it is": async (open) => {

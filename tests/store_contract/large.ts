@@ -185,12 +185,12 @@ export const large: Cases = {
     const all: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await t.store.results.page({ limit: 100, ...(cursor !== undefined && { cursor }) });
+      const page = await t.store.results.read({ limit: 100, ...(cursor !== undefined && { cursor }) });
       assert(bytesOf(page.records.map((payload) => ({ payload }))) <= MAX_BATCH_BYTES);
       all.push(...page.records);
       cursor = page.next;
     } while (cursor !== undefined);
     assertEquals(all.map((text) => JSON.parse(text).jid), [9, 8, 7, 6, 5, 4, 3, 2, 1].map(jid));
-    assertEquals((await t.store.results.search(jid(1), 10)).length, 1);
+    assertEquals((await t.store.results.read({ text: jid(1), limit: 10 })).records.length, 1);
   },
 };

@@ -58,7 +58,7 @@ export const largeFlows: Cases = {
     const names = await perform(t.store, worker, Infinity);
     assertEquals(names.toSorted(), Object.keys(nodes).toSorted());
     assertEquals([names[0], names.at(-1)], ["first", "last"]);
-    const { state, total, succeeded } = (await t.store.batches.get(id))!;
+    const { state, total, succeeded } = (await t.store.batches.read({ ids: [id] })).batches[0]!;
     assertEquals([state, total, succeeded], ["succeeded", MAX_NODES, MAX_NODES]);
     assertEquals(await holding(t, MARK), []);
   },
@@ -80,7 +80,7 @@ export const largeFlows: Cases = {
     assertEquals(cancelled, { done: true, closedAs: "cancelled", waiting: members - WIDTH, members });
     assertEquals((await receiveCommands(t.store, worker, new AbortController().signal)).length, running.length);
     await t.store.jobs.settle(worker, running.map((lease) => ending(lease, "ack", { acknowledged: "cancelled" })));
-    const counts = (await t.store.batches.get(id))!;
+    const counts = (await t.store.batches.read({ ids: [id] })).batches[0]!;
     assertEquals(
       [counts.state, counts.pending, counts.waiting, counts.succeeded, counts.cancelled],
       ["cancelled", 0, 0, ended, MAX_NODES - ended],

@@ -105,7 +105,7 @@ export const pages: Cases = {
       const refused = (page: Promise<unknown>) =>
         assertRejects(() => page, CursorError, `Invalid cursor ${JSON.stringify(cursor)}: expected `);
       for (const place of PLACES) await refused(t.store.admin.page(place, { cursor }));
-      await refused(t.store.results.page({ cursor }));
+      await refused(t.store.results.read({ cursor }));
       await refused(readEvents(t.store, { cursor }));
     }
   },

@@ -28,8 +28,8 @@ export const results: Cases = {
   "a record exists when its lease has ended, and a job without one leaves none": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1));
-    assertEquals(await t.store.results.get(job(1).jid), record(1).body);
-    assertEquals(await t.store.results.get(job(2).jid), undefined);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], record(1).body);
+    assertEquals((await t.store.results.read({ jids: [job(2).jid] })).records[0], undefined);
   },
 
   "discard and bury leave records, too": async (open) => {
@@ -41,8 +41,8 @@ export const results: Cases = {
       { kind: "discard", token: first!.token, record: record(1) },
       { kind: "bury", token: second!.token, payload: job(2).payload, record: record(2) },
     ]);
-    assertEquals(await t.store.results.get(job(1).jid), record(1).body);
-    assertEquals(await t.store.results.get(job(2).jid), record(2).body);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], record(1).body);
+    assertEquals((await t.store.results.read({ jids: [job(2).jid] })).records[0], record(2).body);
     assertEquals((await t.store.admin.stats()).dead, 1);
   },
 
@@ -53,24 +53,24 @@ export const results: Cases = {
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "release", token: lease!.token }]);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token, record: record(1) }]);
-    assertEquals(await t.store.results.get(job(1).jid), undefined);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], undefined);
   },
 
   "records expire after their TTL, and one without a TTL stays": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2, Infinity));
     t.advance(HOUR_MS + SLACK_MS);
-    assertEquals(await t.store.results.get(job(1).jid), undefined);
-    assertEquals(await t.store.results.get(job(2).jid), record(2).body);
-    assertEquals((await t.store.results.page()).records, [record(2).body]);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], undefined);
+    assertEquals((await t.store.results.read({ jids: [job(2).jid] })).records[0], record(2).body);
+    assertEquals((await t.store.results.read()).records, [record(2).body]);
   },
 
   "a job's later record replaces its earlier one": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2));
     await t.store.results.keep({ ...record(1), body: '{"again":true}' });
-    assertEquals(await t.store.results.get(job(1).jid), '{"again":true}');
-    assertEquals((await t.store.results.page()).records, ['{"again":true}', record(2).body]);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], '{"again":true}');
+    assertEquals((await t.store.results.read()).records, ['{"again":true}', record(2).body]);
   },
 
   "pages show every record once, the latest first": async (open) => {
@@ -80,7 +80,7 @@ export const results: Cases = {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await t.store.results.page({ limit: 10, ...(cursor !== undefined && { cursor }) });
+      const page = await t.store.results.read({ limit: 10, ...(cursor !== undefined && { cursor }) });
       seen.push(...page.records);
       cursor = page.next;
     } while (cursor !== undefined);
@@ -93,9 +93,9 @@ export const results: Cases = {
       t.store,
       ...[1, 2, 3].map((n) => ({ ...record(n), body: `{"class":"${n === 2 ? "Red" : "BLUE"}"}` })),
     );
-    assertEquals(await t.store.results.search("red", 10), ['{"class":"Red"}']);
-    assertEquals((await t.store.results.search("blue", 1)).length, 1);
-    assertEquals((await t.store.results.search("blue", 10)).length, 2);
+    assertEquals((await t.store.results.read({ text: "red", limit: 10 })).records, ['{"class":"Red"}']);
+    assertEquals((await t.store.results.read({ text: "blue", limit: 1 })).records.length, 1);
+    assertEquals((await t.store.results.read({ text: "blue", limit: 10 })).records.length, 2);
   },
 
   "a wait returns an existing record, a later one, and one of another connection": async (open) => {
@@ -117,9 +117,9 @@ export const results: Cases = {
       const [entry] = await t.store.admin.find([job(n).jid]);
       assertEquals(await t.store.results.keep(record(n), entry!.ref), true);
       assertEquals(await t.store.admin.find([job(n).jid]), []);
-      assertEquals(await t.store.results.get(job(n).jid), record(n).body);
+      assertEquals((await t.store.results.read({ jids: [job(n).jid] })).records[0], record(n).body);
       assertEquals(await t.store.results.keep({ ...record(n), body: "{}" }, entry!.ref), false);
-      assertEquals(await t.store.results.get(job(n).jid), record(n).body);
+      assertEquals((await t.store.results.read({ jids: [job(n).jid] })).records[0], record(n).body);
     }
     const [again] = await t.store.jobs.enqueue([job(4, unique)]);
     assertEquals(again, { kind: "stored" }, "its unique lock is let go");
@@ -130,7 +130,7 @@ export const results: Cases = {
     assertEquals(await t.store.results.keep(record(3), entry!.ref), false);
     assertEquals(await t.store.results.keep(record(3), (await t.store.admin.find([job(3).jid]))[0]!.ref), false);
     assertEquals(await t.store.results.keep(record(3), "no ref"), false);
-    assertEquals(await t.store.results.get(job(3).jid), undefined);
+    assertEquals((await t.store.results.read({ jids: [job(3).jid] })).records[0], undefined);
   },
 
   "one of two concurrent cancels of a waiting job keeps the record": async (open) => {
@@ -140,7 +140,7 @@ export const results: Cases = {
     const bodies = ['{"by":1}', '{"by":2}'];
     const kept = await Promise.all(bodies.map((body) => t.store.results.keep({ ...record(1), body }, entry!.ref)));
     assertEquals(kept.filter(Boolean).length, 1);
-    assertEquals(await t.store.results.get(job(1).jid), bodies[kept.indexOf(true)]);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], bodies[kept.indexOf(true)]);
   },
 
   "an aborted wait returns undefined": async (open) => {

@@ -174,7 +174,9 @@ export const search: Cases = {
       const body = `{"jid":"${jid(n)}","payload":${stacked(n, n === 8 ? '["qzzz"]' : "[]")}}`;
       await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body });
     }
-    assertEquals((await t.store.results.search("QZZz", 3)).map((body) => JSON.parse(body).jid), [jid(8)]);
+    assertEquals((await t.store.results.read({ text: "QZZz", limit: 3 })).records.map((body) => JSON.parse(body).jid), [
+      jid(8),
+    ]);
   },
 
   "finds entries in many queues, and in a long one": async (open) => {

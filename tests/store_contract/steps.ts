@@ -544,10 +544,10 @@ export const steps: Cases = {
     const sleep = { name: "nap", about: SLEEP, forMs: HOUR_MS };
     await t.store.steps.wait(lease, sleep);
     await goToSleep(t.store, lease);
-    assertEquals(await t.store.steps.wake(lease.jid), 1);
+    assertEquals(await t.store.steps.clear(lease.jid, "waits"), 1);
     assertEquals((await t.store.jobs.promote(1)).moved, 1);
     assertEquals((await t.store.steps.wait(await leased(t.store, lease.worker), sleep))!.leftMs, 0);
-    assertEquals(await t.store.steps.wake(lease.jid), 0);
+    assertEquals(await t.store.steps.clear(lease.jid, "waits"), 0);
   },
 
   "waits are counted by kind until they end": async (open) => {
@@ -567,7 +567,7 @@ export const steps: Cases = {
     assertEquals(await waits(), [1, 0, 1]);
     await t.store.steps.clear(lease.jid, ["child"]);
     assertEquals(await waits(), [1, 0, 0]);
-    await t.store.steps.wake(lease.jid);
+    await t.store.steps.clear(lease.jid, "waits");
     assertEquals(await waits(), [0, 0, 0]);
   },
 

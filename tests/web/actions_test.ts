@@ -59,7 +59,7 @@ onBothStores("cancels waiting jobs and records it; dead and unreadable jobs stay
   const { store, visitor } = site;
   const someone = visitor();
   const stateOf = async (jid: string) => {
-    const record = await store.results.get(jid);
+    const record = (await store.results.read({ jids: [jid] })).records[0];
     return record === undefined ? undefined : JSON.parse(record).state;
   };
   for (let i = 0; i < 6; i++) await push(store, `s${i}`, { class: i % 3 ? "Mail" : "Report" }, 60_000);
@@ -123,7 +123,10 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   await push(store, "waits");
   await bury(store, "dead", { queue: "default" });
   assertEquals(await someone.api("POST", "/jobs/waits/cancel"), { status: 200, value: { changed: 1 } });
-  assertEquals([await placeOf(store, "waits"), JSON.parse((await store.results.get("waits"))!).state], [
+  assertEquals([
+    await placeOf(store, "waits"),
+    JSON.parse((await store.results.read({ jids: ["waits"] })).records[0]!).state,
+  ], [
     undefined,
     "cancelled",
   ]);
@@ -137,7 +140,7 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   for (let i = 0; i < 3; i++) await push(store, `all${i}`);
   const all = { action: "cancel", all: { in: "queue:default" } };
   assertEquals(await someone.api("POST", "/actions", all), { status: 200, value: { changed: 3 } });
-  assertEquals(JSON.parse((await store.results.get("all2"))!).state, "cancelled");
+  assertEquals(JSON.parse((await store.results.read({ jids: ["all2"] })).records[0]!).state, "cancelled");
   const { events } = await readEvents(store);
   assertEquals(events.filter(({ action }) => action === "cancel").length, 4);
 });

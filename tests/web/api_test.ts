@@ -256,7 +256,7 @@ onEach("a token of the role push pushes what its scope allows, and does nothing 
     201,
     403,
   ]);
-  assertEquals((await site.store.batches.get(batch.id))!.total, 1);
+  assertEquals((await site.store.batches.read({ ids: [batch.id] })).batches[0]!.total, 1);
   for (const field of LINK_FIELDS) {
     assertEquals(await push("any", { ...mail, fields: { [field]: "x" } }), 422, field);
   }

@@ -153,8 +153,8 @@ for (const kind of ["sqlite", "redis"] as const) {
     const named = (all: readonly { readonly id: string; readonly name?: string }[], name: string) =>
       all.find((one) => one.name === name)!.id;
     const ids = {
-      batch: named((await site.store.batches.page()).batches, "evil-batch"),
-      flow: named((await site.store.batches.page({ flows: true })).batches, "evil-flow"),
+      batch: named((await site.store.batches.read()).batches, "evil-batch"),
+      flow: named((await site.store.batches.read({ flows: true })).batches, "evil-flow"),
     };
     const paths = [
       ...READS,

@@ -41,13 +41,13 @@ onBothStores("Buttons of a flow's page retry its dead nodes, and cancel it", asy
   const someone = visitor();
   await someone.visit(`/flows/${id}`);
   await someone.submit(`/flows/${id}/retry`, { confirmed: "yes" }, `/flows/${id}`);
-  assertEquals((await store.batches.get(id))?.state, "running");
+  assertEquals((await store.batches.read({ ids: [id] })).batches[0]?.state, "running");
   const notice = async () => {
     const { text } = await someone.submit(`/flows/${id}/cancel`, { confirmed: "yes" }, `/flows/${id}`);
     return /(Already c|C)ancelled[.;][^<]*/.exec(text)?.[0];
   };
   assertEquals(await notice(), "Cancelled; 3 nodes waited, or were queued or running.");
-  const { state, cancelled } = (await store.batches.get(id))!;
+  const { state, cancelled } = (await store.batches.read({ ids: [id] })).batches[0]!;
   assertEquals([state, cancelled], ["cancelled", 3]);
   assertEquals(await notice(), "Already cancelled.");
 });
@@ -120,7 +120,7 @@ onBothStores("The API opens a batch, adds to it and closes it, and refuses what 
   assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
   assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
   assertEquals((await api("/jobs", { class: "ImportRow", args: [8], batch: id })).status, 409);
-  const { state, total } = (await site.store.batches.get(id))!;
+  const { state, total } = (await site.store.batches.read({ ids: [id] })).batches[0]!;
   assertEquals([state, total], ["running", 1]);
   assertEquals((await api("/batches/x/close")).status, 404);
 });
@@ -154,9 +154,15 @@ onBothStores(
     const someone = site.visitor();
     await someone.visit("/");
     await someone.api("POST", `/batches/${batch.id}/retry`, {});
-    await until(async () => (await store.batches.get(batch.id))!.pending === 600, "the dead are retried");
+    await until(
+      async () => (await store.batches.read({ ids: [batch.id] })).batches[0]!.pending === 600,
+      "the dead are retried",
+    );
     await someone.api("POST", `/batches/${batch.id}/cancel`, {});
-    await until(async () => (await store.batches.get(batch.id))!.cancelled === 600, "the jobs are cancelled");
+    await until(
+      async () => (await store.batches.read({ ids: [batch.id] })).batches[0]!.cancelled === 600,
+      "the jobs are cancelled",
+    );
     const audited = async () =>
       (await readEvents(store)).events.filter(({ target }) => target === `batch:${batch.id}`)
         .map(({ action, count }) => [action, count]);
@@ -186,9 +192,15 @@ onBothStores(
     await someone.visit("/");
     const operations = async () => (await someone.api("GET", "/operations")).value["operations"];
     assertEquals(await someone.api("POST", `/batches/${batch.id}/retry`, {}), { status: 202, value: {} });
-    await until(async () => (await store.batches.get(batch.id))!.pending === 3, "the dead are retried");
+    await until(
+      async () => (await store.batches.read({ ids: [batch.id] })).batches[0]!.pending === 3,
+      "the dead are retried",
+    );
     assertEquals(await someone.api("POST", `/batches/${batch.id}/cancel`, {}), { status: 202, value: {} });
-    await until(async () => (await store.batches.get(batch.id))!.cancelled === 3, "the jobs are cancelled");
+    await until(
+      async () => (await store.batches.read({ ids: [batch.id] })).batches[0]!.cancelled === 3,
+      "the jobs are cancelled",
+    );
     await until(
       async () => (await operations()).every(({ state }: Record<string, unknown>) => state === "succeeded"),
       "both operations have ended",

@@ -81,7 +81,7 @@ async function act({ store, visitor }: Site, place: string, action: JobAction, s
   assertEquals([page.status, page.message], [200, `${jobs} ${MESSAGES[action]}.`], what);
   for (const jid of jids) {
     assertEquals(await placeOf(store, jid), meant.includes(jid) ? LEADS_TO[action] : place, `${what}: ${jid}`);
-    const record = await store.results.get(jid);
+    const record = (await store.results.read({ jids: [jid] })).records[0];
     const state = record === undefined ? undefined : JSON.parse(record).state;
     assertEquals(state, action === "cancel" && meant.includes(jid) ? "cancelled" : undefined, `${what}: ${jid}`);
   }

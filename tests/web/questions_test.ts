@@ -44,7 +44,7 @@ const PAGES = [
 async function stateOf({ store }: Site): Promise<unknown> {
   const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
   const steps = [...await store.steps.read("o1"), ...await store.steps.read("slept")].map(({ record }) => record);
-  const { batches } = await store.batches.page({ limit: 9 });
+  const { batches } = await store.batches.read({ limit: 9 });
   const events = (await readEvents(store)).events.map(({ action }) => action);
   return { enqueued, scheduled, retry, dead, running, steps, batches, events };
 }

@@ -96,7 +96,7 @@ async function open(store: Store, text: string, json: boolean, command: CommandC
 }
 
 async function close(store: Store, id: string, json: boolean): Promise<void> {
-  const { flow } = found(await store.batches.get(id), id);
+  const { flow } = found((await store.batches.read({ ids: [id] })).batches[0], id);
   if (flow) throw new UsageError(`"${id}" is a flow, not a batch: it closes when all its nodes are stored`);
   const { done, closedAs } = found(await store.batches.close(id, "closed"), id);
   if (closedAs !== "closed") {
@@ -107,7 +107,7 @@ async function close(store: Store, id: string, json: boolean): Promise<void> {
 }
 
 async function list(store: Store, limit: number, json: boolean): Promise<void> {
-  const { batches } = await store.batches.page({ limit });
+  const { batches } = await store.batches.read({ limit });
   if (json) return printJson(batches.map(batchJson));
   const now = systemClock.now();
   printTable(
@@ -118,17 +118,20 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
 }
 
 async function show(store: Store, id: string, json: boolean): Promise<void> {
-  const batch = found(await store.batches.get(id), id);
+  const batch = found((await store.batches.read({ ids: [id] })).batches[0], id);
   if (json) return printJson(batchJson(batch));
   for (const line of batchLines(batch, systemClock.now())) print(line);
 }
 
 async function cancel(store: Store, id: string, json: boolean): Promise<void> {
-  await cancelAndPrint(store, found(await store.batches.get(id), id), { json, field: "members" });
+  await cancelAndPrint(store, found((await store.batches.read({ ids: [id] })).batches[0], id), {
+    json,
+    field: "members",
+  });
 }
 
 async function retry(store: Store, id: string, json: boolean): Promise<void> {
-  const batch = found(await store.batches.get(id), id);
+  const batch = found((await store.batches.read({ ids: [id] })).batches[0], id);
   checkRetry(batch);
   const members = await retryBatch(store, id);
   await report(

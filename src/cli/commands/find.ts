@@ -116,9 +116,9 @@ interface Found {
 /** Searches in the store, which reads no payload that lacks the text. */
 async function searchText(store: Store, text: string, limit: number): Promise<Found> {
   // One more than shown tells whether there are more.
-  const [entries, records] = await Promise.all([
+  const [entries, { records }] = await Promise.all([
     store.admin.search(text, limit + 1),
-    store.results.search(text, limit + 1),
+    store.results.read({ text, limit: limit + 1 }),
   ]);
   return {
     entries: entries.slice(0, limit),

@@ -155,7 +155,7 @@ async function push(
 }
 
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
-  const { batches } = await store.batches.page({ limit, flows: true });
+  const { batches } = await store.batches.read({ limit, flows: true });
   if (json) return printJson(batches.map(flowJson));
   const now = systemClock.now();
   printTable(BATCH_COLUMNS, batches.map((flow) => batchRow(flow, now)), "No flows; push one with jobs flow push FILE");
@@ -223,7 +223,7 @@ async function retry(store: Store, id: string, { json }: Flags): Promise<void> {
 }
 
 async function find(store: Store, id: string): Promise<Batch> {
-  const flow = await store.batches.get(id);
+  const flow = (await store.batches.read({ ids: [id] })).batches[0];
   if (flow?.flow) return flow;
   if (flow !== undefined) throw new UsageError(`"${id}" is a batch, not a flow; see jobs batch show ${id}`);
   throw new NotFoundError(

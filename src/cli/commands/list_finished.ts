@@ -35,7 +35,7 @@ const PAGE_SIZE = 500;
 
 /** Lists finished jobs, the latest first. Returns the exit code. */
 export async function listFinished(
-  store: { readonly results: Pick<ResultStore, "page" | "search"> },
+  store: { readonly results: Pick<ResultStore, "read"> },
   request: {
     readonly flags: FilterFlags;
     readonly cursor: string | undefined;

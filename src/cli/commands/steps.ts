@@ -74,7 +74,7 @@ interface Done {
 }
 
 async function perform(store: Store, verb: Verb, jid: string, name: string | undefined): Promise<Done> {
-  if (verb === "wake") return { count: await store.steps.wake(jid) };
+  if (verb === "wake") return { count: await store.steps.clear(jid, "waits") };
   if (verb === "clear") {
     const count = await store.steps.clear(jid, name === undefined ? undefined : [name]);
     return { count, more: "; the next attempt runs them again" };

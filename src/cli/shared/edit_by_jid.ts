@@ -159,7 +159,7 @@ function wrongState(jid: string, state: State, { name }: EditCommand): ErrorInfo
 
 /** Returns the error for a job that isn't in the store, with its end if that is recorded. */
 export async function notFound(store: Pick<Store, "results" | "url">, jid: string): Promise<ErrorInfo> {
-  const record = await store.results.get(jid);
+  const record = (await store.results.read({ jids: [jid] })).records[0];
   if (record === undefined) return { code: "not_found", message: notFoundText(jid, store.url) };
   const job = readEnded(record);
   return {

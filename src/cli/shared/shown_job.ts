@@ -46,7 +46,7 @@ function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?
 
 /** Returns the record of a job; undefined if none is kept. */
 export async function readMasked(store: Store, jid: string, mask: Mask): Promise<EndedJob | undefined> {
-  const record = await store.results.get(jid);
+  const record = (await store.results.read({ jids: [jid] })).records[0];
   if (record === undefined) return undefined;
   return maskedEnded(readEnded(record), mask);
 }

@@ -31,7 +31,7 @@ export async function readSteps(store: Pick<Store, "steps">, jid: string, mask?:
 export async function stepsOf(store: Pick<Store, "steps" | "results">, jid: string): Promise<readonly Step[]> {
   const steps = await readSteps(store, jid);
   if (steps.length > 0) return steps;
-  const record = await store.results.get(jid);
+  const record = (await store.results.read({ jids: [jid] })).records[0];
   return record === undefined ? [] : stepsIn(readEnded(record));
 }
 

@@ -154,7 +154,7 @@ class Live {
   }
 
   async #linesOfBatch(id: string): Promise<string[]> {
-    const batch = await this.#store.batches.get(id);
+    const batch = (await this.#store.batches.read({ ids: [id] })).batches[0];
     return batch === undefined ? [`${id} has been removed`] : boundLines(batchLines(batch, this.#clock.now()));
   }
 

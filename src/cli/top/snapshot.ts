@@ -48,7 +48,7 @@ export async function readSnapshot(
   store: {
     readonly admin: Pick<AdminStore, "stats" | "page" | "groups">;
     readonly workers: Pick<WorkerStore, "list">;
-    readonly batches: Pick<BatchStore, "page">;
+    readonly batches: Pick<BatchStore, "read">;
     readonly url: string;
   },
   now: () => number,
@@ -58,8 +58,8 @@ export async function readSnapshot(
     store.admin.stats(),
     store.workers.list(),
     store.admin.page({ in: "running" }, { limit: PAGE_SIZE }),
-    store.batches.page({ limit: MAX_BATCHES }),
-    store.batches.page({ limit: MAX_BATCHES, flows: true }),
+    store.batches.read({ limit: MAX_BATCHES }),
+    store.batches.read({ limit: MAX_BATCHES, flows: true }),
     open && store.admin.page(open.place, {
       limit: PAGE_SIZE,
       reverse: open.place.in === "dead", // latest dead first, other places in the order of their work

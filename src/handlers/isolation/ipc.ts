@@ -25,7 +25,7 @@ export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof C
   jobs: { enqueue: true },
   classes: { read: true },
   steps: { signal: true },
-  batches: { create: true, get: true, page: true, close: true },
+  batches: { create: true, read: true, close: true },
   flows: { add: true, nodes: true, node: true, results: true, spread: true },
   lease: { read: true, remember: true, wait: true },
 };

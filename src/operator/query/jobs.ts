@@ -21,7 +21,7 @@ import type { Source } from "../../store/ops/scan.ts";
 
 /** How lists are read. */
 export interface Reader {
-  readonly store: { readonly admin: Pick<AdminStore, "page">; readonly results: Pick<ResultStore, "page" | "search"> };
+  readonly store: { readonly admin: Pick<AdminStore, "page">; readonly results: Pick<ResultStore, "read"> };
   /** Hides secrets: a filter matches only what is shown, so that it reveals none. Absent: nothing is hidden. */
   readonly mask?: Mask;
   /** Does long work in slices, for programs that do something else, too. */
@@ -80,8 +80,8 @@ export function finishedJobs(
     read: async (page) => {
       // The store reads no record that lacks the text. It searches what the mask hides, too.
       const { records, next } = isText
-        ? { records: await store.results.search(filter.text!, page.limit), next: undefined }
-        : await store.results.page(page);
+        ? await store.results.read({ text: filter.text!, limit: page.limit })
+        : await store.results.read(page);
       const map = (record: string) => readFinished(record, mask);
       const rows = await slices?.map(records, { weigh: ({ length }) => length, map }) ?? records.map(map);
       return { rows, next };

@@ -12,7 +12,7 @@ import { compileFilter, compileHint, type JobFacts, type JobFilter, payloadFacts
 
 /** The verbs that these reads use. */
 export interface WaitingStore {
-  readonly batches: Pick<BatchStore, "page">;
+  readonly batches: Pick<BatchStore, "read">;
   readonly flows: Pick<FlowStore, "nodes">;
 }
 
@@ -64,7 +64,7 @@ export async function* waitingNodes(store: WaitingStore, filter: JobFilter = {})
 
 async function* flowsWithWaiting({ batches }: WaitingStore): AsyncGenerator<string> {
   for (let cursor: string | undefined;;) {
-    const page = await batches.page({ flows: true, limit: FLOWS_PER_READ, ...(cursor !== undefined && { cursor }) });
+    const page = await batches.read({ flows: true, limit: FLOWS_PER_READ, ...(cursor !== undefined && { cursor }) });
     for (const { id, waiting = 0 } of page.batches) if (waiting > 0) yield id;
     if ((cursor = page.next) === undefined) return;
   }

@@ -43,7 +43,7 @@ Deno.test("a job that was released before its cancel request arrived is removed 
   await t.release();
   await t.cancellations.cancel(t.jid);
   assertEquals(await t.places(), []);
-  const { records } = await t.store.results.page();
+  const { records } = await t.store.results.read();
   assertEquals(records.length, 1);
 });
 

@@ -9,12 +9,12 @@ import type { Command, Mailbox } from "../port/workers.ts";
 
 /** Resolves with the record of a job as soon as it exists; undefined when `signal` aborts first. */
 export async function awaitResult(
-  store: Pick<ServerStore, "watch"> & { readonly results: Pick<ResultStore, "get"> },
+  store: Pick<ServerStore, "watch"> & { readonly results: Pick<ResultStore, "read"> },
   jid: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   while (await store.watch({ result: jid }, signal)) {
-    const record = await store.results.get(jid);
+    const record = (await store.results.read({ jids: [jid] })).records[0];
     if (record !== undefined) return record;
   }
   return undefined;

@@ -60,7 +60,7 @@ interface Seen {
  * readings.
  */
 async function checkByReadings(store: BatchOpsStore, id: string): Promise<BatchCheck | undefined> {
-  let current = await store.batches.get(id);
+  let current = (await store.batches.read({ ids: [id] })).batches[0];
   if (current === undefined) return undefined;
   const { pending, dead } = current;
   const before = { pending, dead };
@@ -69,7 +69,7 @@ async function checkByReadings(store: BatchOpsStore, id: string): Promise<BatchC
   let equal = 0;
   for (let readings = 1; readings <= MAX_READINGS; readings++) {
     const found = await readMembers(store, id, readings % 2 === 0);
-    const after = await store.batches.get(id);
+    const after = (await store.batches.read({ ids: [id] })).batches[0];
     if (after === undefined) return undefined;
     if (after.version !== current.version) {
       [current, seen, equal] = [after, new Map(), 0];
@@ -110,7 +110,7 @@ async function readMembers(store: BatchOpsStore, id: string, reverse: boolean): 
   for (const flows of [false, true]) {
     for (let cursor: string | undefined;;) {
       const request = { flows, limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      const { batches, next } = await store.batches.page(request);
+      const { batches, next } = await store.batches.read(request);
       for (const batch of batches) {
         const counted = batch.parent === id ? countedByParent(batch) : undefined;
         if (counted !== undefined) seen.set(`batch ${batch.id}`, { counted, where: counted });

@@ -15,7 +15,7 @@ import { windows } from "./scan.ts";
 /** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
   readonly admin: Pick<AdminStore, "page" | "members" | "stats" | "groups" | "edit">;
-  readonly batches: Pick<BatchStore, "get" | "page" | "close" | "count" | "correct">;
+  readonly batches: Pick<BatchStore, "read" | "close" | "count" | "correct">;
   readonly flows: Pick<FlowStore, "spread">;
 };
 
@@ -68,7 +68,7 @@ export async function* cancelMembers(
       found += living.length;
       yield await cancelEntries(store, living, now());
     }
-    if (found === 0 || (await store.batches.get(id))?.pending === 0) break;
+    if (found === 0 || (await store.batches.read({ ids: [id] })).batches[0]?.pending === 0) break;
   }
   // The close has marked the nodes of a large flow; these steps write their states.
   while (await store.flows.spread(SPREAD_LIMIT)) yield 0;

@@ -202,11 +202,11 @@ export interface BatchStore {
    */
   create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined>;
 
-  /** Returns a batch; undefined if it doesn't exist. */
-  get(id: string): Promise<Batch | undefined>;
-
-  /** Returns a page of the batches, or of the flows, latest first; at most `limit`, default 25. */
-  page(request?: BatchPageRequest): Promise<BatchPage>;
+  /**
+   * Returns those of the batches and flows that exist, or a page of the batches, or of the flows, latest first; at most `limit`,
+   * default 25. One round trip.
+   */
+  read(request?: { readonly ids: readonly string[] } | BatchPageRequest): Promise<BatchPage>;
 
   /** Closes a batch: it accepts no more members from outside, and its callbacks follow when its members have ended. */
   close(id: string, as: ClosedAs): Promise<CloseResult>;

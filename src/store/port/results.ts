@@ -28,16 +28,22 @@ export interface RecordPage {
   readonly next?: string;
 }
 
+/**
+ * Which records to read.
+ *
+ * - `jids`: of these jobs, in their order; none for a job without a record.
+ * - `text`: the latest that contain it, ignoring case. All records may be read, in steps.
+ * - Otherwise a page, the latest first. `limit` is 25 by default.
+ */
+export type RecordRequest =
+  | { readonly jids: readonly string[] }
+  | { readonly text: string; readonly limit: number }
+  | { readonly cursor?: string; readonly limit?: number };
+
 /** Stores the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
 export interface ResultStore {
-  /** Returns the record of a job; undefined if none is kept. */
-  get(jid: string): Promise<string | undefined>;
-
-  /** Returns a page of the records, latest first; at most `limit`, default 25. */
-  page(request?: { readonly cursor?: string; readonly limit?: number }): Promise<RecordPage>;
-
-  /** Returns records that contain the text (ignoring case), latest first; at most `limit`. */
-  search(text: string, limit: number): Promise<string[]>;
+  /** Returns records: those of jobs, a page, or those that contain a text. */
+  read(request?: RecordRequest): Promise<RecordPage>;
 
   /**
    * Keeps the record of a job that ended without a lease: it was cancelled while it waited. With the ref of its entry, deletes

@@ -109,17 +109,10 @@ export interface StepStore {
   signal(signal: Signal): Promise<SignalResult>;
 
   /**
-   * Deletes steps of a job, so that they run again. A running job writes them again.
+   * Deletes steps of a job, so that they run again: these, or all. A running job writes them again. With `waits`, ends its sleeps
+   * and waits instead, as if their time had passed, and makes the job due.
    *
-   * @param names the steps; default: all
-   * @returns the number of deleted steps
+   * @returns the number of deleted steps, or ended sleeps and waits
    */
-  clear(jid: string, names?: readonly string[]): Promise<number>;
-
-  /**
-   * Ends the sleeps and waits of a job as if their time had passed, and makes the job due.
-   *
-   * @returns the number of ended sleeps and waits
-   */
-  wake(jid: string): Promise<number>;
+  clear(jid: string, which?: readonly string[] | "waits"): Promise<number>;
 }

@@ -16,8 +16,6 @@ const MAX_COUNTED_BYTES = 4 * 1_024 * 1_024;
 
 /** Returns the part. */
 export function batchesPart({ client, offset, wire }: Context): BatchStore {
-  const read = async (id: string): Promise<BatchRow | undefined> =>
-    rowOf(await client.call(["HGETALL", batchKey(id)]) as Record<string, string>);
   return {
     async create(
       { id, parent, closeWithinMs, keepMs, flow, once, ...spec }: NewBatch,
@@ -34,12 +32,14 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       return { first: reply.slice(1), ...(sign === "#" && { differs: true }) };
     },
 
-    async get(id) {
-      const row = await read(id);
-      return row && batchOf(row);
-    },
-
-    async page({ cursor = "", limit = 25, flows = false } = {}) {
+    async read(request = {}) {
+      if ("ids" in request) {
+        const rows = await Promise.all(request.ids.map((id) => client.call(["HGETALL", batchKey(id)])));
+        return {
+          batches: (rows as Record<string, string>[]).map(rowOf).filter((row) => row !== undefined).map(batchOf),
+        };
+      }
+      const { cursor = "", limit = 25, flows = false } = request;
       const reply = await client.run(SCRIPTS.batchPage, [flows ? FLOWS : BATCHES], [
         cursor,
         `${limit + 1}`,

@@ -7,7 +7,7 @@ import { systemClock } from "../../clock.ts";
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MAX_RECORDS, type NewRecord, type RecordPage, type ResultStore } from "../port/results.ts";
+import { MAX_RECORDS, type NewRecord, type RecordPage, type RecordRequest, type ResultStore } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";
 import { edit } from "./edit.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
@@ -53,12 +53,12 @@ export class Results implements ResultStore {
     while (!stop.aborted) {
       // Listen first, then read: a message in between must not be missed.
       const announced = this.#announced(jid, stop);
-      if (await this.get(jid).catch(() => undefined) !== undefined) return announced.cancel();
+      if (await this.#get(jid).catch(() => undefined) !== undefined) return announced.cancel();
       await announced.promise;
     }
   }
 
-  async get(jid: string): Promise<string | undefined> {
+  async #get(jid: string): Promise<string | undefined> {
     const [entry, now] = await Promise.all([
       this.#context.client.call(["GET", resultKey(jid)]) as Promise<string | null>,
       serverTime(this.#context),
@@ -66,7 +66,12 @@ export class Results implements ResultStore {
     return entry === null ? undefined : readEntry(entry, now);
   }
 
-  async page(request: { readonly cursor?: string; readonly limit?: number } = {}): Promise<RecordPage> {
+  async read(request: RecordRequest = {}): Promise<RecordPage> {
+    if ("jids" in request) {
+      const bodies = await Promise.all(request.jids.map((jid) => this.#get(jid)));
+      return { records: bodies.filter((body) => body !== undefined) };
+    }
+    if ("text" in request) return { records: await this.#search(request.text, request.limit) };
     const limit = request.limit ?? 25;
     const records: string[] = [];
     let cursor = request.cursor;
@@ -79,7 +84,7 @@ export class Results implements ResultStore {
     return { records, ...(cursor !== undefined && { next: cursor }) };
   }
 
-  async search(text: string, limit: number): Promise<string[]> {
+  async #search(text: string, limit: number): Promise<string[]> {
     const wanted = text.toLowerCase();
     const found: string[] = [];
     let cursor: string | undefined;

@@ -60,13 +60,10 @@ export function stepsPart(context: Context): StepStore {
       return reply === "" ? {} : { reached: reply };
     },
 
-    async clear(jid: string, names?: readonly string[]): Promise<number> {
-      if (names?.length === 0) return 0;
-      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], names ?? []) as number;
-    },
-
-    async wake(jid: string): Promise<number> {
-      return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
+    async clear(jid: string, which?: readonly string[] | "waits"): Promise<number> {
+      if (which?.length === 0) return 0;
+      if (which === "waits") return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
+      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], which ?? []) as number;
     },
   };
 }

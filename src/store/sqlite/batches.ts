@@ -6,7 +6,6 @@
 import { COUNTED_FIELD, membershipOf } from "../../job/batch.ts";
 import { getField, setFields } from "../../job/raw.ts";
 import type {
-  Batch,
   BatchPage,
   BatchPageRequest,
   BatchRefusal,
@@ -69,15 +68,13 @@ export function batchesPart(context: Context): BatchStore {
       });
     },
 
-    get(id: string): Promise<Batch | undefined> {
+    read(request: { readonly ids: readonly string[] } | BatchPageRequest = {}): Promise<BatchPage> {
       return context.read(() => {
-        const row = counters.row(context, id);
-        return row && batchOf(row);
-      });
-    },
-
-    page({ cursor, limit = 25, flows = false }: BatchPageRequest = {}): Promise<BatchPage> {
-      return context.read(() => {
+        if ("ids" in request) {
+          const rows = request.ids.map((id) => counters.row(context, id)).filter((row) => row !== undefined);
+          return { batches: rows.map(batchOf) };
+        }
+        const { cursor, limit = 25, flows = false } = request;
         const rows = context.sql(
           "SELECT * FROM batch WHERE flow IS ?3 AND (?1 IS NULL OR id < ?1) ORDER BY id DESC LIMIT ?2",
         ).all(cursor ?? null, limit + 1, flows ? 1 : null) as unknown as BatchRow[];

@@ -6,7 +6,7 @@
 import { hasText } from "../ops/search.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MAX_RECORDS, type NewRecord, type RecordPage } from "../port/results.ts";
+import { MAX_RECORDS, type NewRecord, type RecordPage, type RecordRequest } from "../port/results.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 
@@ -53,25 +53,22 @@ export function has(context: Context, jid: string): boolean {
   return bodyOf(context, jid) !== undefined;
 }
 
-/** See `ResultStore.get`. */
-export function get(context: Context, jid: string): Promise<string | undefined> {
-  return context.read(() => bodyOf(context, jid));
-}
-
-/** See `ResultStore.page`. */
-export function page(
-  context: Context,
-  request: { readonly cursor?: string; readonly limit?: number } = {},
-): Promise<RecordPage> {
+/** See `ResultStore.read`. */
+export function read(context: Context, request: RecordRequest = {}): Promise<RecordPage> {
+  if ("text" in request) return search(context, request);
   return context.read(() => {
-    const limit = request.limit ?? 25;
-    const { rows, next } = readRows(context, request.cursor, limit);
+    if ("jids" in request) {
+      return { records: request.jids.map((jid) => bodyOf(context, jid)).filter((body) => body !== undefined) };
+    }
+    const { rows, next } = readRows(context, request.cursor, request.limit ?? 25);
     return { records: rows.map((row) => row.body), ...(next !== undefined && { next }) };
   });
 }
 
-/** See `ResultStore.search`. */
-export async function search(context: Context, text: string, limit: number): Promise<string[]> {
+async function search(
+  context: Context,
+  { text, limit }: { readonly text: string; readonly limit: number },
+): Promise<RecordPage> {
   const wanted = text.toLowerCase();
   const found: string[] = [];
   let cursor: string | undefined;
@@ -80,7 +77,7 @@ export async function search(context: Context, text: string, limit: number): Pro
     for (const { body } of rows) {
       if (found.length < limit && hasText(body, wanted)) found.push(body);
     }
-    if (next === undefined || found.length === limit) return found;
+    if (next === undefined || found.length === limit) return { records: found };
     cursor = next;
     await context.turn();
   }

@@ -78,32 +78,32 @@ export function stepsPart(context: Context): StepStore {
       });
     },
 
-    clear(jid: string, names?: readonly string[]): Promise<number> {
+    clear(jid: string, which?: readonly string[] | "waits"): Promise<number> {
       return context.commit.run(() => {
+        if (which === "waits") return endWaits(context, jid);
         const { sql } = context;
-        const some = names === undefined ? null : JSON.stringify(names);
+        const some = which === undefined ? null : JSON.stringify(which);
         const isNamed = "(?2 IS NULL OR name IN (SELECT value FROM json_each(?2)))";
         sql(`DELETE FROM step_wait WHERE jid = ?1 AND ${isNamed}`).run(jid, some);
         const { changes } = sql(`DELETE FROM step WHERE jid = ?1 AND name <> '' AND ${isNamed}`).run(jid, some);
         return Number(changes);
       });
     },
-
-    wake(jid: string): Promise<number> {
-      return context.commit.run(() => {
-        const { sql } = context;
-        const rows = sql("SELECT name FROM step WHERE jid = ? AND name <> '' AND record LIKE '{\"state\":\"waiting\"%'")
-          .all(jid);
-        const now = context.now();
-        for (const { name } of rows) {
-          const record = stepRecord(context, jid, name as string)!;
-          endStep(context, jid, name as string, passedRecord(record, now));
-        }
-        if (rows.length > 0) makeDue(context, jid, now);
-        return rows.length;
-      });
-    },
   };
+}
+
+/** Ends the sleeps and waits of a job, and makes it due; inside a transaction. Returns how many it ended. */
+function endWaits(context: Context, jid: string): number {
+  const rows = context.sql(
+    "SELECT name FROM step WHERE jid = ? AND name <> '' AND record LIKE '{\"state\":\"waiting\"%'",
+  ).all(jid);
+  const now = context.now();
+  for (const { name } of rows) {
+    const record = stepRecord(context, jid, name as string)!;
+    endStep(context, jid, name as string, passedRecord(record, now));
+  }
+  if (rows.length > 0) makeDue(context, jid, now);
+  return rows.length;
 }
 
 function begin(context: Context, jid: string, { name, about, forMs, after, key, child }: NewWait, now: number): Wait {

@@ -82,9 +82,7 @@ export function sqliteStore(url: string, context: Context): Store {
     batches: batchesPart(context),
     flows: flowsPart(context),
     results: {
-      get: (jid) => results.get(context, jid),
-      page: (request) => results.page(context, request),
-      search: (text, limit) => results.search(context, text, limit),
+      read: (request) => results.read(context, request),
       keep: (record, ref) =>
         results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
     },

@@ -36,7 +36,7 @@ export type BatchKind = "batch" | "flow";
  * @throws {HttpError} if there is none with this ID
  */
 export async function findBatch({ store }: Services, kind: BatchKind, id: string): Promise<Batch> {
-  const batch = await store.batches.get(id);
+  const batch = (await store.batches.read({ ids: [id] })).batches[0];
   if (batch !== undefined && (batch.flow ?? false) === (kind === "flow")) return batch;
   const name = kind === "flow" ? "Flow" : "Batch";
   if (batch !== undefined) {

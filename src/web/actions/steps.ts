@@ -28,7 +28,7 @@ export async function signal(
 
 /** Ends the sleeps and waits of a job. */
 export async function wake(services: Services, visitor: Visitor, jid: string): Promise<number> {
-  const count = await services.store.steps.wake(jid);
+  const count = await services.store.steps.clear(jid, "waits");
   if (count > 0) await recordAudit(services, visitor, { action: "steps wake" }, { target: `job:${jid}` });
   return count;
 }

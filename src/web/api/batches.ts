@@ -53,7 +53,7 @@ export const batchRoutes: readonly ApiRoute[] = [
     query: pageQuery(50),
     shape: batchPageShape,
     run: async (c, services) => {
-      const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: false });
+      const { batches, next } = await services.store.batches.read({ ...pageOf(c), flows: false });
       return { batches: batches.map(batchJson), next };
     },
   }),
@@ -69,7 +69,7 @@ export const batchRoutes: readonly ApiRoute[] = [
     query: pageQuery(50),
     shape: flowPageShape,
     run: async (c, services) => {
-      const { batches, next } = await services.store.batches.page({ ...pageOf(c), flows: true });
+      const { batches, next } = await services.store.batches.read({ ...pageOf(c), flows: true });
       return { flows: batches.map(flowJson), next };
     },
   }),

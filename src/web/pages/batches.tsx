@@ -49,7 +49,7 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
     app.get(path, async (c) => {
       const cursor = c.req.query("cursor");
       const request = { limit: PAGE, flows: kind === "flow", ...(cursor !== undefined && { cursor }) };
-      const [view, { batches, next }] = await Promise.all([viewOf(services, c), store.batches.page(request)]);
+      const [view, { batches, next }] = await Promise.all([viewOf(services, c), store.batches.read(request)]);
       return html(services, c, <ListPage {...{ view, kind, batches, next }} />);
     });
     app.get(`${path}/:id`, async (c) => {

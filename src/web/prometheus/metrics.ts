@@ -135,9 +135,9 @@ function storeFamilies(stats: Stats): string[] {
 }
 
 /** Counts the latest batches and flows: a store keeps any number of them, and no counter by state. */
-async function batchFamily(batches: Pick<BatchStore, "page">): Promise<string> {
+async function batchFamily(batches: Pick<BatchStore, "read">): Promise<string> {
   const samples = await Promise.all(([["batch", false], ["flow", true]] as const).map(async ([kind, flows]) => {
-    const latest = (await batches.page({ flows, limit: MAX_BATCHES })).batches;
+    const latest = (await batches.read({ flows, limit: MAX_BATCHES })).batches;
     return BATCH_STATES.map((state) => ({
       labels: { kind, state },
       value: latest.filter((batch) => batch.state === state).length,

@@ -51,7 +51,7 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
   const rows: EndedJob[] = [];
   let cursor: string | undefined;
   do {
-    const page = await services.store.results.page({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await services.store.results.read({ limit: WINDOW, ...(cursor === undefined ? {} : { cursor }) });
     const read = await services.slices.map(page.records, {
       weigh: ({ length }) => length,
       map: (record) => readFinished(record),
@@ -65,7 +65,7 @@ export async function recentEnded(services: Services): Promise<RecentEnded> {
 
 /** Returns the result of a job; undefined if none is kept. */
 export async function endedJob(services: Services, jid: string): Promise<EndedJob | undefined> {
-  const record = await services.store.results.get(jid);
+  const record = (await services.store.results.read({ jids: [jid] })).records[0];
   return record === undefined ? undefined : readFinished(record, services.mask)?.job;
 }
 

@@ -26,7 +26,7 @@ export async function checkBatches(store: Store, batches: readonly ModelBatch[],
   const stored = new Map<string, Batch>();
   // Children first: the state of a parent follows from theirs.
   for (const batch of batches.toReversed()) {
-    const row = await store.batches.get(batch.id);
+    const row = (await store.batches.read({ ids: [batch.id] })).batches[0];
     assert(row !== undefined, `batch ${batch.id} exists`);
     stored.set(batch.id, row);
     checkCounters(batch, row, stored);
@@ -100,7 +100,7 @@ async function checkNodes(store: Store, { id, nodes, closedAs }: ModelBatch, not
 
 /** Asserts that nothing of any batch or flow is left. */
 export async function checkEmpty(store: Store): Promise<void> {
-  for (const flows of [false, true]) assertEquals((await store.batches.page({ flows })).batches, []);
+  for (const flows of [false, true]) assertEquals((await store.batches.read({ flows })).batches, []);
   assertEquals(await store.flows.spread(1), false);
   const { enqueued, scheduled, retry, dead, running } = await store.admin.stats();
   assertEquals({ enqueued, scheduled, retry, dead, running }, {

@@ -19,7 +19,7 @@ export async function copyBatches(from: Store, to: Store): Promise<CopiedBatches
   // No worker of the source is online: nodes that are due become jobs here, and migrate as such.
   while (await from.flows.spread(SPREAD_LIMIT));
   for await (const { id, flow, version } of allBatches(from)) {
-    copied.set(id, await to.batches.get(id) === undefined ? version : undefined);
+    copied.set(id, (await to.batches.read({ ids: [id] })).batches[0] === undefined ? version : undefined);
     await to.transfer.put("batch", (await from.transfer.read("batch", { ids: [id] })).rows);
     if (flow) await copyNodes(from, to, id);
   }
@@ -61,7 +61,7 @@ async function copyNodes(from: Store, to: Store, id: string): Promise<void> {
 async function* allBatches(store: Store): AsyncGenerator<Batch> {
   for (const flows of [false, true]) {
     for (let cursor: string | undefined;;) {
-      const { batches, next } = await store.batches.page({
+      const { batches, next } = await store.batches.read({
         flows,
         limit: PAGE,
         ...(cursor !== undefined && { cursor }),
