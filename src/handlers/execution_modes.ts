@@ -18,8 +18,8 @@ export class ModeError extends HandlerError {
 export interface ExecutionModes {
   /** Classes that run in horses, besides those with `isolate: true`; `*` for all that can. */
   readonly isolate: readonly string[];
-  /** Performs a job in a horse. */
-  readonly inHorse: HandlerFunction;
+  /** Performs a job in a horse. Absent if no class needs one. */
+  readonly inHorse?: HandlerFunction | undefined;
   readonly programs: readonly Program[];
   /** Returns the handler for a command. */
   readonly asProgram: (command: readonly string[]) => HandlerFunction;
@@ -28,10 +28,18 @@ export interface ExecutionModes {
 /** The handlers, each in the mode of its class. */
 export interface ChosenMode {
   readonly registry: Registry;
-  /** The modules that horses must load; empty if no class needs a horse. */
-  readonly modules: readonly string[];
   /** The classes that run outside this process: in horses, or as programs. */
   readonly isolated: ReadonlySet<string>;
+}
+
+/**
+ * Returns the modules that horses must load; none if no class needs a horse.
+ *
+ * @throws {ModeError} if a class can't be loaded by a horse
+ */
+export function isolatedModules(handlers: Registry, isolate: readonly string[]): string[] {
+  const isolated = handlers.list().filter((handler) => isIsolated(handler, isolate));
+  return [...new Set(isolated.map(({ source }) => source))];
 }
 
 /**
@@ -41,15 +49,11 @@ export interface ChosenMode {
  */
 export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes): ChosenMode {
   const registry = new Registry();
-  const modules = new Set<string>();
   const isolated = new Set<string>();
   for (const handler of handlers.list()) {
-    const inHorse = isIsolated(handler, modes.isolate);
-    if (inHorse) {
-      modules.add(handler.source);
-      isolated.add(handler.class);
-    }
-    registry.add(handler.class, inHorse ? modes.inHorse : handler.perform, handler.options, handler.source);
+    const inHorse = isIsolated(handler, modes.isolate) ? modes.inHorse : undefined;
+    if (inHorse) isolated.add(handler.class);
+    registry.add(handler.class, inHorse ?? handler.perform, handler.options, handler.source);
   }
   const unknown = modes.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
   if (unknown !== undefined) {
@@ -65,7 +69,7 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
     }
     isolated.add(name);
   }
-  return { registry, modules: [...modules], isolated };
+  return { registry, isolated };
 }
 
 function isIsolated(handler: Handler, classes: readonly string[]): boolean {

@@ -3,13 +3,9 @@
  *
  * @module
  */
-import { Client } from "../client/client.ts";
-import type { Clock } from "../clock.ts";
-import { HorsePool } from "../handlers/isolation/pool.ts";
-import { programHandler } from "../handlers/isolation/program.ts";
-import { ProgramSteps } from "../handlers/isolation/program_steps.ts";
+import type { Client } from "../client/client.ts";
+import type { HorsePool } from "../handlers/isolation/pool.ts";
 import type { Registry } from "../handlers/registry.ts";
-import { chooseExecutionModes } from "../handlers/execution_modes.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
 import { logger } from "../log/log.ts";
 import { AutoStop } from "./control/auto_stop.ts";
@@ -17,9 +13,10 @@ import { Cancellations } from "./control/cancellations.ts";
 import { FlowSpreader } from "./schedule/flow_spreader.ts";
 import { BatchSweeper } from "./schedule/batch_sweeper.ts";
 import { Burial } from "./work/burial.ts";
-import { ClassSync, declaredWithin } from "./stats/class_sync.ts";
+import { ClassSync } from "./stats/class_sync.ts";
 import { CronDecider } from "./schedule/cron_decider.ts";
 import { CronReporter } from "./schedule/cron_reporter.ts";
+import { executionOf, newClient } from "./execution.ts";
 import { Timeouts } from "./work/timeouts.ts";
 import { Fetcher } from "./work/fetcher.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
@@ -85,37 +82,48 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
     new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
-  const { killAfterMs, maxResultBytes } = settings;
-  const programSteps = new ProgramSteps({ clock, log: log("program-steps") });
-  const { registry, modules, isolated } = chooseExecutionModes(options.registry, {
-    isolate: settings.isolate,
-    inHorse: (job) => horses!.perform(job),
-    programs: settings.programs,
-    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
-  });
-  const horses = modules.length > 0 ? newHorses(options, modules, registry, clock) : undefined;
+  const { registry, isolated, horses } = executionOf(options, clock);
   const classCounters = new ClassCounters();
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
   const hooks = options.hooks ?? {};
   const forHooks = { log: log("launcher"), clock };
 
-  const client = new Client({
-    store,
-    clock,
-    maxPayloadBytes: settings.maxPayloadBytes,
-    sidekiqWire: settings.sidekiqWire,
-    classOptions: (name) => registry.get(name)?.options,
-    onUnregistered: (name) =>
-      log("client").warn("Pushed a class that isn't registered: its queue, retries and lock are unknown here", {
-        class: name,
-      }),
-    ...(options.pushMiddleware && { middleware: options.pushMiddleware }),
-    ...(options.batchMiddleware && { batchMiddleware: options.batchMiddleware }),
-  });
+  const client = newClient(options, registry, clock);
   const unhandledErrors = new UnhandledErrors({
     log: log("unhandled-errors"),
     catchAll: options.catchAllErrors ?? false,
+  });
+  const unstarted = new UnstartedJobs();
+  const heartbeat = new Heartbeat({
+    store,
+    storeUrl: options.storeUrl,
+    storeOptions: options.storeOptions ?? {},
+    describe: launcher.describe,
+    unstarted,
+    onGone: fail,
+    outage,
+    intervalMs: settings.heartbeatMs,
+    ttlMs: settings.heartbeatTimeoutMs,
+    board,
+    guard: options.guard,
+    clock,
+    tasks,
+    log: log("heartbeat"),
+  });
+  const lostLeases = new LostLeases({ store, worker, log: log("lost-leases"), counters });
+  const leaseGuard = new LeaseGuard({
+    clock,
+    ttlMs: settings.heartbeatTimeoutMs,
+    sendHeartbeat: () => heartbeat.step(),
+    dropLost: () => lostLeases.dropLost(),
+  });
+  heartbeat.listen({
+    beat: ({ lapsed, sentAt }) => {
+      leaseGuard.noteHeartbeat(sentAt, lapsed);
+      void lostLeases.beat(lapsed);
+      if (hooks.heartbeat) void callHook(forHooks, "heartbeat", hooks.heartbeat);
+    },
   });
   const flowSpreader = new FlowSpreader({ store, clock });
   const settler = new Settler({
@@ -130,12 +138,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     onNodes: flowSpreader.wake,
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
-  const leaseGuard: LeaseGuard = new LeaseGuard({
-    clock,
-    ttlMs: settings.heartbeatTimeoutMs,
-    sendHeartbeat: () => heartbeat.step(),
-    dropLost: () => lostLeases.dropLost(),
-  });
   const suspects = new Suspects({
     store,
     worker,
@@ -144,7 +146,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     outage,
     isIsolated: (className) => isolated.has(className),
   });
-  const unstarted = new UnstartedJobs();
   const fetcher = new Fetcher({
     store,
     worker,
@@ -155,6 +156,11 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     unstarted,
     suspects,
     maxJobs: settings.maxJobs,
+  });
+  lostLeases.watch(fetcher);
+  heartbeat.listen({
+    returned: (tokens) => fetcher.returned(tokens),
+    unsure: (tokens) => fetcher.release(tokens),
   });
   const stopNotice = new StopNotice();
   const services = {
@@ -185,7 +191,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     log: log("processor"),
   };
   const manager = new Manager(services, { concurrency: settings.concurrency, log: log("manager") });
-  const lostLeases = new LostLeases({ store, worker, holders: [fetcher, manager], log: log("lost-leases"), counters });
+  lostLeases.watch(manager);
   const inProcessRuns = new InProcessRuns(services);
   const report = new CronReporter(log("scheduler"), counters);
   const decider = new CronDecider({ client, report, local: inProcessRuns });
@@ -193,30 +199,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const cancelHere = (jid: string) => manager.cancel(jid);
   const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
   const remoteCommands = new RemoteCommands({ store, inbox, tasks, cancellations });
-  const heartbeat = new Heartbeat({
-    store,
-    storeUrl: options.storeUrl,
-    storeOptions: options.storeOptions ?? {},
-    describe: launcher.describe,
-    onCommands: (commands) => remoteCommands.accept(commands),
-    onBeat: ({ lapsed, sentAt }) => {
-      leaseGuard.noteHeartbeat(sentAt, lapsed);
-      void lostLeases.beat(lapsed);
-      if (hooks.heartbeat) void callHook(forHooks, "heartbeat", hooks.heartbeat);
-    },
-    unstarted,
-    onReturned: (tokens) => fetcher.returned(tokens),
-    onUnsure: (tokens) => fetcher.release(tokens),
-    onGone: fail,
-    outage,
-    intervalMs: settings.heartbeatMs,
-    ttlMs: settings.heartbeatTimeoutMs,
-    board,
-    guard: options.guard,
-    clock,
-    tasks,
-    log: log("heartbeat"),
-  });
+  heartbeat.listen({ commands: (commands) => remoteCommands.accept(commands) });
   const rescuer = loop(
     new Rescuer({
       store,
@@ -300,22 +283,4 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
     ...{ settler, fetcher, manager, scheduler, heartbeat, work, horses },
   };
-}
-
-function newHorses(
-  { store, settings }: LauncherOptions,
-  modules: readonly string[],
-  registry: Registry,
-  clock: Clock,
-): HorsePool {
-  const { jobs, steps, batches, flows } = store;
-  return new HorsePool({
-    modules,
-    store: { jobs, steps, batches, flows, classes: { read: declaredWithin(registry, store) } },
-    killAfterMs: settings.killAfterMs,
-    maxMemoryBytes: settings.maxMemoryBytes,
-    maxJobs: settings.maxJobsPerIsolatedProcess,
-    clock,
-    log: logger("horses", clock),
-  });
 }

@@ -87,7 +87,8 @@ function lab(...tokens: string[]) {
   };
   const log = new KeptLog();
   const counters = new Counters();
-  const lostLeases = new LostLeases({ store, worker: "host:1:a", holders: [holder], log, counters });
+  const lostLeases = new LostLeases({ store, worker: "host:1:a", log, counters });
+  lostLeases.watch(holder);
   return { lostLeases, tokens, answers, lost, log, counters, asked: () => asked };
 }
 

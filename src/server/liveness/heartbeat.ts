@@ -45,15 +45,8 @@ export interface HeartbeatOptions {
   readonly storeOptions: StoreOptions;
   /** Describes the worker. */
   readonly describe: () => WorkerRecord;
-  readonly onCommands: (commands: readonly Command[]) => void;
-  /** Called after each heartbeat that the store has accepted. `sentAt` is when it was sent, or earlier. */
-  readonly onBeat: (beat: Pick<HeartbeatReply, "lapsed"> & { readonly sentAt: Moment }) => void;
   /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
   readonly unstarted: UnstartedJobs;
-  /** Called when the thread has given jobs back. */
-  readonly onReturned: (tokens: readonly string[]) => void;
-  /** Called when the thread has failed: it may have given these jobs back. */
-  readonly onUnsure: (tokens: readonly string[]) => void;
   /** Stops the worker: the store is gone. */
   readonly onGone: (error: StoreError) => void;
   readonly outage: OutageLog;
@@ -68,6 +61,18 @@ export interface HeartbeatOptions {
   readonly log: Log;
 }
 
+/** A component that reacts to heartbeats. */
+export interface HeartbeatListener {
+  /** Called after each heartbeat that the store has accepted. `sentAt` is when it was sent, or earlier. */
+  beat?(beat: Pick<HeartbeatReply, "lapsed"> & { readonly sentAt: Moment }): void;
+  /** Called with commands to this worker. */
+  commands?(commands: readonly Command[]): void;
+  /** Called when the thread has given jobs back. */
+  returned?(tokens: readonly string[]): void;
+  /** Called when the thread has failed: it may have given these jobs back. */
+  unsure?(tokens: readonly string[]): void;
+}
+
 /** Time until another thread is started, after one has failed or could not be started. */
 const THREAD_RETRY_MS = 1_000;
 
@@ -75,6 +80,7 @@ const THREAD_RETRY_MS = 1_000;
 export class Heartbeat implements Component {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;
+  readonly #listeners: HeartbeatListener[] = [];
   #worker: Worker | undefined;
   /** The thread while it ends. */
   #stopping: Worker | undefined;
@@ -90,6 +96,11 @@ export class Heartbeat implements Component {
   constructor(options: HeartbeatOptions) {
     this.#options = options;
     this.#reports = new HeartbeatLog({ name: this.name, log: options.log, outage: options.outage });
+  }
+
+  /** Adds a listener, before the start. Listeners are called in the order in which they were added. */
+  listen(listener: HeartbeatListener): void {
+    this.#listeners.push(listener);
   }
 
   /** How long the event loop delayed its last answer to the thread, in milliseconds. */
@@ -125,12 +136,12 @@ export class Heartbeat implements Component {
 
   /** Sends one heartbeat from this side. */
   async step(): Promise<void> {
-    const { store, describe, ttlMs, onCommands, onBeat, clock } = this.#options;
+    const { store, describe, ttlMs, clock } = this.#options;
     const sentAt = momentOf(clock);
     const beat = await store.workers.heartbeat(describe(), ttlMs);
     this.#options.outage.beat();
-    if (beat.commands.length > 0) onCommands(beat.commands);
-    onBeat({ ...beat, sentAt });
+    if (beat.commands.length > 0) this.#accept(beat.commands);
+    for (const one of this.#listeners) one.beat?.({ ...beat, sentAt });
   }
 
   /** Ends beating, and deregisters the worker: the store gives back the jobs that it still has. */
@@ -195,7 +206,7 @@ export class Heartbeat implements Component {
 
   #startWorker(): void {
     const { storeUrl, storeOptions, intervalMs, ttlMs, guard, board, describe, log, clock } = this.#options;
-    const { unstarted, onUnsure } = this.#options;
+    const { unstarted } = this.#options;
     const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
       type: "module",
       name: "heartbeat",
@@ -209,7 +220,8 @@ export class Heartbeat implements Component {
       this.#stopped?.();
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      onUnsure(unstarted.detach());
+      const unsure = unstarted.detach();
+      for (const one of this.#listeners) one.unsure?.(unsure);
       void clock.sleep(THREAD_RETRY_MS, this.#stop.signal).then(() => this.#startThread());
     };
     this.#worker = worker;
@@ -232,7 +244,7 @@ export class Heartbeat implements Component {
   }
 
   #receive(worker: Worker, message: FromHeartbeat): void {
-    const { log, onBeat, onCommands, onGone, onReturned, describe, clock } = this.#options;
+    const { log, onGone, describe, clock } = this.#options;
     switch (message.kind) {
       case "ping":
         worker.postMessage({ kind: "alive" } satisfies ToHeartbeat);
@@ -241,7 +253,7 @@ export class Heartbeat implements Component {
         log.info("Gave back jobs that had not started: the event loop was blocked", {
           count: message.tokens.length - message.lost,
         });
-        onReturned(message.tokens);
+        for (const one of this.#listeners) one.returned?.(message.tokens);
         break;
       case "report":
         worker.postMessage(
@@ -252,10 +264,10 @@ export class Heartbeat implements Component {
         this.#threadBeats.resolve();
         this.#loopDelayMs = Math.round(message.loopDelayMs);
         this.#reports.reached();
-        onBeat(message);
+        for (const one of this.#listeners) one.beat?.(message);
         break;
       case "commands":
-        onCommands(message.commands);
+        this.#accept(message.commands);
         break;
       case "blocked": {
         const { class: name, jid, task } = message.by ?? {};
@@ -276,8 +288,13 @@ export class Heartbeat implements Component {
   }
 
   #receiveHere(): Promise<void> {
-    const { store, clock, describe, onCommands } = this.#options;
-    return new CommandReceiver({ store, clock, worker: describe().id, accept: onCommands }).run(this.#stop.signal);
+    const { store, clock, describe } = this.#options;
+    const accept = (commands: readonly Command[]) => this.#accept(commands);
+    return new CommandReceiver({ store, clock, worker: describe().id, accept }).run(this.#stop.signal);
+  }
+
+  #accept(commands: readonly Command[]): void {
+    for (const one of this.#listeners) one.commands?.(commands);
   }
 
   async #beatHere(): Promise<void> {

@@ -29,7 +29,6 @@ export interface LostLeasesOptions {
   readonly store: { readonly jobs: Pick<JobStore, "stillLeased"> };
   /** The ID of this worker. */
   readonly worker: string;
-  readonly holders: readonly Holder[];
   readonly log: Log;
   readonly counters: Counters;
 }
@@ -37,6 +36,7 @@ export interface LostLeasesOptions {
 /** Finds lost leases. */
 export class LostLeases {
   readonly #options: LostLeasesOptions;
+  readonly #holders: Holder[] = [];
   /** The store must be asked. */
   #isDue = false;
   /** Heartbeats that the store accepted. */
@@ -46,6 +46,11 @@ export class LostLeases {
 
   constructor(options: LostLeasesOptions) {
     this.#options = options;
+  }
+
+  /** Adds a component whose leases may be lost. */
+  watch(holder: Holder): void {
+    this.#holders.push(holder);
   }
 
   /**
@@ -110,14 +115,14 @@ export class LostLeases {
   }
 
   #tokens(): string[] {
-    return this.#options.holders.flatMap((holder) => holder.tokens);
+    return this.#holders.flatMap((holder) => holder.tokens);
   }
 
   #drop(lost: readonly string[]): void {
     if (lost.length === 0) return;
-    const { holders, log, counters } = this.#options;
+    const { log, counters } = this.#options;
     counters.leasesLost += lost.length;
-    const jids = holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
+    const jids = this.#holders.flatMap((holder) => holder.lose(new Set(lost), new LeaseLost()));
     log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
       count: lost.length,
       jids: jids.slice(0, 10).join(" "),

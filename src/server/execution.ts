@@ -1,0 +1,79 @@
+/**
+ * The handlers of a worker, each in its execution mode, and the client that its jobs push with.
+ *
+ * @module
+ */
+import { Client } from "../client/client.ts";
+import type { Clock } from "../clock.ts";
+import { chooseExecutionModes, type ChosenMode, isolatedModules } from "../handlers/execution_modes.ts";
+import { HorsePool } from "../handlers/isolation/pool.ts";
+import { programHandler } from "../handlers/isolation/program.ts";
+import { ProgramSteps } from "../handlers/isolation/program_steps.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { logger } from "../log/log.ts";
+import type { LauncherOptions } from "./launcher_options.ts";
+import { declaredWithin } from "./stats/class_sync.ts";
+
+/** The handlers of a worker, each in its execution mode. */
+export interface Execution extends ChosenMode {
+  /** Undefined if no class is isolated. */
+  readonly horses: HorsePool | undefined;
+}
+
+/**
+ * Chooses the execution mode of each class.
+ *
+ * @throws {ModeError} if a class has two handlers, or one that horses cannot load
+ */
+export function executionOf(options: LauncherOptions, clock: Clock): Execution {
+  const { isolate, programs, killAfterMs, maxResultBytes } = options.settings;
+  const programSteps = new ProgramSteps({ clock, log: logger("program-steps", clock) });
+  const modules = isolatedModules(options.registry, isolate);
+  const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
+  const modes = chooseExecutionModes(options.registry, {
+    isolate,
+    inHorse: horses && ((job) => horses.perform(job)),
+    programs,
+    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
+  });
+  return { ...modes, horses };
+}
+
+/** Creates the client with which the jobs of a worker push. */
+export function newClient(
+  { store, settings, pushMiddleware, batchMiddleware }: LauncherOptions,
+  registry: Registry,
+  clock: Clock,
+): Client {
+  return new Client({
+    store,
+    clock,
+    maxPayloadBytes: settings.maxPayloadBytes,
+    sidekiqWire: settings.sidekiqWire,
+    classOptions: (name) => registry.get(name)?.options,
+    onUnregistered: (name) =>
+      logger("client", clock).warn(
+        "Pushed a class that isn't registered: its queue, retries and lock are unknown here",
+        { class: name },
+      ),
+    ...(pushMiddleware && { middleware: pushMiddleware }),
+    ...(batchMiddleware && { batchMiddleware }),
+  });
+}
+
+function newHorses(
+  { store, settings, registry }: LauncherOptions,
+  modules: readonly string[],
+  clock: Clock,
+): HorsePool {
+  const { jobs, steps, batches, flows } = store;
+  return new HorsePool({
+    modules,
+    store: { jobs, steps, batches, flows, classes: { read: declaredWithin(registry, store) } },
+    killAfterMs: settings.killAfterMs,
+    maxMemoryBytes: settings.maxMemoryBytes,
+    maxJobs: settings.maxJobsPerIsolatedProcess,
+    clock,
+    log: logger("horses", clock),
+  });
+}
