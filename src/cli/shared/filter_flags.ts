@@ -1,39 +1,62 @@
 /**
- * The filter options that list, find, retry, kill, cancel, delete and move share.
+ * The filter options that list, find, retry, kill, cancel, delete and move share: those of the criteria.
  *
  * @module
  */
-import { filterOf, InvalidCriterion } from "../../operator/query/criteria.ts";
+import {
+  CRITERIA,
+  type Criteria,
+  type Criterion,
+  type CriterionName,
+  describeJobsWith,
+  filterOf,
+  InvalidCriterion,
+  isUnfiltered,
+} from "../../operator/query/criteria.ts";
 import type { JobFilter } from "../../operator/query/filter.ts";
 import type { Flag } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 
+/** Not options: a text is the argument of `jobs find`, and a status is that of a list. */
+type Name = Exclude<CriterionName, "text" | "state">;
+type FlagOf<One extends Name> = One extends "older" | "newer" ? `${One}-than` : One;
+
+const { text: _text, state: _state, ...criteria } = CRITERIA;
+const NAMES = Object.keys(criteria) as Name[];
+
 /** The options. */
-export const FILTER_FLAGS = {
-  class: { takes: "text" },
-  queue: { takes: "text", short: "q" },
-  group: { takes: "text" },
-  error: { takes: "text" },
-  tag: { takes: "text" },
-  "older-than": { takes: "text" },
-  "newer-than": { takes: "text" },
-} as const satisfies Record<string, Flag>;
+export const FILTER_FLAGS = Object.fromEntries(NAMES.map((name) => {
+  const { short }: Criterion = criteria[name];
+  return [flagOf(name), { takes: "text", ...(short !== undefined && { short }) }];
+})) as { readonly [One in Name as FlagOf<One>]: Flag & { readonly takes: "text" } };
 
 /** Their names. */
-export const FILTER_NAMES = Object.keys(FILTER_FLAGS) as (keyof FilterFlags)[];
+export const FILTER_NAMES = NAMES.map(flagOf);
 
 /** Their values. */
-export type FilterFlags = { readonly [Name in keyof typeof FILTER_FLAGS]: string | undefined };
+export type FilterFlags = { readonly [Flag in keyof typeof FILTER_FLAGS]: string | undefined };
 
 /** Their part of a help text. */
 export const FILTER_HELP = `Filters, all of which must match; * stands for any characters:
-      --class CLASS      exactly this class; 'Import*' for a pattern
-  -q, --queue QUEUE      exactly this queue
-      --group GROUP      exactly this group of its queue
-      --error TEXT       this text anywhere in "ErrorClass: message"
-      --tag TAG          exactly this tag
-      --older-than TIME  in this state for longer than 30m, 2h or 7d
-      --newer-than TIME  in this state for less than that`;
+${NAMES.map(helpLine).join("\n")}`;
+
+function flagOf<One extends Name>(name: One): FlagOf<One> {
+  return (isAge(name) ? `${name}-than` : name) as FlagOf<One>;
+}
+
+function isAge(name: Name): boolean {
+  return name === "older" || name === "newer";
+}
+
+function helpLine(name: Name): string {
+  const { short, about }: Criterion = criteria[name];
+  const option = `--${flagOf(name)} ${isAge(name) ? "TIME" : name.toUpperCase()}`;
+  return `${short === undefined ? "      " : `  -${short}, `}${option.padEnd(19)}${about}`;
+}
+
+function criteriaOf(flags: FilterFlags): Criteria {
+  return Object.fromEntries(NAMES.map((name) => [name, flags[flagOf(name)]]));
+}
 
 /**
  * Parses the filter options.
@@ -42,29 +65,20 @@ export const FILTER_HELP = `Filters, all of which must match; * stands for any c
  * @throws {UsageError}
  */
 export function parseFilter(flags: FilterFlags, now: number): JobFilter {
-  const { class: name, queue, group, error, tag, "older-than": older, "newer-than": newer } = flags;
   try {
-    return filterOf({ class: name, queue, group, error, tag, older, newer }, now);
+    return filterOf(criteriaOf(flags), now);
   } catch (invalid) {
     if (!(invalid instanceof InvalidCriterion)) throw invalid;
-    throw new UsageError(`Invalid --${invalid.criterion}-than "${invalid.value}": ${invalid.message}`);
+    throw new UsageError(`Invalid --${flagOf(invalid.criterion as Name)} "${invalid.value}": ${invalid.message}`);
   }
 }
 
 /** Describes the filter for questions and the audit log: `of class "Import" older than 2h`. */
 export function describeFilterFlags(flags: FilterFlags): string {
-  return [
-    flags.class === undefined ? "" : `of class "${flags.class}"`,
-    flags.queue === undefined ? "" : `in queue "${flags.queue}"`,
-    flags.group === undefined ? "" : `in group "${flags.group}"`,
-    flags.error === undefined ? "" : `with error "${flags.error}"`,
-    flags.tag === undefined ? "" : `with tag "${flags.tag}"`,
-    flags["older-than"] === undefined ? "" : `older than ${flags["older-than"]}`,
-    flags["newer-than"] === undefined ? "" : `newer than ${flags["newer-than"]}`,
-  ].filter(Boolean).join(" ");
+  return describeJobsWith(criteriaOf(flags));
 }
 
 /** Returns whether a filter option is given. */
 export function hasFilter(flags: FilterFlags): boolean {
-  return FILTER_NAMES.some((name) => flags[name] !== undefined);
+  return !isUnfiltered(criteriaOf(flags));
 }

@@ -12,46 +12,62 @@ export interface Criterion {
   readonly label: string;
   /** Between a noun and its value: `class "ImportFile"`. */
   readonly word: string;
+  /** Before the word in a sentence about jobs: `jobs of class "ImportFile"`. Absent for an age: `jobs older than 2h`. */
+  readonly preposition?: "of" | "in" | "with";
   /** Values that show how it works. */
   readonly example?: string;
-  /** For the API and help texts. */
+  /** For help texts. */
   readonly about: string;
+  /** Whether `*` in its value stands for any characters. */
+  readonly isPattern?: true;
+  /** The letter of its option. */
+  readonly short?: string;
 }
 
 /** The criteria. */
 export const CRITERIA = {
-  text: { label: "Search…", word: "text", about: "text anywhere in the job, ignoring case" },
+  text: { label: "Search…", word: "text", preposition: "with", about: "text anywhere in the job, ignoring case" },
   state: {
     label: "Status",
     word: "status",
+    preposition: "with",
     example: "failed",
     about: "succeeded, failed, dead, cancelled or expired; of finished jobs",
   },
   class: {
     label: "Class",
     word: "class",
+    preposition: "of",
     example: "ImportFile, or Import*",
-    about: "the class, exactly; * stands for any characters",
+    about: "the class, exactly",
+    isPattern: true,
   },
   queue: {
     label: "Queue",
     word: "queue",
+    preposition: "in",
     example: "default",
-    about: "the queue, exactly; * stands for any characters",
+    about: "the queue, exactly",
+    isPattern: true,
+    short: "q",
   },
   group: {
     label: "Group",
     word: "group",
+    preposition: "in",
     example: "customer-7",
-    about: "the group in its queue, exactly; * stands for any characters",
+    about: "the group in its queue, exactly",
+    isPattern: true,
   },
   error: {
     label: "Error",
     word: "error",
+    preposition: "with",
     example: "timeout, or No account *",
-    about: 'text anywhere in "ErrorClass: message", ignoring case; * stands for any characters',
+    about: 'text anywhere in "ErrorClass: message", ignoring case',
+    isPattern: true,
   },
-  tag: { label: "Tag", word: "tag", example: "nightly", about: "a tag, exactly; * stands for any characters" },
+  tag: { label: "Tag", word: "tag", preposition: "with", example: "nightly", about: "a tag, exactly", isPattern: true },
   older: {
     label: "Older than",
     word: "older than",
@@ -65,6 +81,11 @@ export const CRITERIA = {
     about: "in its state for less than this: 30s, 10m, 2h, 1d",
   },
 } as const satisfies Readonly<Record<string, Criterion>>;
+
+/** Returns the meaning of a criterion, with that of `*`. */
+export function aboutCriterion({ about, isPattern }: Pick<Criterion, "about" | "isPattern">): string {
+  return isPattern ? `${about}; * stands for any characters` : about;
+}
 
 /** The name of a criterion. */
 export type CriterionName = keyof typeof CRITERIA;
@@ -97,13 +118,25 @@ export function filterOf({ older, newer, ...texts }: Criteria, now: number): Job
 
 /** Returns whether no criterion is given. */
 export function isUnfiltered(criteria: Criteria): boolean {
-  return Object.values(criteria).every((value) => value === undefined);
+  return givenIn(criteria).length === 0;
 }
 
 /** Describes criteria, such as `class "ImportFile" and older than "2h"`. */
 export function describeCriteria(criteria: Criteria): string {
-  return (Object.keys(CRITERIA) as CriterionName[]).filter((name) => criteria[name] !== undefined)
-    .map((name) => `${CRITERIA[name].word} "${criteria[name]}"`).join(" and ");
+  return givenIn(criteria).map(([{ word }, value]) => `${word} "${value}"`).join(" and ");
+}
+
+/** Describes criteria after the noun "jobs", such as `of class "ImportFile" older than 2h`. */
+export function describeJobsWith(criteria: Criteria): string {
+  return givenIn(criteria).map(([{ word, preposition }, value]) =>
+    preposition === undefined ? `${word} ${value}` : `${preposition} ${word} "${value}"`
+  ).join(" ");
+}
+
+function givenIn(criteria: Criteria): [criterion: Criterion, value: string][] {
+  return (Object.keys(CRITERIA) as CriterionName[]).flatMap((name) =>
+    criteria[name] === undefined ? [] : [[CRITERIA[name], criteria[name]]]
+  );
 }
 
 function ageOf(name: CriterionName, text: string): number {

@@ -10,23 +10,14 @@ import { type Job, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/admin/admin.ts";
+import type { EndedJob } from "../../job/result.ts";
+import type { CriterionName } from "./criteria.ts";
 
-/** The criteria of a filter. An absent criterion matches every job. */
-export interface JobFilter {
-  /** How a finished job ended, exact; `*` stands for any characters. No other job has it. */
-  readonly state?: string;
-  /** The class as shown, exact; `*` stands for any characters. */
-  readonly class?: string;
-  /** The queue, exact; `*` stands for any characters. */
-  readonly queue?: string;
-  /** The group in its queue, exact; `*` stands for any characters. */
-  readonly group?: string;
-  /** Text anywhere in `ErrorClass: message`, ignoring case; `*` stands for any characters. */
-  readonly error?: string;
-  /** One of the tags, exact; `*` stands for any characters. */
-  readonly tag?: string;
-  /** Text anywhere in the payload except the packed stack, or in `ErrorClass: message`, ignoring case; as shown, or as in JSON. */
-  readonly text?: string;
+/** The criteria that match a field of the job as a whole; `*` stands for any characters. */
+const EXACT = ["state", "class", "queue", "group"] as const;
+
+/** The criteria of a filter, as `CRITERIA` describes them. An absent criterion matches every job. */
+export interface JobFilter extends Readonly<Partial<Record<Exclude<CriterionName, "older" | "newer">, string>>> {
   /** Epoch milliseconds: the job entered its state before this time. */
   readonly before?: number;
   /** Epoch milliseconds: the job entered its state at this time or later. */
@@ -73,20 +64,18 @@ export function isEmptyFilter(filter: JobFilter): boolean {
 
 /** Compiles a filter into a test for jobs. */
 export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
-  const has = (name: "state" | "class" | "queue" | "group" | "tag") =>
-    filter[name] === undefined ? undefined : compileGlob(filter[name]);
-  const isState = has("state");
-  const [isClass, isQueue, isGroup, isTag] = [has("class"), has("queue"), has("group"), has("tag")];
+  const exact = EXACT.flatMap((name) => {
+    const pattern = filter[name];
+    return pattern === undefined ? [] : [{ name, fits: compileGlob(pattern) }];
+  });
+  const isTag = filter.tag === undefined ? undefined : compileGlob(filter.tag);
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
   const text = filter.text?.toLowerCase();
   const escaped = text && JSON.stringify(text).slice(1, -1);
   const hasText = (whole: string) => whole.includes(text!) || whole.includes(escaped!);
   const { before, after } = filter;
   return (job) =>
-    (isState === undefined || isState(job.state ?? "")) &&
-    (isClass === undefined || isClass(job.class)) &&
-    (isQueue === undefined || isQueue(job.queue)) &&
-    (isGroup === undefined || isGroup(job.group)) &&
+    exact.every(({ name, fits }) => fits(job[name] ?? "")) &&
     (hasError === undefined || hasError(job.error.toLowerCase())) &&
     (isTag === undefined || job.tags.some(isTag)) &&
     (before === undefined || job.since !== undefined && job.since < before) &&
@@ -162,6 +151,26 @@ export function payloadFacts(
     error: errorOf(payload),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
     text: () => searchableText(name, payload, raw),
+  };
+}
+
+/**
+ * Returns the facts of a finished job.
+ *
+ * @param record its record as it is shown
+ */
+export function finishedFacts(job: EndedJob, record: () => string): JobFacts {
+  const tags = job.payload?.["tags"];
+  const error = job.error === undefined ? "" : `${job.error.class}: ${job.error.message}`;
+  return {
+    state: job.state,
+    class: String(job.class),
+    queue: String(job.queue),
+    group: String(job.payload?.["group"] ?? ""),
+    error,
+    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
+    text: () => `${record()}\n${error}`,
+    since: job.endedAt,
   };
 }
 

@@ -10,9 +10,9 @@ import type { ResultStore } from "../../store/port/results.ts";
 import {
   compileEntryFilter,
   compileFilter,
+  finishedFacts,
   isEmptyFilter,
   isPlainText,
-  type JobFacts,
   type JobFilter,
   type Mask,
   MAX_PARSED_CHARS,
@@ -75,7 +75,7 @@ export function finishedJobs(
 ): Source<Finished | undefined> {
   const matches = compileFilter(filter);
   const isText = filter.text !== undefined && Object.keys(filter).length === 1 && isPlainText(filter.text);
-  const fits = (one: Finished | undefined) => one !== undefined && matches(finishedFacts(one));
+  const fits = (one: Finished | undefined) => one !== undefined && matches(finishedFacts(one.job, () => textOf(one)));
   return {
     read: async (page) => {
       // The store reads no record that lacks the text. It searches what the mask hides, too.
@@ -102,17 +102,6 @@ export function readFinished(record: string, mask?: Mask): Finished | undefined 
   }
 }
 
-function finishedFacts({ job, record, isMasked }: Finished): JobFacts {
-  const tags = job.payload?.["tags"];
-  const error = job.error === undefined ? "" : `${job.error.class}: ${job.error.message}`;
-  return {
-    state: job.state,
-    class: String(job.class),
-    queue: String(job.queue),
-    group: String(job.payload?.["group"] ?? ""),
-    error,
-    tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
-    text: () => `${isMasked ? stringifyLossless(job) : record}\n${error}`,
-    since: job.endedAt,
-  };
+function textOf({ job, record, isMasked }: Finished): string {
+  return isMasked ? stringifyLossless(job) ?? "" : record;
 }

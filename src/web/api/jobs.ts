@@ -11,7 +11,7 @@ import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { finishedJson } from "../../text/job_json.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
-import { FILTERS, FINISHED_FILTERS } from "../read/filter.ts";
+import { FILTERS, FINISHED_FILTERS, queryOf } from "../read/filter.ts";
 import { FAR, lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
 import { payloadLength } from "../read/job_view.ts";
@@ -35,7 +35,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     about: "Lists the jobs in one place, page by page; filters combine",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
-      ...Object.fromEntries(Object.entries(FILTERS).map(([name, { about }]) => [name, about])),
+      ...queryOf(FILTERS),
       ...pageQuery(50),
       order: "forward or reverse; default forward, but reverse for dead",
     },
@@ -80,7 +80,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     path: "/finished",
     about: "Lists the finished jobs whose result is kept, the latest first",
     query: {
-      ...Object.fromEntries(Object.entries(FINISHED_FILTERS).map(([name, { about }]) => [name, about])),
+      ...queryOf(FINISHED_FILTERS),
       ...pageQuery(50),
     },
     shape: finishedPageShape,

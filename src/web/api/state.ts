@@ -18,7 +18,8 @@ import {
 import { apiWorkerPageShape, type apiWorkerShape } from "../../operator/shapes/workers.ts";
 import { isoTime } from "../../text/times.ts";
 import { workerJson } from "../../text/workers.ts";
-import { readAuditPage } from "../read/audit.ts";
+import { AUDIT_FILTERS, readAuditPage } from "../read/audit.ts";
+import { queryOf } from "../read/filter.ts";
 import { actOnJobs } from "../actions/jobs.ts";
 import { pageOf } from "../read/paging.ts";
 import { apiPage } from "../read/rows.ts";
@@ -30,7 +31,6 @@ import { recentEnded } from "../read/results.ts";
 import { countsOf } from "../read/counts.ts";
 import { lastDays, parseDays } from "../read/history.ts";
 import { checkQueue } from "../read/job_sets.ts";
-import { AUDIT_FILTERS } from "../read/audit.ts";
 import { viewRunning } from "../read/job_view.ts";
 import { type ApiRoute, pageQuery, reads } from "./route.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
@@ -58,7 +58,7 @@ export const stateRoutes: readonly ApiRoute[] = [
     path: "/audit",
     about: "Lists the actions of users, the latest first; the last 10,000 are kept",
     query: {
-      ...Object.fromEntries(Object.entries(AUDIT_FILTERS).map(([name, { about }]) => [name, about])),
+      ...queryOf(AUDIT_FILTERS),
       ...pageQuery(50),
     },
     shape: auditPageShape,

@@ -5,6 +5,7 @@
  */
 import type { Context } from "hono";
 import {
+  aboutCriterion,
   CRITERIA,
   type Criterion,
   describeCriteria,
@@ -26,6 +27,13 @@ export const FINISHED_FILTERS = { q, state, ...others } as const satisfies Recor
 export type Filter = { readonly [Name in keyof typeof FINISHED_FILTERS]?: string };
 
 const MAX_VALUE_CHARS = 500;
+
+/** Returns the meaning of filters as parameters of the API. */
+export function queryOf(
+  filters: Readonly<Record<string, Pick<Criterion, "about" | "isPattern">>>,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(filters).map(([name, filter]) => [name, aboutCriterion(filter)]));
+}
 
 /**
  * Reads the filters in a URL or a form.
