@@ -42,8 +42,7 @@ export type { EachOptions, StepOptions, StepRun, WaitOptions } from "./steps/opt
 export type * from "./store/admin/admin.ts";
 export type * from "./store/admin/audit.ts";
 export type * from "./store/admin/health.ts";
-export type * from "./store/admin/history.ts";
-export type * from "./store/admin/migration.ts";
+export type * from "./store/admin/transfer.ts";
 export type * from "./store/admin/sessions.ts";
 export type { StoreOptions } from "./store/open.ts";
 export type {
@@ -67,12 +66,17 @@ export type * from "./store/port/classes.ts";
 export type * from "./store/port/cron.ts";
 export type { StoreErrorCode } from "./store/port/errors.ts";
 export type * from "./store/port/groups.ts";
+export type * from "./store/port/history.ts";
 export type * from "./store/port/jobs.ts";
 export type * from "./store/port/outcomes.ts";
 export type { LimitInfo, QueueLimit, StartLimit } from "./store/port/limits.ts";
+export type * from "./store/port/logs.ts";
 export type * from "./store/port/metrics.ts";
+export type * from "./store/port/queue_samples.ts";
 export type * from "./store/port/results.ts";
 export type * from "./store/port/steps.ts";
+export type * from "./store/port/series.ts";
 export type { ServerStore } from "./store/port/store.ts";
+export type * from "./store/port/watch.ts";
 export type * from "./store/port/workers.ts";
 export type { Carrier, Tracing, TracingOptions } from "./tracing/tracing.ts";

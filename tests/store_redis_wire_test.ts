@@ -400,7 +400,7 @@ Deno.test("redis wire: a foreign key with the name of a Sidekiq 7 histogram keep
   const key = "Foo-21-23:3";
   await redis.cli("LPUSH", key, "another's");
   const said = { processed: 1, failed: 0, workedMs: 1, histogram: [1, ...new Array(25).fill(0)] };
-  await store.metrics.record([{ class: "Foo", ...said }, { class: "Bar", ...said }]);
+  await store.series.add("classes", [{ class: "Foo", ...said }, { class: "Bar", ...said }]);
   assertEquals([await redis.cli("LRANGE", key, "0", "-1"), await redis.cli("TTL", key)], ["another's", "-1"]);
   assertAlmostEquals(Number(await redis.cli("TTL", "Bar-21-23:3")), 8 * 3_600, 60);
 });

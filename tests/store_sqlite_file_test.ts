@@ -7,7 +7,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../src/clock.ts";
-import type { DayCount } from "../src/store/admin/history.ts";
+import type { DayCount } from "../src/store/port/history.ts";
 import { StoreError, type StoreErrorCode } from "../src/store/port/errors.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
 import { HOUR_MS, jid, job, jobs, numbersIn, register, takeUpTo } from "./store_contract/jobs.ts";
@@ -228,13 +228,13 @@ Deno.test("sqlite: metrics are deleted after their retention", async () => {
     using database = new DatabaseSync(folder.file);
     return Number(database.prepare("SELECT count(*) AS n FROM measure").get()!.n);
   };
-  await store.metrics.record([one]);
+  await store.series.add("classes", [one]);
   assertEquals(rows(), 2);
   clock.advance(9 * HOUR_MS);
-  await store.metrics.record([one]);
+  await store.series.add("classes", [one]);
   assertEquals(rows(), 3, "the first minute is deleted, its ten minutes aren't");
   clock.advance(73 * HOUR_MS);
-  await store.metrics.record([one]);
+  await store.series.add("classes", [one]);
   assertEquals(rows(), 2);
 });
 
@@ -261,7 +261,7 @@ Deno.test("sqlite: a day's totals are deleted after five years, and the overall 
     await store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(store, worker);
     await store.jobs.settle(worker, [{ kind: "discard", token: lease!.token }]);
-    const [{ processed, failed }] = await store.admin.history(first, first) as [DayCount];
+    const [{ processed, failed }] = await store.series.read("days", { from: first, to: first }) as [DayCount];
     assertEquals([processed, failed], years > 5 ? [0, 0] : [1, 1]);
   }
   assertEquals((await store.admin.stats()).processed, 3);

@@ -168,7 +168,7 @@ export const FLOW_CASES: readonly Case[] = [
     script: "sampleQueues",
     what: "10,000 queues",
     run: ({ store }) =>
-      store.queueSamples.record(queues(10_000).map((queue) => ({ queue, size: 1_000, latencyMs: 1_000 }))),
+      store.series.add("queues", queues(10_000).map((queue) => ({ queue, size: 1_000, latencyMs: 1_000 }))),
   },
 ];
 

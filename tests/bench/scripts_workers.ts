@@ -165,7 +165,8 @@ export const WORKER_CASES: readonly Case[] = [
     script: "recordMetrics",
     what: "1,000 classes",
     run: ({ store }) =>
-      store.metrics.record(
+      store.series.add(
+        "classes",
         classes(1_000).map(({ name }) => ({
           class: name,
           processed: 5,

@@ -75,7 +75,7 @@ for (const wire of [7, 8] as const) {
     ) {
       await using redis = await startRedis();
       await using store = await openStore(redis.url, { clock: clockFrom(at), sidekiqWire: wire });
-      await store.metrics.record([{ ...SAID, histogram }, {
+      await store.series.add("classes", [{ ...SAID, histogram }, {
         ...SAID,
         class: "All::Failed",
         workedMs: 0,
@@ -108,16 +108,16 @@ Deno.test("class metrics leave Sidekiq's own fields unchanged, accept any class 
   await using store = await openStore(redis.url, { clock: clockFrom(at) });
   await redis.cli("LPUSH", "h|Odd-1-1:1", "a list");
   const names = ["queue:default", "a|p", "Odd", "é", "x\ny"];
-  await store.metrics.record(names.map((name) => ({ ...SAID, class: name, histogram: histogramOf(10) })));
+  await store.series.add("classes", names.map((name) => ({ ...SAID, class: name, histogram: histogramOf(10) })));
   const keys = (await redis.cli("KEYS", "*")).split("\n").filter((key) => key.startsWith("queue:"));
   assertEquals(keys, [], "no key of another's name");
   const many = { ...SAID, processed: 60_000, failed: 0, histogram: [60_000, ...histogramOf().slice(1)] };
-  await store.metrics.record([many]);
-  await store.metrics.record([many]);
+  await store.series.add("classes", [many]);
+  await store.series.add("classes", [many]);
   const seen = await ruby<Seen>(redis.url, READER, 8, SAID.class, at / 1_000);
   assertEquals(seen.totals.é!.p, 5);
   assertEquals(seen.histogram[0], 65_535);
-  assertEquals((await store.metrics.read("8h"))[0]!.histogram[0], 120_000);
+  assertEquals((await store.series.read("classes", "8h"))[0]!.histogram[0], 120_000);
 });
 
 Deno.test("the jobs and failures of a worker are on Sidekiq's page when it has ended", async () => {

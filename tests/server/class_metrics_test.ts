@@ -21,7 +21,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       const server = stack.use(new JobsProcess({ store: bench.url, args: [bench.handlers, "--burst"] }));
       assertEquals((await server.status()).code, 0);
     }
-    const measured = await bench.store.metrics.read("8h");
+    const measured = await bench.store.series.read("classes", "8h");
     assertEquals(measured.map((one) => [one.class, one.processed, one.failed]), [["Note", 100, 0], ["Fail", 2, 2]]);
     assertEquals(measured[0]!.histogram.reduce((sum, count) => sum + count, 0), 100);
   });
@@ -36,7 +36,7 @@ function recorderOn(measure: (measurements: readonly ClassMetrics[]) => Promise<
     counters,
     log,
     recorder: new MetricsRecorder({
-      store: { metrics: { record: measure, read: () => Promise.resolve([]), histograms: () => Promise.resolve([]) } },
+      store: { series: { add: (_: string, metrics: readonly unknown[]) => measure(metrics as ClassMetrics[]) } },
       classCounters: counters,
       clock,
       log,

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { dayOf } from "../../src/store/admin/history.ts";
+import { dayOf } from "../../src/store/port/history.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, job, jobs, register, takeUpTo } from "./jobs.ts";
@@ -87,18 +87,23 @@ export const counts: Cases = {
       const leases = await takeUpTo(t.store, worker);
       await t.store.jobs.settle(worker, kinds.map((kind, i): Outcome => ({ kind, token: leases[i]!.token })));
     };
-    assertEquals(await t.store.admin.history(first, first + HOUR_MS * 24), [
+    assertEquals(await t.store.series.read("days", { from: first, to: first + HOUR_MS * 24 }), [
       { day: dayOf(first), processed: 0, failed: 0 },
       { day: dayOf(first + 24 * HOUR_MS), processed: 0, failed: 0 },
     ]);
     await settle("ack", "discard", "ack");
     t.advance(48 * HOUR_MS);
     await settle("discard");
-    const days = await (await t.another()).admin.history(first - 24 * HOUR_MS, first + 48 * HOUR_MS);
+    const days = await (await t.another()).series.read("days", {
+      from: first - 24 * HOUR_MS,
+      to: first + 48 * HOUR_MS,
+    });
     assertEquals(days.map(({ day }) => day), [-24, 0, 24, 48].map((hours) => dayOf(first + hours * HOUR_MS)));
     assertEquals(days.map(({ processed, failed }) => [processed, failed]), [[0, 0], [3, 1], [0, 0], [1, 1]]);
-    assertEquals((await t.store.admin.history(first, first)).map(({ processed }) => processed), [3]);
-    assertEquals(await t.store.admin.history(first, first - 24 * HOUR_MS), []);
+    assertEquals((await t.store.series.read("days", { from: first, to: first })).map(({ processed }) => processed), [
+      3,
+    ]);
+    assertEquals(await t.store.series.read("days", { from: first, to: first - 24 * HOUR_MS }), []);
   },
 
   "lists every queue by name, also empty ones, with the age of its oldest job": async (open) => {

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { MAX_SAMPLED_QUEUES, SAMPLE_WINDOWS, type SampleWindow } from "../../src/store/admin/queue_samples.ts";
+import { MAX_SAMPLED_QUEUES, SAMPLE_WINDOWS, type SampleWindow } from "../../src/store/port/queue_samples.ts";
 import type { Cases } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
@@ -14,17 +14,17 @@ export const queueSamples: Cases = {
   "a step keeps the largest values of all recorders; a step without a sample has none": async (open) => {
     await using t = await open();
     const other = await t.another();
-    for (const window of WINDOWS) assertEquals(await t.store.queueSamples.read(window), []);
-    await t.store.queueSamples.record([]);
-    await t.store.queueSamples.record([{ queue: "mail|é", size: 7, latencyMs: 1_500.4 }, {
+    for (const window of WINDOWS) assertEquals(await t.store.series.read("queues", window), []);
+    await t.store.series.add("queues", []);
+    await t.store.series.add("queues", [{ queue: "mail|é", size: 7, latencyMs: 1_500.4 }, {
       queue: "low",
       size: 0,
       latencyMs: 0,
     }]);
-    await other.queueSamples.record([{ queue: "mail|é", size: 3, latencyMs: 9_000 }]);
-    await t.store.queueSamples.record([{ queue: "mail|é", size: 5, latencyMs: 10 }]);
+    await other.series.add("queues", [{ queue: "mail|é", size: 3, latencyMs: 9_000 }]);
+    await t.store.series.add("queues", [{ queue: "mail|é", size: 5, latencyMs: 10 }]);
     for (const window of WINDOWS) {
-      const [low, mail, ...more] = await t.store.queueSamples.read(window);
+      const [low, mail, ...more] = await t.store.series.read("queues", window);
       assertEquals([low!.queue, mail!.queue, more.length], ["low", "mail|é", 0]);
       assertEquals([mail!.sizes.length, mail!.latenciesMs.length], Array(2).fill(SAMPLE_WINDOWS[window].steps));
       const known = mail!.sizes.findIndex((size) => size !== undefined);
@@ -35,9 +35,9 @@ export const queueSamples: Cases = {
 
   "a sample leaves each window in turn": async (open) => {
     await using t = await open();
-    await t.store.queueSamples.record([{ queue: "mail", size: 7, latencyMs: 1 }]);
+    await t.store.series.add("queues", [{ queue: "mail", size: 7, latencyMs: 1 }]);
     const seen = async () => {
-      const all = await Promise.all(WINDOWS.map((window) => t.store.queueSamples.read(window)));
+      const all = await Promise.all(WINDOWS.map((window) => t.store.series.read("queues", window)));
       return WINDOWS.filter((_, i) => all[i]!.length > 0).join(" ");
     };
     t.advance(HOUR_MS / 2);
@@ -48,16 +48,17 @@ export const queueSamples: Cases = {
     assertEquals(await seen(), "7d 30d");
     t.advance(7 * 24 * HOUR_MS);
     assertEquals(await seen(), "30d");
-    await t.store.queueSamples.record([{ queue: "mail", size: 1, latencyMs: 1 }]);
-    assertEquals((await t.store.queueSamples.read("30d"))[0]!.sizes.filter((size) => size !== undefined), [7, 1]);
+    await t.store.series.add("queues", [{ queue: "mail", size: 1, latencyMs: 1 }]);
+    assertEquals((await t.store.series.read("queues", "30d"))[0]!.sizes.filter((size) => size !== undefined), [7, 1]);
   },
 
   "keeps the samples of the queues with the most jobs": async (open) => {
     await using t = await open();
-    await t.store.queueSamples.record(
+    await t.store.series.add(
+      "queues",
       Array.from({ length: MAX_SAMPLED_QUEUES + 20 }, (_, i) => ({ queue: `q${i}`, size: i, latencyMs: 0 })),
     );
-    const kept = await t.store.queueSamples.read("1h");
+    const kept = await t.store.series.read("queues", "1h");
     assertEquals([kept.length, kept.some(({ queue }) => queue === "q19")], [MAX_SAMPLED_QUEUES, false]);
   },
 };

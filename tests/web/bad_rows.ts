@@ -100,14 +100,17 @@ export async function fillStore(store: Store): Promise<void> {
     await recordEvent(store, { user: name, by: "token", from: "x", action: "retry", target: `${name}-target` });
     await store.steps.signal({ key: `${name}-kept`, data: "1", ttlMs: 3_600_000 });
   }
-  await store.queueSamples.record(["good", "evil"].map((queue) => ({ queue, size: 3, latencyMs: 5 })));
-  await store.metrics.record(["good", "evil"].map((name) => ({
-    class: name,
-    processed: 2,
-    failed: 1,
-    workedMs: 5,
-    histogram: Array.from({ length: 26 }, () => 1),
-  })) as never);
+  await store.series.add("queues", ["good", "evil"].map((queue) => ({ queue, size: 3, latencyMs: 5 })));
+  await store.series.add(
+    "classes",
+    ["good", "evil"].map((name) => ({
+      class: name,
+      processed: 2,
+      failed: 1,
+      workedMs: 5,
+      histogram: Array.from({ length: 26 }, () => 1),
+    })) as never,
+  );
 }
 
 /** Every page and every route of the API that reads the store. */

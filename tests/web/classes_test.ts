@@ -15,7 +15,7 @@ onBothStores("each class is shown with runs, failures and percentiles, sorted by
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
   histogram[runBucket(120)] = 1_200;
   const hostile = '<script>alert("1")</script>';
-  await store.metrics.record([
+  await store.series.add("classes", [
     { class: "Thumb::Nail", processed: 1_500, failed: 300, workedMs: 144_000, histogram },
     { class: "Quick", processed: 2, failed: 0, workedMs: 1, histogram: histogram.map((_, i) => i === 0 ? 2 : 0) },
     { class: hostile, processed: 1, failed: 1, workedMs: 0, histogram: histogram.map(() => 0) },

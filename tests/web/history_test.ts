@@ -30,8 +30,8 @@ onBothStores("the overview charts throughput, failures, latency and depth over e
   const { store, visitor } = site;
   await finish(store, "ack", "ack", "discard");
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
-  await store.metrics.record([{ class: "A", processed: 3, failed: 1, workedMs: 9, histogram }]);
-  await store.queueSamples.record([{ queue: "a", size: 4, latencyMs: 700 }, { queue: "b", size: 5, latencyMs: 90 }]);
+  await store.series.add("classes", [{ class: "A", processed: 3, failed: 1, workedMs: 9, histogram }]);
+  await store.series.add("queues", [{ queue: "a", size: 4, latencyMs: 700 }, { queue: "b", size: 5, latencyMs: 90 }]);
   const someone = visitor();
   const sum = (values: readonly (number | null)[]) => values.reduce<number>((all, value) => all + (value ?? 0), 0);
   for (

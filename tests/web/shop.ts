@@ -155,23 +155,29 @@ async function pastStep(url: string, ago: number, minutes: number): Promise<void
   await using store = await openAt(url, ago * MINUTE_MS);
   const now = END - ago * MINUTE_MS;
   const load = 1 + 0.5 * Math.sin((now / DAY_MS) * 2 * Math.PI - 2) + 0.12 * Math.sin(ago / 7);
-  await store.metrics.record(SHOP.map((one, i) => {
-    const isIncident = one.name === "Webhooks::Deliver" && ago < 75;
-    const processed = Math.max(0, Math.round(one.perMinute * minutes * load * (1 + 0.1 * Math.sin(ago + i))));
-    const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
-    // Runs are slower under load, and during the incident.
-    const runMs = one.runMs * load * (isIncident ? 2.6 : 1);
-    const histogram = RUN_BOUNDS_MS.map((bound, bucket) => {
-      const distance = Math.log(bound / runMs) / (0.62 + 0.18 * Math.sin(ago / 3 + bucket));
-      return Math.round((processed - failed) * 0.35 * Math.exp(-distance * distance));
-    });
-    const timed = processed - failed;
-    return { class: one.name, processed, failed, workedMs: timed * runMs, histogram: [...histogram, 0] };
-  }));
-  await store.queueSamples.record(SHOP.map(({ queue }, i) => {
-    const size = Math.max(0, Math.round((i === 1 ? 160 : 12) * load * (1 + 0.4 * Math.sin(ago / 5 + i))));
-    return { queue, size, latencyMs: size * 34 };
-  }));
+  await store.series.add(
+    "classes",
+    SHOP.map((one, i) => {
+      const isIncident = one.name === "Webhooks::Deliver" && ago < 75;
+      const processed = Math.max(0, Math.round(one.perMinute * minutes * load * (1 + 0.1 * Math.sin(ago + i))));
+      const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
+      // Runs are slower under load, and during the incident.
+      const runMs = one.runMs * load * (isIncident ? 2.6 : 1);
+      const histogram = RUN_BOUNDS_MS.map((bound, bucket) => {
+        const distance = Math.log(bound / runMs) / (0.62 + 0.18 * Math.sin(ago / 3 + bucket));
+        return Math.round((processed - failed) * 0.35 * Math.exp(-distance * distance));
+      });
+      const timed = processed - failed;
+      return { class: one.name, processed, failed, workedMs: timed * runMs, histogram: [...histogram, 0] };
+    }),
+  );
+  await store.series.add(
+    "queues",
+    SHOP.map(({ queue }, i) => {
+      const size = Math.max(0, Math.round((i === 1 ? 160 : 12) * load * (1 + 0.4 * Math.sin(ago / 5 + i))));
+      return { queue, size, latencyMs: size * 34 };
+    }),
+  );
 }
 
 async function heartbeats(store: Store): Promise<void> {

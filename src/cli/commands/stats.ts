@@ -1,6 +1,6 @@
 /** `jobs stats`. @module */
 import { systemClock } from "../../clock.ts";
-import { DAY_MS } from "../../store/admin/history.ts";
+import { DAY_MS } from "../../store/port/history.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -36,7 +36,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     const now = systemClock.now();
     return await Promise.all([
       store.admin.stats(),
-      days === undefined ? undefined : store.admin.history(now - (days - 1) * DAY_MS, now),
+      days === undefined ? undefined : store.series.read("days", { from: now - (days - 1) * DAY_MS, to: now }),
     ]);
   });
   const { queues, ...counts } = statsJson(stats);

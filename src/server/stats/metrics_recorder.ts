@@ -7,7 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { ServerStore } from "../../store/port/store.ts";
+import type { SeriesStore } from "../../store/port/series.ts";
 import { type LoopBody, OutageLog } from "../component.ts";
 import type { ClassCounters } from "./counters.ts";
 
@@ -20,7 +20,7 @@ const PART = "class metrics";
 
 /** Options of {@linkcode MetricsRecorder}. */
 export interface MetricsRecorderOptions {
-  readonly store: Pick<ServerStore, "metrics">;
+  readonly store: { readonly series: Pick<SeriesStore, "add"> };
   readonly classCounters: Pick<ClassCounters, "drain">;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,7 +47,7 @@ export class MetricsRecorder implements LoopBody<void> {
     if (metrics.length === 0) return;
     this.#isWriting = true;
     try {
-      await store.metrics.record(metrics);
+      await store.series.add("classes", metrics);
       const level = this.#outage.over(PART);
       if (level !== undefined) log[level]("Metrics of classes are stored again");
     } catch (error) {

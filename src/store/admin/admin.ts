@@ -9,7 +9,6 @@
 import type { GroupLimit, GroupPage, GroupRequest, LargestGroups } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
-import type { DayCount } from "./history.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -145,9 +144,6 @@ export interface AdminStore {
    * and one more for every 500 queues.
    */
   stats(request?: { readonly queues?: readonly string[] }): Promise<Stats>;
-
-  /** Returns how many jobs finished on each day (UTC) from `from` to `to`, both epoch milliseconds. Kept for five years. */
-  history(from: number, to: number): Promise<DayCount[]>;
 
   /** Returns the health of the store. Takes one or two round trips. */
   health(): Promise<Health>;

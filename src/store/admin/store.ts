@@ -6,7 +6,6 @@
  */
 import type { ServerStore } from "../port/store.ts";
 import type { AdminStore } from "./admin.ts";
-import type { QueueSampler } from "./queue_samples.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { TransferStore } from "./transfer.ts";
 
@@ -25,8 +24,6 @@ import type { TransferStore } from "./transfer.ts";
 export interface Store extends ServerStore {
   /** Counts, lists and edits. */
   readonly admin: AdminStore;
-  /** Depth and latency of queues, for charts. */
-  readonly queueSamples: QueueSampler;
   /** The key and the live sessions of dashboards. */
   readonly sessions: SessionStore;
   /** Hands everything to another store. */

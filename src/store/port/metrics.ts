@@ -1,5 +1,5 @@
 /**
- * The metrics part of the store port: how many jobs of each class were performed, how many of them failed, and how long they
+ * Metrics of classes (`series.ts`): how many jobs of each class were performed, how many of them failed, and how long they
  * ran. Metrics are sums, so that classes without records have them, too.
  *
  * They are those of Sidekiq's Metrics page, with the same bounds: by the minute for 8 hours, by ten minutes for 72 hours. No
@@ -59,18 +59,6 @@ export interface ClassMetricsSeries extends ClassMetrics {
   readonly series: readonly number[];
   /** Failed attempts in each step. */
   readonly failedSeries: readonly number[];
-}
-
-/** Stores sums of performed jobs. */
-export interface MetricsStore {
-  /** Adds to the sums of the current minute. */
-  record(measurements: readonly ClassMetrics[]): Promise<void>;
-
-  /** Returns the sums over a window, the class with the most jobs first. */
-  read(window: MetricsWindow): Promise<ClassMetricsSeries[]>;
-
-  /** Returns the histogram of a class in each step of a window, the earliest first. */
-  histograms(className: string, window: MetricsWindow): Promise<number[][]>;
 }
 
 /** Returns the bucket of a run time: that of the first greater bound. */

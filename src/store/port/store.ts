@@ -23,8 +23,8 @@ import type { CronStore } from "./cron.ts";
 import type { FlowStore } from "./flows.ts";
 import type { JobStore } from "./jobs.ts";
 import type { LogStore } from "./logs.ts";
-import type { MetricsStore } from "./metrics.ts";
 import type { ResultStore } from "./results.ts";
+import type { SeriesStore } from "./series.ts";
 import type { StepStore } from "./steps.ts";
 import type { Topic } from "./watch.ts";
 import type { WorkerStore } from "./workers.ts";
@@ -49,8 +49,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly results: ResultStore;
   /** The audit log, and the runs of cron entries. */
   readonly logs: LogStore;
-  /** Sums of performed jobs, by class and time. */
-  readonly metrics: MetricsStore;
+  /** Sums of performed jobs, samples of queues, and totals of days. */
+  readonly series: SeriesStore;
   /** Options that workers register for their job classes. */
   readonly classes: ClassStore;
 

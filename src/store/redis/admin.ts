@@ -6,7 +6,7 @@
 import type { AdminStore } from "../admin/admin.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
-import { readHistory, readStats } from "./counts.ts";
+import { readStats } from "./counts.ts";
 import { edit, editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
 import { limitGroup, readGroups, readLargest } from "./groups.ts";
@@ -23,7 +23,6 @@ export function adminPart(context: Context): AdminStore {
   const wake = (topic: string) => client.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
   return {
     stats: (request) => readStats(context, request?.queues),
-    history: (from, to) => readHistory(client, from, to),
     health: () => health(context),
     page: (place, request) => readPage(client, place, request),
     get: (refs, { before } = {}) =>

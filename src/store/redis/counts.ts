@@ -5,12 +5,10 @@
  */
 import { getField, readWireTime } from "../../job/raw.ts";
 import { MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
-import { type DayCount, daysBetween } from "../admin/history.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
-import { dayKey, queueKey } from "./keys.ts";
-import type { ReconnectingClient } from "./client/reconnecting_client.ts";
+import { queueKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Maximum number of queues that one script reads. */
@@ -50,16 +48,6 @@ export async function readStats(context: Context, named?: readonly string[]): Pr
     waits: { sleep: sleep!, wait: wait!, child: child! },
     queues,
   };
-}
-
-/** See `AdminStore.history`. */
-export async function readHistory(client: ReconnectingClient, from: number, to: number): Promise<DayCount[]> {
-  const days = daysBetween(from, to);
-  if (days.length === 0) return [];
-  const keys = days.flatMap((day) => [dayKey("processed", day), dayKey("failed", day)]);
-  const counts = await client.call(["MGET", ...keys]) as (string | null)[];
-  const count = (i: number) => Number(counts[i] ?? 0) || 0;
-  return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
 
 /** Returns the queues whose key isn't a list: jobs can neither be pushed to them nor taken. */

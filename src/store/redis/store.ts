@@ -15,9 +15,8 @@ import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
 import { LeaseBook } from "./lease_book.ts";
 import { logsPart } from "./logs.ts";
-import { metricsPart } from "./metrics.ts";
-import { queueSamplesPart } from "./queue_samples.ts";
 import { Results } from "./results.ts";
+import { redisSeries } from "./series.ts";
 import { sessionsPart } from "./sessions.ts";
 import { stepsPart } from "./steps.ts";
 import { transferPart } from "./transfer.ts";
@@ -59,8 +58,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     flows: flowsPart(context),
     results,
     logs: logsPart(context),
-    metrics: metricsPart(context),
-    queueSamples: queueSamplesPart(context),
+    series: redisSeries(context),
     classes: classesPart(context),
     admin: adminPart(context),
     sessions: sessionsPart(context),

@@ -19,19 +19,17 @@ import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
 import { health } from "./health.ts";
 import { logsPart } from "./logs.ts";
-import { metricsPart } from "./metrics.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
-import { queueSamplesPart } from "./queue_samples.ts";
 import { readLargest } from "./largest_groups.ts";
 import * as queues from "./queues.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
+import { sqliteSeries } from "./series.ts";
 import { sessionsPart } from "./sessions.ts";
 import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
-import { history } from "./totals.ts";
 import { transferPart } from "./transfer.ts";
 import * as workers from "./workers.ts";
 
@@ -87,12 +85,10 @@ export function sqliteStore(url: string, context: Context): Store {
         results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
     },
     logs: logsPart(context),
-    metrics: metricsPart(context),
-    queueSamples: queueSamplesPart(context),
+    series: sqliteSeries(context),
     classes: classesPart(context),
     admin: {
       stats: (request) => read(() => stats(context, request?.queues)),
-      history: (from, to) => read(() => history(context, from, to)),
       health: () => health(context),
       page: (place, request) => read(() => readPage(context, place, request)),
       members: (batch, request) => read(() => readMembers(context, batch, request)),

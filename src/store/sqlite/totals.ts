@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type DayCount, dayOf, DAYS_KEPT_MS, daysBetween } from "../admin/history.ts";
+import { type DayCount, dayOf, DAYS_KEPT_MS, daysBetween } from "../port/history.ts";
 import type { Context } from "./context.ts";
 
 /** Adds to the totals of finished and failed jobs; inside a transaction. */
@@ -27,7 +27,7 @@ function addTo({ sql }: Context, name: string, count: number): boolean {
   return true;
 }
 
-/** See `AdminStore.history`. */
+/** Returns the totals of each day; see `SeriesReadings`. */
 export function history({ sql }: Context, from: number, to: number): DayCount[] {
   const days = daysBetween(from, to);
   if (days.length === 0) return [];

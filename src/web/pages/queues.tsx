@@ -5,7 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
-import type { QueueSeries } from "../../store/admin/queue_samples.ts";
+import type { QueueSeries } from "../../store/port/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";

@@ -93,7 +93,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   }
 
   app.get("/queues", async (c) => {
-    const [view, series] = await Promise.all([viewOf(services, c), store.queueSamples.read("1h")]);
+    const [view, series] = await Promise.all([viewOf(services, c), store.series.read("queues", "1h")]);
     const named = view.stats.queues.filter(({ name }) => name !== ALL_QUEUES);
     return html(services, c, <QueuesPage view={view} page={rowsOf(c, named, ({ name }) => name)} series={series} />);
   });
@@ -153,7 +153,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
       viewOf(services, c),
       services.measures.read(window),
       recentEnded(services),
-      store.metrics.histograms(name, window),
+      store.series.read("histograms", { class: name, window }),
     ]);
     const one = measuredClasses(window, all.filter((other) => other.class === name)).classes[0];
     const recent = classStats(rows.filter((row) => row.class === name))[0];

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { DAY_MS } from "../../store/admin/history.ts";
-import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/admin/queue_samples.ts";
+import { DAY_MS } from "../../store/port/history.ts";
+import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/port/queue_samples.ts";
 import { type ClassMetricsSeries, type MetricsWindow, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
 import type { Services } from "../services.ts";
 import { quantile } from "./class_metrics.ts";
@@ -54,7 +54,7 @@ export interface Chart {
 
 /** Reads the charts of a range. */
 export async function readCharts(services: Services, range: Range): Promise<Chart[]> {
-  const [jobs, queues] = await Promise.all([throughput(services, range), services.store.queueSamples.read(range)]);
+  const [jobs, queues] = await Promise.all([throughput(services, range), services.store.series.read("queues", range)]);
   const { stepMs } = SAMPLE_WINDOWS[range];
   const times = sampleSteps(range, services.clock.now()).map((at) => at / 1_000);
   const step = { times, stepS: stepMs / 1_000, bars: false };

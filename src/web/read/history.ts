@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { DAY_MS, type DayCount } from "../../store/admin/history.ts";
+import { DAY_MS, type DayCount } from "../../store/port/history.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 
@@ -13,7 +13,7 @@ const MAX_DAYS = 1_825;
 /** Returns the totals of the latest days, today's last. Days are in UTC. */
 export async function lastDays(services: Services, days: number): Promise<DayCount[]> {
   const now = services.clock.now();
-  return await services.store.admin.history(now - (days - 1) * DAY_MS, now);
+  return await services.store.series.read("days", { from: now - (days - 1) * DAY_MS, to: now });
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
-import type { QueueSampler } from "../../store/admin/queue_samples.ts";
+import type { SeriesStore } from "../../store/port/series.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { countsOf } from "./counts.ts";
 
@@ -33,7 +33,7 @@ const MAX_WATCHERS_PER_ADDRESS = 50;
 /** The parts of the store that live counts use. */
 export interface LiveStatsStore {
   readonly admin: Pick<AdminStore, "stats">;
-  readonly queueSamples: Pick<QueueSampler, "record">;
+  readonly series: Pick<SeriesStore, "add">;
 }
 
 /** Reads the counts, and sends them to all watching pages. */
@@ -84,7 +84,8 @@ export class LiveStats {
     if (minute === this.#recordedMinute) return;
     this.#recordedMinute = minute;
     const named = queues.filter(({ name }) => name !== ALL_QUEUES);
-    await this.#store.queueSamples.record(
+    await this.#store.series.add(
+      "queues",
       named.map(({ name, size, latencyMs }) => ({ queue: name, size, latencyMs })),
     );
   }

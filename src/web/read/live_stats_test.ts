@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import type { Stats } from "../../store/admin/admin.ts";
-import type { QueueSample } from "../../store/admin/queue_samples.ts";
+import type { QueueSample } from "../../store/port/queue_samples.ts";
 import { logger } from "../../log/log.ts";
 import { LiveStats } from "./live_stats.ts";
 
@@ -28,9 +28,9 @@ Deno.test("records depth and latency of each queue once a minute", async () => {
     }) satisfies Stats;
   const store = {
     admin: { stats: () => Promise.resolve(stats()) },
-    queueSamples: {
-      record: (samples: readonly QueueSample[]) => {
-        recorded.push(samples);
+    series: {
+      add: (_: string, samples: readonly unknown[]) => {
+        recorded.push(samples as readonly QueueSample[]);
         return Promise.resolve();
       },
     },

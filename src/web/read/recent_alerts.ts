@@ -42,7 +42,7 @@ async function readAlerts(services: Services): Promise<Alert[]> {
     store.admin.stats(),
     store.workers.list(),
     measures.read("1h"),
-    store.admin.history(now, now),
+    store.series.read("days", { from: now, to: now }),
     crontab.list(),
   ]);
   const [unhandled, crashes, cronEnds] = await Promise.all([

@@ -16,22 +16,22 @@ const MAX_CACHE_MS = 60_000;
 
 /** Reads and caches the metrics of classes. */
 export class RecentMetrics {
-  readonly #store: Pick<Store, "metrics">;
+  readonly #store: Pick<Store, "series">;
   readonly #clock: Clock;
   readonly #readings = new Map<MetricsWindow, { readonly measured: Promise<ClassMetricsSeries[]>; until: number }>();
 
   /** @param clock times the readings and the cache */
-  constructor(store: Pick<Store, "metrics">, clock: Clock) {
+  constructor(store: Pick<Store, "series">, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
-  /** See `MetricsStore.read`. */
+  /** See `SeriesReadings.classes`. */
   read(window: MetricsWindow): Promise<ClassMetricsSeries[]> {
     const began = this.#clock.monotonic();
     const kept = this.#readings.get(window);
     if (kept !== undefined && began < kept.until) return kept.measured;
-    const reading = { measured: this.#store.metrics.read(window), until: Infinity };
+    const reading = { measured: this.#store.series.read("classes", window), until: Infinity };
     this.#readings.set(window, reading);
     reading.measured.then(() => {
       const now = this.#clock.monotonic();

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import type { ClassMetricsSeries, MetricsWindow } from "../../store/port/metrics.ts";
+import type { SeriesStore } from "../../store/port/series.ts";
 import { RecentMetrics } from "./recent_metrics.ts";
 
 /** A store whose readings the test ends, and the windows that were read. */
@@ -8,16 +9,14 @@ function readings() {
   const clock = new FakeClock();
   const read: MetricsWindow[] = [];
   let ended: PromiseWithResolvers<ClassMetricsSeries[]>;
-  const metrics = {
-    record: () => Promise.resolve(),
-    histograms: () => Promise.resolve([]),
-    read(window: MetricsWindow) {
+  const series = {
+    read(_: string, window: MetricsWindow) {
       read.push(window);
       ended = Promise.withResolvers<ClassMetricsSeries[]>();
       return ended.promise;
     },
-  };
-  const measures = new RecentMetrics({ metrics }, clock);
+  } as unknown as SeriesStore;
+  const measures = new RecentMetrics({ series }, clock);
   return {
     clock,
     read,

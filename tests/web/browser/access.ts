@@ -133,8 +133,8 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
     });
   }
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
-  await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
-  await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
+  await store.series.add("classes", [{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
+  await store.series.add("queues", [{ queue: "default", size: 3, latencyMs: 90_000 }]);
   await store.admin.configure("default", { pause: true });
   const worker = "web1:7:abc";
   await push(store, "r1", { queue: "runs" });

@@ -34,8 +34,8 @@ browserTest(
   "a page keeps its place when its scripts draw the charts",
   async ({ page, site: { store }, go, complaints }) => {
     const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
-    await store.metrics.record([{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
-    await store.queueSamples.record([{ queue: "default", size: 3, latencyMs: 90_000 }]);
+    await store.series.add("classes", [{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
+    await store.series.add("queues", [{ queue: "default", size: 3, latencyMs: 90_000 }]);
     const height = () => page.evaluate("document.querySelector('main').scrollHeight");
     for (const path of ["/", "/classes/Report"]) {
       for (const width of [360, 1280, 2200]) {

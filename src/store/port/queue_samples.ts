@@ -1,5 +1,5 @@
 /**
- * The queue samples part of the store port: the depth of queues and the age of their oldest jobs, for charts.
+ * Samples of queues (`series.ts`): the depth of queues and the age of their oldest jobs, for charts.
  *
  * The processes that serve the dashboard record a sample once a minute. Each time step keeps the largest values, so several
  * recorders don't falsify it. No job depends on the numbers.
@@ -47,18 +47,6 @@ export type SampleWindow = keyof typeof SAMPLE_WINDOWS;
 
 /** The most queues of one sample that are kept: those with the most jobs. */
 export const MAX_SAMPLED_QUEUES = 50;
-
-/**
- * Stores samples of queues.
- *
- * @internal
- */
-export interface QueueSampler {
-  /** Records a sample as of now, by the store's clock. */
-  record(samples: readonly QueueSample[]): Promise<void>;
-  /** Returns the samples of a window, by name of the queue. */
-  read(window: SampleWindow): Promise<QueueSeries[]>;
-}
 
 /** Returns the beginnings of a window's steps, the earliest first. */
 export function sampleSteps(window: SampleWindow, now: number): number[] {

@@ -1,6 +1,7 @@
 /**
- * Metrics of classes, under the keys of Sidekiq's Metrics page. The names and the formats are those of Sidekiq 8 and, unless
- * the wire format is 8 alone, also those of 7. Histograms of ten minutes are ours: Sidekiq has none.
+ * The series part of the port. Metrics of classes are under the keys of Sidekiq's Metrics page. The names and the formats are those
+ * of Sidekiq 8 and, unless the wire format is 8 alone, also those of 7. Histograms of ten minutes and samples of queues are ours:
+ * Sidekiq has none.
  *
  * @module
  */
@@ -11,7 +12,6 @@ import {
   COARSE,
   FINE,
   MeasuredSums,
-  type MetricsStore,
   type MetricsWindow,
   RUN_BOUNDS_MS,
   stepsOf,
@@ -19,6 +19,19 @@ import {
 } from "../port/metrics.ts";
 import { type Context, serverTime } from "./context.ts";
 import { SCRIPTS } from "./client/scripts.ts";
+import {
+  keptSamples,
+  type QueueSample,
+  type QueueSeries,
+  SAMPLE_STEPS,
+  SAMPLE_WINDOWS,
+  sampleSteps,
+  type SampleWindow,
+  SeriesBuilder,
+} from "../port/queue_samples.ts";
+import { type DayCount, daysBetween } from "../port/history.ts";
+import { seriesPart, type SeriesStore } from "../port/series.ts";
+import { dayKey } from "./keys.ts";
 
 /** Maximum number of classes that one script records. */
 const MAX_CLASSES_PER_SCRIPT = 50;
@@ -26,18 +39,23 @@ const MAX_CLASSES_PER_SCRIPT = 50;
 const MAX_STEPS_IN_FLIGHT = 8;
 /** Maximum number of keys that one command reads. */
 const MAX_KEYS_PER_READ = 600;
+/** Steps of samples read at the same time. */
+const MAX_SAMPLE_STEPS_IN_FLIGHT = 48;
 
 /** Returns the part. */
-export function metricsPart(context: Context): MetricsStore {
-  return {
-    record: (measurements) => record(context, measurements),
-    read: (window) => read(context, window),
-    histograms: (className, window) => histograms(context, className, window),
-  };
+export function redisSeries(context: Context): SeriesStore {
+  return seriesPart({
+    classes: (measurements) => addMetrics(context, measurements),
+    queues: (samples) => addSamples(context, samples),
+  }, {
+    classes: (window) => readMetrics(context, window),
+    histograms: ({ class: name, window }) => readHistograms(context, name, window),
+    queues: (window) => readSamples(context, window),
+    days: ({ from, to }) => readDays(context, from, to),
+  });
 }
 
-async function record(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
-  if (measurements.length === 0) return;
+async function addMetrics(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
   const { client, wire } = context;
   const now = await serverTime(context);
   const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
@@ -59,7 +77,7 @@ async function record(context: Context, measurements: readonly ClassMetrics[]): 
   }
 }
 
-async function read(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
+async function readMetrics(context: Context, window: MetricsWindow): Promise<ClassMetricsSeries[]> {
   const { client } = context;
   const steps = stepsOf(window, await serverTime(context));
   const fine = WINDOWS[window].stepMs === FINE.stepMs;
@@ -117,7 +135,7 @@ function addFine(histogram: number[], bytes: Buffer | null | undefined): void {
 }
 
 /** Reads the histograms of a class, a few steps at a time. */
-async function histograms(context: Context, className: string, window: MetricsWindow): Promise<number[][]> {
+async function readHistograms(context: Context, className: string, window: MetricsWindow): Promise<number[][]> {
   const { client } = context;
   const steps = stepsOf(window, await serverTime(context));
   const buckets = Array.from({ length: RUN_BOUNDS_MS.length + 1 }, (_, i) => i);
@@ -186,4 +204,48 @@ function parts(at: number): { day: string; date: number; hour: number; minute: n
 
 function two(value: number): string {
   return String(value).padStart(2, "0");
+}
+
+/** Sending a sample twice changes nothing. */
+async function addSamples(context: Context, samples: readonly QueueSample[]): Promise<void> {
+  const now = await serverTime(context);
+  const keys = SAMPLE_STEPS.map(({ stepMs }) => sampleKey(stepMs, Math.floor(now / stepMs) * stepMs));
+  const kept = SAMPLE_STEPS.map(({ keptMs }) => `${keptMs / 1_000}`);
+  const values = keptSamples(samples).flatMap(({ queue, size, latencyMs }) => [
+    ...["size|" + queue, `${size}`],
+    ...["latency|" + queue, `${Math.round(latencyMs)}`],
+  ]);
+  await context.client.run(SCRIPTS.sampleQueues, keys, [...kept, ...values]);
+}
+
+async function readSamples(context: Context, window: SampleWindow): Promise<QueueSeries[]> {
+  const { stepMs } = SAMPLE_WINDOWS[window];
+  const steps = sampleSteps(window, await serverTime(context));
+  const series = new SeriesBuilder(steps.length);
+  const readStep = async (at: number, step: number) => {
+    const fields = await context.client.call(["HGETALL", sampleKey(stepMs, at)]) as Record<string, string>;
+    for (const [field, size] of Object.entries(fields)) {
+      if (!field.startsWith("size|")) continue;
+      const queue = field.slice("size|".length);
+      series.add(step, { queue, size: Number(size), latencyMs: Number(fields[`latency|${queue}`] ?? 0) });
+    }
+  };
+  for (let from = 0; from < steps.length; from += MAX_SAMPLE_STEPS_IN_FLIGHT) {
+    await Promise.all(steps.slice(from, from + MAX_SAMPLE_STEPS_IN_FLIGHT).map((at, i) => readStep(at, from + i)));
+  }
+  return series.list();
+}
+
+/** Ours: a hash per time step, with the fields `size|QUEUE` and `latency|QUEUE`. */
+function sampleKey(stepMs: number, at: number): string {
+  return `jobs:queue-samples:${stepMs / 1_000}:${at / 1_000}`;
+}
+
+async function readDays({ client }: Context, from: number, to: number): Promise<DayCount[]> {
+  const days = daysBetween(from, to);
+  if (days.length === 0) return [];
+  const keys = days.flatMap((day) => [dayKey("processed", day), dayKey("failed", day)]);
+  const counts = await client.call(["MGET", ...keys]) as (string | null)[];
+  const count = (i: number) => Number(counts[i] ?? 0) || 0;
+  return days.map((day, i) => ({ day, processed: count(2 * i), failed: count(2 * i + 1) }));
 }
