@@ -34,7 +34,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "steps client log job clock",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/ops store/port store/open config log version job clock",
-  "testing": "steps handlers client store/ops store/port log job clock",
+  // Performs jobs as a worker does, on a store in memory.
+  "testing": "server steps handlers client store/ops store/port store/admin store/open config log job clock",
   // The lists and filters of operators, and one description of each thing that they see.
   "operator": "steps client cron log store/ops store/port store/admin job clock",
   // How the terminal and the dashboard word what both show.

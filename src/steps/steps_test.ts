@@ -348,7 +348,7 @@ Deno.test("timeout fails a step even if it ignores its signal, and aborts that s
       return new Promise(() => {});
     }, { timeout: "30s" }), []);
   const running = test.run();
-  while (signals.length === 0) await Promise.resolve();
+  while (signals.length === 0) await systemClock.turn();
   await test.advance("30s");
   assertEquals(await running, "failed");
   assertStringIncludes(errorOf(test), 'Timeout: Step "slow": ');
@@ -469,18 +469,20 @@ Deno.test("a step that fails next to a sleep fails the attempt", async () => {
 
 Deno.test("an iteration that a stopping worker releases does not hide the failure next to it, and keeps its cursor", async () => {
   const done: number[] = [];
+  const failed = Promise.withResolvers<void>();
   const test = testJob(
     (ctx: JobContext) =>
       Promise.all([
         ctx.each("rows", (after = 0) => [1, 2, 3].filter((row) => row > after), async (row) => {
-          for (let i = 0; i < 100; i++) await Promise.resolve();
+          await failed.promise;
+          await systemClock.turn();
           done.push(row);
         }, { cursor: (row) => row }),
         ctx.step("fails", () => {
           if (ctx.attempt > 1) return;
           test.stopWorker();
           throw new Error("down");
-        }),
+        }).finally(failed.resolve),
       ]),
     [],
   );

@@ -1,5 +1,5 @@
 /** Batches and flows of a client in memory, and handlers that are given theirs. */
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { BatchError } from "../client/batch_errors.ts";
 import { Client } from "../client/client.ts";
 import { defineJob } from "../handlers/handler.ts";
@@ -27,7 +27,7 @@ const callbacks = Object.fromEntries(
   ["success", "complete", "death"].map((event) => [event, { class: Notify, args: [event] as [string] }]),
 );
 
-const notified = (client: FakeClient) => client.pushed(Notify).map(({ args }) => args[0]);
+const notified = async (client: FakeClient) => (await client.pushed(Notify)).map(({ args }) => args[0]);
 
 Deno.test("a batch pushes its callbacks when its members have ended, nested ones too", async () => {
   const client = fakeClient({ jobs });
@@ -37,7 +37,7 @@ Deno.test("a batch pushes its callbacks when its members have ended, nested ones
   });
   assertEquals((await client.batches.get(batch.id))!.state, "running");
   await client.drain();
-  assertEquals(notified(client), ["inner", "complete", "success"]);
+  assertEquals(await notified(client), ["inner", "complete", "success"]);
   const { state, total, succeeded } = (await client.batches.get(batch.id))!;
   // Two members, one that a member added, the inner batch, and its callback.
   assertEquals([state, total, succeeded], ["succeeded", 5, 5]);
@@ -48,7 +48,7 @@ Deno.test("a dead member prevents the success of its batch, and a closed batch a
   const client = fakeClient({ jobs });
   const batch = await client.batch(callbacks, (add) => add(Row, [-1]));
   await client.drain();
-  assertEquals([notified(client), (await client.batches.get(batch.id))!.state], [["death", "complete"], "stuck"]);
+  assertEquals([await notified(client), (await client.batches.get(batch.id))!.state], [["death", "complete"], "stuck"]);
   await assertRejects(() => client.push(Row, [1], { batch: batch.id }), BatchError, "it is closed");
   await assertRejects(() => client.push(Row, [1], { batch: "none" }), BatchError, "doesn't exist");
   await assertRejects(() => client.batches.close("none"), BatchError, "doesn't exist");
@@ -69,7 +69,7 @@ Deno.test("a flow runs its nodes in order with the results of those before, as o
   ]);
   await client.drain({ until: "1h" });
   assertEquals({ ...await client.flows.results(id, ["sum"]) }, { sum: { rows: 3, node: "sum" } });
-  assertEquals([(await client.flows.get(id))!.state, notified(client)], ["succeeded", ["success"]]);
+  assertEquals([(await client.flows.get(id))!.state, await notified(client)], ["succeeded", ["success"]]);
 
   const failing = await client.flow("failing", {
     stop: { job: [Row, [-1]] },
@@ -98,22 +98,30 @@ Deno.test("a flow runs its nodes in order with the results of those before, as o
 });
 
 Deno.test("a handler that is called directly has the results and the batch that the test gives it", async () => {
-  assertEquals(await Sum(context(Sum, { results: { a: { rows: 4 }, b: { rows: 5 } } })), { rows: 9, node: "test" });
+  assertEquals(await Sum(await context(Sum, { results: { a: { rows: 4 }, b: { rows: 5 } } })), {
+    rows: 9,
+    node: "test",
+  });
   const client = fakeClient({ jobs });
   const open = await client.batches.open();
-  const ctx = context(Adder, { client, batch: open.id });
+  const ctx = await context(Adder, { client, batch: open.id });
   await open.close();
   await Adder(ctx);
   assertEquals((await ctx.batch!.get())!.total, 3);
-  assertEquals(client.pushed(Row).map(({ args, payload }) => [args[0], payload["batch"] === open.id]), [
+  assertEquals((await client.pushed(Row)).map(({ args, payload }) => [args[0], payload["batch"] === open.id]), [
     [1, true],
     [2, false],
   ]);
-  assertEquals(context(Adder, { batch: true }).batch!.id, "test-1");
-  assertEquals([context(Adder).batch, context(Adder, { batch: false }).batch], [undefined, undefined]);
-  assertThrows(() => context(Adder, { batch: "none" }), Error, 'The client has no batch "none"');
+  assertEquals(await client.pushed(Adder), [], "a job that is called directly was not pushed");
+  assertEquals((await context(Adder, { batch: true })).batch!.id, "test-1");
+  assertEquals([(await context(Adder)).batch, (await context(Adder, { batch: false })).batch], [undefined, undefined]);
+  await assertRejects(() => context(Adder, { batch: "none" }), Error, 'The client has no open batch "none"');
   const real = new Client({ store: { jobs: { enqueue: () => Promise.resolve([]) } } });
-  assertThrows(() => context(Adder, { client: real, batch: true }), TypeError, "require a client of fakeClient()");
+  await assertRejects(
+    () => context(Adder, { client: real, batch: true }),
+    TypeError,
+    "require a client of fakeClient()",
+  );
 });
 
 Deno.test("a job with steps has the results and the batch that the test gives it", async () => {
@@ -138,5 +146,5 @@ Deno.test("a flow that is pushed twice with one id exists once", async () => {
   const first = await push(1);
   assertEquals(await push(1), { ...first, existed: true });
   await assertRejects(() => push(2), Error, `flow "${first.id}" was pushed with it`);
-  assertEquals(client.pushed(Row).length, 1);
+  assertEquals((await client.pushed(Row)).length, 1);
 });

@@ -1,6 +1,6 @@
 /**
- * A client for tests. It keeps pushed jobs, batches and flows in memory, and runs them on a clock that it moves, without a
- * store, a worker or waiting. Use `testJob` for handlers with durable steps.
+ * A client for tests. Its store is SQLite in memory, on a clock that it moves, and `drain` is its worker: pushes, batches, flows,
+ * steps and retries behave as in production, without waiting.
  *
  * @module
  */
@@ -8,19 +8,18 @@ import { Client } from "../client/client.ts";
 import type { PushMiddleware } from "../client/middleware.ts";
 import type { JobContext } from "../handlers/context.ts";
 import type { JobDefinition } from "../handlers/handler.ts";
+import { Registry } from "../handlers/registry.ts";
 import { RunningJob } from "../handlers/running_job.ts";
-import { decide } from "../job/backoff.ts";
 import { checkJobClass, type JobClass } from "../job/definition.ts";
 import { parseDuration } from "../job/duration.ts";
-import { describeError } from "../job/describe_error.ts";
-import { failedPayload } from "../job/failure.ts";
 import { type Job, parsePayload, type Payload } from "../job/job.ts";
-import { isExpired } from "../job/time.ts";
-import type { Log } from "../log/log.ts";
-import type { MemberLease } from "../job/batch.ts";
-import type { Membership } from "./memory_batches.ts";
-import { type MemoryEntry, MemoryJobs } from "./memory_jobs.ts";
+import { readWireTime } from "../job/raw.ts";
+import type { Entry } from "../store/admin/admin.ts";
+import type { Store } from "../store/admin/store.ts";
+import type { Lease } from "../store/port/jobs.ts";
+import { memoryStore } from "./memory_store.ts";
 import { TestClock } from "./test_clock.ts";
+import { logInto, type Membership, type Performed, TestWorker, WORKER } from "./test_worker.ts";
 
 /** A job that was pushed to a {@linkcode FakeClient}. */
 export interface PushedJob<Args extends readonly unknown[] = readonly unknown[]> {
@@ -36,11 +35,11 @@ export interface PushedJob<Args extends readonly unknown[] = readonly unknown[]>
   readonly at: Date;
   /** The current payload. */
   readonly payload: Payload;
-  /** `pending` until {@linkcode FakeClient.drain} runs it; `dead` when its retries are exhausted. */
-  readonly state: "pending" | "succeeded" | "discarded" | "expired" | "dead";
+  /** `pending` until {@linkcode FakeClient.drain} runs it; `dead` when its retries are exhausted; `cancelled` with its batch. */
+  readonly state: "pending" | "succeeded" | "discarded" | "expired" | "cancelled" | "dead";
   /** The value that the handler returned. */
   readonly result?: unknown;
-  /** The error of the last attempt. */
+  /** The error of the last attempt that failed. */
   readonly error?: unknown;
 }
 
@@ -55,29 +54,41 @@ export interface FakeClientOptions {
   readonly middleware?: readonly PushMiddleware[];
 }
 
+/** A job as it was pushed or last taken. While it exists, the store knows more. */
+interface Remembered {
+  readonly raw: string;
+  readonly queue: string;
+  readonly at: number;
+  /** How it ended without being kept. */
+  ended?: "succeeded" | "discarded" | "expired" | "cancelled";
+  result?: unknown;
+  error?: unknown;
+}
+
 /** A client whose jobs stay in memory. */
 export class FakeClient extends Client {
   readonly #clock: TestClock;
-  readonly #memory: MemoryJobs;
-  // deno-lint-ignore no-explicit-any -- definitions with any arguments
-  readonly #jobs: ReadonlyMap<string, JobDefinition<any>>;
+  readonly #store: Store;
+  readonly #registry: Registry;
+  readonly #worker: TestWorker;
+  /** The jobs in the order of their pushes, by jid. */
+  readonly #jobs: Map<string, Remembered>;
   /** The messages that handlers logged. */
   readonly logged: string[] = [];
 
   /** See {@linkcode fakeClient}. */
   constructor({ jobs = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {}) {
     const clock = new TestClock(now.getTime());
-    const memory = new MemoryJobs(clock);
-    super({
-      store: { jobs: memory, batches: memory.batches, flows: memory.batches },
-      clock,
-      jobs,
-      middleware,
-      onUnregistered: () => {},
+    const pushed = new Map<string, Remembered>();
+    const store = memoryStore(clock, ({ jid, payload, queue }) => {
+      pushed.set(jid, { raw: payload, queue, at: clock.now() });
     });
+    super({ store, clock, jobs, middleware, onUnregistered: () => {} });
     this.#clock = clock;
-    this.#memory = memory;
-    this.#jobs = new Map(jobs.map((job) => [job.class, job]));
+    this.#store = store;
+    this.#jobs = pushed;
+    this.#registry = new Registry().define(...jobs);
+    this.#worker = new TestWorker({ clock, store, registry: this.#registry, client: this, logged: this.logged });
   }
 
   /** The time of its clock. */
@@ -87,14 +98,16 @@ export class FakeClient extends Client {
 
   /** Returns the jobs of a class that were pushed, in order, with their state. */
   // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
-  pushed<Args extends readonly any[]>(definition: JobClass<Args>): PushedJob<Args>[];
-  /** Returns all jobs that were pushed, or those of a class by its name. */
-  pushed(className?: string): PushedJob[];
+  pushed<Args extends readonly any[]>(definition: JobClass<Args>): Promise<PushedJob<Args>[]>;
+  /** Returns all jobs that were pushed, or those of a class by its name; also those that batches and flows pushed. */
+  pushed(className?: string): Promise<PushedJob[]>;
   // deno-lint-ignore no-explicit-any -- as above
-  pushed(job?: string | JobClass<any>): PushedJob[] {
+  async pushed(job?: string | JobClass<any>): Promise<PushedJob[]> {
     if (typeof job === "function") checkJobClass(job, "class");
     const name = typeof job === "function" ? job.class : job;
-    return this.#memory.entries.map(shown).filter((pushed) => name === undefined || pushed.class === name);
+    const live = await this.#entries();
+    const all = [...this.#jobs].map(([jid, remembered]) => shown(remembered, live.get(jid)));
+    return all.filter((pushed) => name === undefined || pushed.class === name);
   }
 
   /**
@@ -103,91 +116,72 @@ export class FakeClient extends Client {
    *
    * @param options.until the time to advance to: a duration such as `7d`, or a Date. Default: now
    * @returns the number of attempts
-   * @throws {Error} if the class of a job is not among the client's `jobs`, or after 10,000 attempts
+   * @throws {Error} if the class of a job is not among the client's `jobs`, its `retryIn` is invalid, or after 10,000 attempts
    */
   async drain({ until }: { readonly until?: number | string | Date } = {}): Promise<number> {
     const end = until instanceof Date
       ? until.getTime()
       : this.#clock.now() + (until === undefined ? 0 : parseDuration(String(until)));
     let attempts = 0;
-    for (let entry = this.#memory.next(end); entry; entry = this.#memory.next(end)) {
+    for (let lease = await this.#worker.next(end); lease; lease = await this.#worker.next(end)) {
       if (++attempts > MAX_ATTEMPTS) throw new Error(`More than ${MAX_ATTEMPTS} attempts: a job pushes itself forever`);
-      this.#clock.pass(Math.max(0, entry.dueAt - this.#clock.now()));
-      await this.#run(entry);
+      await this.#run(lease, parsePayload(lease.payload)!);
     }
     this.#clock.pass(Math.max(0, end - this.#clock.now()));
     return attempts;
   }
 
-  async #run(entry: MemoryEntry): Promise<void> {
-    const job = parsePayload(entry.raw)!;
-    const definition = this.#jobs.get(job.class);
-    if (definition === undefined) {
-      throw new Error(`No handler for class "${job.class}": add it to fakeClient({ jobs: [...] })`);
+  async #run(lease: Lease, { jid, class: name }: Job): Promise<void> {
+    const taken = { raw: lease.payload, queue: lease.queue, at: this.#clock.now() };
+    this.#jobs.set(jid, taken);
+    if (this.#registry.get(name) === undefined) {
+      await this.#worker.settle({ kind: "release", token: lease.token });
+      throw new Error(`No handler for class "${name}": add it to fakeClient({ jobs: [...] })`);
     }
-    const { running } = this.#memory.batches;
-    running.add(job.jid);
-    await this.#perform(entry, job, definition);
-    running.delete(job.jid);
-    const { batch } = job.payload;
-    if (typeof batch === "string") this.#memory.batches.advance(batch);
+    const performed = await this.#worker.perform(lease);
+    const { outcome: _, hasStarted: __, ...returned } = performed;
+    this.#jobs.set(jid, { ...taken, ...endOf(lease, performed), ...returned });
+    await this.#worker.settle(performed.outcome);
   }
 
-  // deno-lint-ignore no-explicit-any -- a definition with any arguments
-  async #perform(entry: MemoryEntry, job: Job, definition: JobDefinition<any>): Promise<void> {
-    if (isExpired({ ...job.payload, enqueued_at: entry.dueAt / 1_000 }, this.#clock.now())) {
-      entry.state = "expired";
-      return;
+  /** Returns the entries of the jobs that have not ended, by jid, and remembers new ones. */
+  async #entries(): Promise<Map<string, Entry>> {
+    const { queues } = await this.#store.admin.stats();
+    const found = new Map<string, Entry>();
+    const places = [
+      ...queues.map(({ name }) => ({ in: "queue", queue: name } as const)),
+      ...(["scheduled", "retry", "dead", "running"] as const).map((place) => ({ in: place })),
+    ];
+    for (const place of places) {
+      let cursor: string | undefined;
+      do {
+        const page = await this.#store.admin.page(place, { limit: 1_000, ...(cursor !== undefined && { cursor }) });
+        for (const entry of page.entries) {
+          const { jid, payload: { queue = "default" } } = parsePayload(entry.payload)!;
+          found.set(jid, entry);
+          // A job that a test runs directly was not pushed.
+          if (place.in === "running" || this.#jobs.has(jid)) continue;
+          this.#jobs.set(jid, { raw: entry.payload, queue, at: this.#clock.now() });
+        }
+        cursor = page.next;
+      } while (cursor !== undefined);
     }
-    this.#memory.running = entry;
-    try {
-      entry.result = await definition(this.#contextOf(job, entry.queue), ...job.args);
-      entry.state = "succeeded";
-      this.#memory.unlock(job.jid);
-    } catch (error) {
-      entry.error = error;
-      await this.#fail(entry, job, error, definition.options);
-    } finally {
-      this.#memory.running = undefined;
-    }
+    return found;
   }
 
-  async #fail(entry: MemoryEntry, job: Job, error: unknown, options: Readonly<Record<string, unknown>>): Promise<void> {
-    const decision = await decide({
-      payload: job.payload,
-      error,
-      options,
-      maxRetries: 25,
-      now: this.#clock.now(),
-      random: () => 0.5,
-      onOptionError: (optionError) => {
-        throw optionError;
-      },
-      onInvalidChoice: (problem) => {
-        throw new TypeError(`retryIn of ${job.class} returned ${problem}`);
-      },
-    });
-    if (decision.kind === "retry") {
-      const facts = { error: describeError(error), queue: entry.queue, now: this.#clock.now(), wire: 7 } as const;
-      entry.raw = failedPayload(job, facts);
-    }
-    if (decision.kind === "retry" || decision.kind === "snooze") {
-      entry.dueAt = this.#clock.now() + decision.delayMs;
-      return;
-    }
-    entry.state = decision.kind === "dead" && decision.keep ? "dead" : "discarded";
-    this.#memory.unlock(job.jid);
-  }
-
-  #contextOf(job: Job, queue: string): JobContext {
-    return new RunningJob(job, queue, { log: logInto(this.logged), client: this }, leaseOf(job.jid)).context;
-  }
-
-  /** @internal Makes a job that a test calls directly a member of a batch or a flow. Returns the fields of its payload. */
-  static enroll(client: Client, jid: string, membership: Membership): Readonly<Record<string, unknown>> {
-    if (membership.batch === undefined && membership.results === undefined) return {};
-    if (client instanceof FakeClient) return client.#memory.batches.enroll(jid, membership);
-    throw new TypeError("batch and results require a client of fakeClient()");
+  /** @internal Makes a job that a test calls directly a running member of a batch or a flow. */
+  static async enroll(
+    client: Client,
+    fields: Readonly<Record<string, unknown>>,
+    membership: Membership,
+  ): Promise<Lease | undefined> {
+    const { batch = false, results } = membership;
+    if (batch === false && results === undefined) return undefined;
+    if (!(client instanceof FakeClient)) throw new TypeError("batch and results require a client of fakeClient()");
+    const lease = await client.#worker.enroll(fields, membership);
+    // It was not pushed.
+    client.#jobs.delete(String(fields["jid"]));
+    return lease;
   }
 }
 
@@ -195,7 +189,7 @@ export class FakeClient extends Client {
 const MAX_ATTEMPTS = 10_000;
 
 /**
- * Returns a client that keeps pushed jobs in memory.
+ * Returns a client whose store is in memory.
  *
  * @example
  * ```ts
@@ -211,18 +205,13 @@ const MAX_ATTEMPTS = 10_000;
  * const client = fakeClient({ jobs: [SignUp, Remind] });
  * await client.push(SignUp, ["ada@example.com"]);
  * await client.drain();
- * assert(client.pushed(Remind)[0]!.state === "pending");
+ * assert((await client.pushed(Remind))[0]!.state === "pending");
  * await client.drain({ until: "7d" });
- * assert(client.pushed(Remind)[0]!.result === "reminded ada@example.com");
+ * assert((await client.pushed(Remind))[0]!.result === "reminded ada@example.com");
  * ```
  */
 export function fakeClient(options: FakeClientOptions = {}): FakeClient {
   return new FakeClient(options);
-}
-
-/** The lease of a job in memory. */
-export function leaseOf(jid: string): MemberLease {
-  return { worker: "test", token: jid };
 }
 
 /** Options of {@linkcode context}. */
@@ -244,7 +233,7 @@ export interface TestContextOptions {
 }
 
 /**
- * Returns a context for calling a handler directly: `await Mail(context(Mail), "ada@example.com")`.
+ * Returns a context for calling a handler directly: `await Mail(await context(Mail), "ada@example.com")`.
  *
  * @example
  * ```ts
@@ -253,35 +242,42 @@ export interface TestContextOptions {
  * import { context } from "@jobs/jobs/testing";
  *
  * const Greet = defineJob("Greet", (ctx, name: string) => `Hello ${name}, attempt ${ctx.attempt}`);
- * assert(await Greet(context(Greet, { attempt: 2 }), "Ada") === "Hello Ada, attempt 2");
+ * assert(await Greet(await context(Greet, { attempt: 2 }), "Ada") === "Hello Ada, attempt 2");
  * ```
  */
 // deno-lint-ignore no-explicit-any -- definitions with any arguments
-export function context(definition: JobClass<any>, options: TestContextOptions = {}): JobContext {
+export async function context(definition: JobClass<any>, options: TestContextOptions = {}): Promise<JobContext> {
   checkJobClass(definition, "definition");
   const { attempt = 1, payload = {}, client = fakeClient(), logged = [], stopping, batch, results } = options;
   const jid = String(payload["jid"] ?? "0".repeat(24));
-  const member = FakeClient.enroll(client, jid, { batch, results });
-  const fields = { jid, queue: "default", ...definition.options, ...payload, ...member };
   const count = attempt > 1 ? { retry_count: attempt - 2 } : {};
-  const job = parsePayload(
-    JSON.stringify({ ...fields, ...count, class: definition.class, args: payload["args"] ?? [] }),
-  )!;
+  const own = { class: definition.class, args: payload["args"] ?? [] };
+  const fields = { jid, queue: "default", ...definition.options, ...payload, ...count, ...own };
+  const member = await FakeClient.enroll(client, fields, { batch, results });
+  const { queue, token } = member ?? { queue: String(fields.queue), token: jid };
   const notice = stopping === undefined ? {} : { stopNotice: { signal: stopping } };
-  return new RunningJob(job, String(fields.queue), { log: logInto(logged), client, ...notice }, leaseOf(jid)).context;
+  const services = { log: logInto(logged), client, ...notice };
+  const job = parsePayload(member?.payload ?? JSON.stringify(fields))!;
+  return new RunningJob(job, queue, services, { worker: WORKER, token }).context;
 }
 
-function shown({ raw, queue, dueAt, state, result, error }: MemoryEntry): PushedJob {
-  const { jid, class: name, args, payload } = parsePayload(raw)!;
+/** Returns how a job ended without being kept; nothing if it runs again or is dead. */
+function endOf({ cancelled }: Lease, { outcome, hasStarted }: Performed): Pick<Remembered, "ended"> {
+  if (outcome.kind === "discard") return { ended: "discarded" };
+  if (outcome.kind !== "ack") return {};
+  return { ended: hasStarted ? "succeeded" : cancelled ? "cancelled" : "expired" };
+}
+
+/** @param entry where the job is now; absent if it has ended */
+function shown({ raw, queue, at, ended, result, error }: Remembered, entry: Entry | undefined): PushedJob {
+  const { jid, class: name, args, payload } = parsePayload(entry?.payload ?? raw)!;
+  const place = entry?.place;
+  const due = entry?.at ?? (place?.in === "queue" ? readWireTime(payload.enqueued_at) : undefined) ?? at;
+  const state = ended ?? (place === undefined ? "cancelled" : place.in === "dead" ? "dead" : "pending");
   return {
-    ...{ jid, class: name, args, queue, payload, state, at: new Date(dueAt) },
+    ...{ jid, class: name, args, payload, state, at: new Date(due) },
+    queue: place?.in === "queue" ? place.queue : queue,
     ...(result !== undefined && { result }),
     ...(error !== undefined && { error }),
   };
-}
-
-function logInto(lines: string[]): Log {
-  const write = (message: string) => void lines.push(message);
-  const log: Log = { debug: write, info: write, warn: write, error: write, enabled: () => true, with: () => log };
-  return log;
 }

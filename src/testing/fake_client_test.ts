@@ -13,11 +13,11 @@ Deno.test("pushed returns the jobs of a class with their arguments and options; 
   const client = fakeClient({ jobs: [Add] });
   await client.push(Add, [1, 2], { in: "5m" });
   await client.push("Other", []);
-  const [job] = client.pushed(Add);
+  const [job] = await client.pushed(Add);
   const sum: number = job!.args[0] + job!.args[1];
   assertEquals([sum, job!.queue, job!.state], [3, "sums", "pending"]);
   assertEquals(job!.at.getTime() - client.now.getTime(), 300_000);
-  assertEquals(client.pushed().length, 2);
+  assertEquals((await client.pushed()).length, 2);
 });
 
 Deno.test("drain runs due jobs, and the jobs that these push, up to the given time", async () => {
@@ -25,7 +25,7 @@ Deno.test("drain runs due jobs, and the jobs that these push, up to the given ti
   await client.push(Add, [1, 2]);
   await client.push(Chain, [9]);
   assertEquals(await client.drain(), 2);
-  assertEquals(client.pushed(Add)[0]!.result, 3);
+  assertEquals((await client.pushed(Add))[0]!.result, 3);
   const begin = client.now.getTime();
   assertEquals(await client.drain({ until: "7d" }), 7);
   assertEquals(client.now.getTime() - begin, 7 * 86_400_000);
@@ -48,10 +48,10 @@ Deno.test("failures are retried at their time, and Snooze, Discard and Kill deci
   await client.push(Flaky, []);
   for (const how of ["discard", "kill", "fail"]) await client.push(Ends, [how]);
   await client.drain({ until: "90s" });
-  assertEquals([client.pushed(Flaky)[0]!.state, failures], ["pending", 2]);
+  assertEquals([(await client.pushed(Flaky))[0]!.state, failures], ["pending", 2]);
   await client.drain({ until: "1m" });
-  assertEquals([client.pushed(Flaky)[0]!.state, client.pushed(Flaky)[0]!.result], ["succeeded", 3]);
-  assertEquals(client.pushed(Ends).map(({ state }) => state), ["discarded", "dead", "dead"]);
+  assertEquals([(await client.pushed(Flaky))[0]!.state, (await client.pushed(Flaky))[0]!.result], ["succeeded", 3]);
+  assertEquals((await client.pushed(Ends)).map(({ state }) => state), ["discarded", "dead", "dead"]);
 });
 
 Deno.test("unique and idempotent pushes behave as on a store", async () => {
@@ -73,7 +73,7 @@ Deno.test("a push replaces the waiting job that has its unique lock, as on a sto
   const first = await client.tryPush({ class: Add, args: [1, 1], ...replace, in: "1m" });
   assertEquals(await client.tryPush({ class: Add, args: [1, 2], ...replace }), { kind: "replaced", jid: first.jid! });
   await client.drain();
-  assertEquals(client.pushed(Add).map(({ result }) => result), [3]);
+  assertEquals((await client.pushed(Add)).map(({ result }) => result), [3]);
   assertEquals((await client.tryPush({ class: Add, args: [1, 3], ...replace })).kind, "stored");
   const Self = defineJob("Self", async (ctx, n: number) => {
     if (n === 1) await ctx.client.push("Self", [2], { unique_for: "1h", unique_key: "a", on_duplicate: "replace" });
@@ -81,7 +81,7 @@ Deno.test("a push replaces the waiting job that has its unique lock, as on a sto
   const selfish = fakeClient({ jobs: [Self] });
   await selfish.push(Self, [1], { unique_for: "1h", unique_key: "a", on_duplicate: "replace" });
   await selfish.drain();
-  assertEquals(selfish.pushed(Self).map(({ args }) => args), [[1]], "a running job is not replaced");
+  assertEquals((await selfish.pushed(Self)).map(({ args }) => args), [[1]], "a running job is not replaced");
 });
 
 Deno.test("debounced and throttled pushes behave as on a store", async () => {
@@ -95,7 +95,7 @@ Deno.test("debounced and throttled pushes behave as on a store", async () => {
   await client.push(Add, [1, 3], debounce);
   await client.push(Add, [2, 1], debounce);
   await client.drain({ until: "20s" });
-  assertEquals(client.pushed(Add).map(({ result }) => result), [4, undefined]);
+  assertEquals((await client.pushed(Add)).map(({ result }) => result), [4, undefined]);
   const throttle = { throttle: "2/1m", throttle_key: "all" } as const;
   const jids = [await client.push(Add, [1, 1], throttle), await client.push(Add, [1, 1], throttle)];
   const throttled = await client.tryPush({ class: Add, args: [5, 5], ...throttle });
@@ -103,6 +103,44 @@ Deno.test("debounced and throttled pushes behave as on a store", async () => {
   assertEquals([throttled.throttledBy, throttled.retryInMs], [jids[0], 60_000]);
   await client.drain({ until: "1m" });
   assertEquals(typeof await client.push(Add, [1, 1], throttle), "string");
+});
+
+Deno.test("drain runs durable steps, waits and children", async () => {
+  const Double = defineJob("Double", (_ctx, n: number) => 2 * n);
+  const Order = defineJob("Order", async (ctx, n: number) => {
+    const charged = await ctx.step("charge", () => n + 1);
+    await ctx.sleep("nap", "2d");
+    const answer = await ctx.waitFor("answer", { key: "order", timeout: "7d" });
+    return [charged, answer, await ctx.run("double", Double, [charged])];
+  });
+  const client = fakeClient({ jobs: [Double, Order] });
+  await client.push(Order, [1]);
+  await client.drain({ until: "2d" });
+  assertEquals((await client.pushed(Order))[0]!.state, "pending");
+  await client.signal("order", "yes");
+  await client.drain();
+  assertEquals((await client.pushed(Order))[0]!.result, [2, "yes", 4]);
+  assertEquals((await client.pushed(Double))[0]!.state, "succeeded");
+});
+
+Deno.test("members of a cancelled batch end without running", async () => {
+  const client = fakeClient({ jobs: [Add] });
+  await client.push(Add, [2, 2]);
+  const batch = await client.batch({}, (add) => add(Add, [3, 3]));
+  await client.batches.cancel(batch.id);
+  assertEquals(await client.drain(), 1);
+  const states = (await client.pushed(Add)).map(({ state, result }) => [state, result]);
+  assertEquals(states, [["succeeded", 4], ["cancelled", undefined]]);
+});
+
+Deno.test("an invalid retryIn ends the drain with an error", async () => {
+  const Bad = defineJob("Bad", () => {
+    throw new Error("no");
+  }, { retryIn: () => "whenever" });
+  const client = fakeClient({ jobs: [Bad] });
+  await client.push(Bad, []);
+  await assertRejects(() => client.drain(), Error, "retryIn failed, default backoff used (Bad): It returned");
+  assertEquals((await client.pushed(Bad))[0]!.state, "pending");
 });
 
 Deno.test("a class without a handler, and a job that pushes itself forever, end the drain with an error", async () => {
@@ -118,7 +156,7 @@ Deno.test("a class without a handler, and a job that pushes itself forever, end 
 Deno.test("a step without a worker is an error that names testJob", async () => {
   const Order = defineJob("Order", (ctx) => ctx.step("charge", () => 1));
   const message = "Steps need a worker that performs the job; in a test, use testJob";
-  await assertRejects(async () => await Order(context(Order)), TypeError, message);
+  await assertRejects(async () => await Order(await context(Order)), TypeError, message);
 });
 
 Deno.test("context returns the first argument of a handler", async () => {
@@ -132,9 +170,9 @@ Deno.test("context returns the first argument of a handler", async () => {
     return [ctx.class, ctx.attempt, ctx.payload["tenant"], ctx.stopping.aborted, ctx.signal.aborted];
   });
   stop.abort();
-  const ctx = context(Job, { attempt: 3, payload: { tenant: "acme" }, stopping: stop.signal, client, logged });
+  const ctx = await context(Job, { attempt: 3, payload: { tenant: "acme" }, stopping: stop.signal, client, logged });
   assertEquals(await Job(ctx, "Ada"), ["Job", 3, "acme", true, false]);
-  assertEquals([logged, client.pushed("Next")[0]!.args], [["hello Ada"], [3]]);
+  assertEquals([logged, (await client.pushed("Next"))[0]!.args], [["hello Ada"], [3]]);
 });
 
 Deno.test("rejects a plain function and anything else that isn't a definition, by name", async () => {
@@ -154,6 +192,6 @@ Deno.test("rejects a plain function and anything else that isn't a definition, b
   assertThrows(() => fakeClient({ jobs: { Add } as never }), TypeError, 'Invalid "jobs": expected a list');
   const client = fakeClient();
   await assertRejects(() => client.push(greet as never, ["Ada"]), TypeError, 'defineJob("greet", greet)');
-  assertThrows(() => client.pushed(greet as never), TypeError, 'defineJob("greet", greet)');
-  assertThrows(() => context(greet as never), TypeError, 'defineJob("greet", greet)');
+  await assertRejects(() => client.pushed(greet as never), TypeError, 'defineJob("greet", greet)');
+  await assertRejects(() => context(greet as never), TypeError, 'defineJob("greet", greet)');
 });

@@ -1,7 +1,7 @@
 /**
- * Tests of handlers without a store and without waiting: `jobs/testing`.
+ * Tests of handlers without a worker and without waiting: `jobs/testing`. They run on SQLite in memory, as in production.
  *
- *  - {@linkcode fakeClient} keeps what is pushed in memory, and runs it on a clock that it moves itself.
+ *  - {@linkcode fakeClient} stores jobs in memory, and runs them on a clock that it moves itself.
  *  - {@linkcode context} is the context for calling one handler directly.
  *  - {@linkcode testJob} runs one job with durable steps, attempt by attempt.
  *

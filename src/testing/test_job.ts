@@ -1,6 +1,6 @@
 /**
- * Runs one job in memory, for tests of handlers with durable steps: without a store or a worker, and on a clock that the
- * test moves.
+ * Runs one job, attempt by attempt, for tests of handlers with durable steps. Its store is SQLite in memory, its worker performs
+ * jobs by the code of a real one, and the test moves the clock.
  *
  * ```ts ignore
  * const test = testJob(Order, [42]);
@@ -16,25 +16,22 @@
 import { Client } from "../client/client.ts";
 import { sendSignal } from "../client/signal.ts";
 import { parseDuration } from "../job/duration.ts";
-import { describeError } from "../job/describe_error.ts";
-import { LeaseLost, Shutdown } from "../job/errors.ts";
-import { verdictOf } from "../job/verdict.ts";
 import { JidMaker } from "../job/jid.ts";
-import { parsePayload } from "../job/job.ts";
-import { stringifyLossless } from "../job/json.ts";
 import type { JobOptions } from "../job/payload.ts";
-import type { Step } from "../job/step.ts";
+import { parsePayload } from "../job/job.ts";
+import { readReturned } from "../job/returned.ts";
+import { readStep, type Step } from "../job/step.ts";
 import type { JobContext } from "../handlers/context.ts";
-import { RunningJob } from "../handlers/running_job.ts";
-import { StopNotice } from "../handlers/stop_notice.ts";
-import type { Log } from "../log/log.ts";
-import { isReleased } from "../steps/errors.ts";
+import { Registry } from "../handlers/registry.ts";
 import { StepRunner } from "../steps/runner.ts";
+import type { LeaseSteps } from "../steps/services.ts";
+import type { Store } from "../store/admin/store.ts";
+import { type Ended, outcomeOf } from "../store/ops/outcome.ts";
 import type { NewJob } from "../store/port/jobs.ts";
-import { leaseOf } from "./fake_client.ts";
-import { MemoryJobs } from "./memory_jobs.ts";
-import { MemorySteps } from "./memory_steps.ts";
+import type { Outcome } from "../store/port/outcomes.ts";
+import { memoryStore } from "./memory_store.ts";
 import { TestClock } from "./test_clock.ts";
+import { type Membership, TestWorker, WORKER } from "./test_worker.ts";
 
 /** A handler under test. */
 // deno-lint-ignore no-explicit-any -- as a handler's arguments are
@@ -77,39 +74,44 @@ export class TestJob {
   readonly logged: string[] = [];
   /** The ID of the job. */
   readonly jid: string;
-  readonly #handler: TestedHandler<never>;
-  readonly #payload: Record<string, unknown>;
+  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #membership: Membership;
   readonly #clock: TestClock;
-  readonly #steps: MemorySteps;
-  readonly #client: Client;
-  #stopNotice = new StopNotice();
+  readonly #store: Store;
+  readonly #worker: TestWorker;
+  /** The records of its steps, as this job has read and written them. */
+  readonly #records = new Map<string, string>();
+  /** The outcome of the last attempt, until it is stored. */
+  #outcome: Outcome | undefined;
   #dueAt = 0;
-  #failures = 0;
 
   /** See {@linkcode testJob}. */
   constructor(handler: TestedHandler<never>, args: readonly unknown[], options: TestJobOptions = {}) {
-    this.#handler = handler;
-    this.#clock = new TestClock((options.now ?? new Date("2026-01-01T00:00:00Z")).getTime());
-    this.jid = new JidMaker().next(this.#clock.now());
-    this.#steps = new MemorySteps(this.jid, () => this.#clock.now());
+    const clock = this.#clock = new TestClock((options.now ?? new Date("2026-01-01T00:00:00Z")).getTime());
+    this.jid = new JidMaker().next(clock.now());
     const className = options.class ?? (handler as { class?: string }).class ?? (handler.name || "Test");
-    const { batches } = new MemoryJobs(this.#clock);
-    const member = batches.enroll(this.jid, options);
-    this.#payload = { ...options.job, ...member, class: className, args, jid: this.jid, queue: "default" };
-    const enqueue = (jobs: readonly NewJob[]) => {
-      this.pushed.push(...jobs);
-      return Promise.resolve(jobs.map(() => ({ kind: "stored" as const })));
-    };
-    this.#client = new Client({
-      store: { jobs: { enqueue }, steps: this.#steps, batches, flows: batches },
-      clock: this.#clock,
-      onUnregistered: () => {},
+    this.#fields = { ...options.job, class: className, args, jid: this.jid, queue: "default" };
+    this.#membership = { batch: options.batch, results: options.results };
+    const store = this.#store = memoryStore(clock, (job) => {
+      if (job.jid !== this.jid) this.pushed.push(job);
+    });
+    const client = new Client({ store, clock, onUnregistered: () => {} });
+    const registry = new Registry().add(className, handler as unknown as TestedHandler<readonly unknown[]>);
+    this.#worker = new TestWorker({
+      ...{ clock, store, client, registry, logged: this.logged },
+      stepRunner: (job, token) =>
+        new StepRunner(job, {
+          clock,
+          steps: this.#stepsOf(token),
+          build: (request) => client.build(request),
+          onRun: (name) => this.ran.push(name),
+        }),
     });
   }
 
   /** The steps of the job, in the order in which they began. */
   get steps(): Step[] {
-    return this.#steps.list();
+    return [...this.#records].map(([name, record]) => readStep(name, record));
   }
 
   /** The time of the clock. */
@@ -121,13 +123,13 @@ export class TestJob {
   async run(): Promise<TestState> {
     if (this.state === "succeeded") throw new Error("The job has already succeeded");
     if (this.state === "asleep" && this.#dueAt > this.#clock.now()) return this.state;
-    return await this.#attempt();
+    return await this.#perform();
   }
 
   /** Runs the next attempt of a failed job, with its stored steps. */
   async retry(): Promise<TestState> {
     if (this.state !== "failed") throw new Error(`Only a failed job is retried; this one is ${this.state}`);
-    return await this.#attempt();
+    return await this.#perform();
   }
 
   /**
@@ -136,16 +138,22 @@ export class TestJob {
    * @param name also removes this step, as if its result had not been stored
    */
   async crash(name?: string): Promise<TestState> {
-    if (name !== undefined) this.#steps.clear(name);
-    return await this.#attempt();
+    if (name !== undefined) {
+      await this.#store.steps.clear(this.jid, [name]);
+      this.#records.delete(name);
+    }
+    await this.#forget();
+    return await this.#perform();
   }
 
   /** Advances the clock by seconds or a duration, and runs the job whenever it is due. */
   async advance(duration: number | string): Promise<TestState> {
+    await this.#settle();
     const end = this.#clock.now() + parseDuration(String(duration));
     while (this.state === "asleep" && this.#dueAt <= end) {
       this.#clock.pass(Math.max(0, this.#dueAt - this.#clock.now()));
-      await this.#attempt();
+      await this.#perform();
+      await this.#settle();
     }
     this.#clock.pass(end - this.#clock.now());
     return this.state;
@@ -153,75 +161,101 @@ export class TestJob {
 
   /** Sends a signal, and runs the job if it waits for that signal. */
   async signal(key: string, data: unknown = true): Promise<TestState> {
-    const { reached } = await sendSignal(this.#steps, key, data, {});
-    return reached === undefined ? this.state : await this.#attempt();
+    await this.#settle();
+    const { reached } = await sendSignal(this.#store.steps, key, data, {});
+    return reached === undefined ? this.state : await this.#perform();
   }
 
   /** Ends the child of a step with a result, and runs the job. */
   finishChild(step: string, result: unknown): Promise<TestState> {
-    const text = result === undefined ? "" : `"value":${stringifyLossless(result)}`;
-    return this.#endChild(step, text, "succeeded");
+    return this.#endChild(step, { returned: readReturned(result) });
   }
 
   /** Ends the child of a step with an error, and runs the job. */
   failChild(step: string, error: unknown): Promise<TestState> {
-    const { class: name, message } = describeError(error);
-    return this.#endChild(step, `"error":${JSON.stringify({ class: name, message })},"final":true`, "failed");
+    return this.#endChild(step, { error });
   }
 
   /** Notifies the running job that its worker stops. Call it from a step. */
   stopWorker(): void {
-    this.#stopNotice.give();
+    this.#worker.stopNotice.give();
   }
 
-  async #endChild(step: string, outcome: string, state: "succeeded" | "failed"): Promise<TestState> {
-    if (!this.#steps.answer(step, outcome, state)) throw new Error(`Step "${step}" doesn't wait for a child`);
-    return await this.#attempt();
+  async #endChild(step: string, ended: Ended): Promise<TestState> {
+    const { child, state } = this.steps.find(({ name }) => name === step) ?? {};
+    if (child === undefined || state !== "waiting") throw new Error(`Step "${step}" doesn't wait for a child`);
+    await this.#settle();
+    const { token, payload } = await this.#worker.take(child);
+    await this.#worker.settle(outcomeOf(token, parsePayload(payload)!, { kind: "ack", as: "succeeded" }, ended));
+    return await this.#perform();
   }
 
-  async #attempt(): Promise<TestState> {
-    const retried = this.#failures === 0 ? {} : { retry_count: this.#failures - 1 };
-    const raw = stringifyLossless({ ...this.#payload, ...retried, has_steps: true })!;
-    this.#stopNotice = new StopNotice();
-    const running = new RunningJob(parsePayload(raw)!, "default", {
-      log: new MessageLog(this.logged),
-      client: this.#client,
-      stopNotice: this.#stopNotice,
-      stepRunner: (job) =>
-        new StepRunner(job, {
-          steps: this.#steps,
-          clock: this.#clock,
-          build: (request) => this.#client.build(request),
-          onRun: (name) => this.ran.push(name),
-        }),
-    }, leaseOf(this.jid));
-    this.error = undefined;
-    try {
-      const perform = this.#handler as unknown as TestedHandler<readonly unknown[]>;
-      this.result = await perform(running.context, ...running.job.args);
-      await running.finishSteps();
-      running.steps?.throwIfEnding();
-      await running.steps?.store();
-      return this.state = "succeeded";
-    } catch (error) {
-      await running.finishSteps();
-      await running.steps?.store();
-      return this.#ended(running.steps?.ending ?? error);
-    }
-  }
-
-  #ended(error: unknown): TestState {
-    if (isReleased(error) || error instanceof Shutdown || error instanceof LeaseLost) return this.state = "released";
-    const verdict = verdictOf(error);
-    if (verdict?.kind === "snooze") {
-      this.#dueAt = this.#clock.now() + verdict.delayMs;
-      return this.state = "asleep";
-    }
-    this.#failures++;
+  async #perform(): Promise<TestState> {
+    await this.#settle();
+    await this.#forget();
+    const lease = this.state === "new"
+      ? await this.#worker.enroll(this.#fields, this.#membership)
+      : await this.#worker.take(this.jid);
+    const { outcome, result, error } = await this.#worker.perform(lease);
+    this.#outcome = outcome;
+    this.result = result;
     this.error = error;
-    return this.state = "failed";
+    if (outcome.kind === "snooze") this.#dueAt = this.#clock.now() + outcome.delayMs;
+    return this.state = STATES[outcome.kind];
+  }
+
+  /** Stores the outcome of the last attempt, unless it ends the job: a test may still let its worker crash before that. */
+  async #settle(): Promise<void> {
+    const outcome = this.#outcome;
+    if (outcome === undefined || outcome.kind === "ack" || outcome.kind === "discard") return;
+    this.#outcome = undefined;
+    // The test retries a failed job whenever it likes.
+    await this.#worker.settle(outcome.kind === "retry" ? { ...outcome, delayMs: 0 } : outcome);
+  }
+
+  /** Loses the outcome of the last attempt. */
+  async #forget(): Promise<void> {
+    if (this.#outcome === undefined) return;
+    const { token } = this.#outcome;
+    this.#outcome = undefined;
+    await this.#worker.settle({ kind: "release", token });
+  }
+
+  /** Returns the steps of the store, and notes their records. */
+  #stepsOf(token: string): LeaseSteps {
+    const { steps } = this.#store;
+    const lease = { worker: WORKER, token, jid: this.jid };
+    const note = (name: string, record: string | undefined) => {
+      if (record !== undefined) this.#records.set(name, record);
+    };
+    return {
+      read: async () => {
+        const stored = await steps.read(this.jid);
+        for (const { name, record } of stored) note(name, record);
+        return stored;
+      },
+      remember: async (step) => {
+        const record = await steps.remember(lease, step);
+        note(step.name, record);
+        return record;
+      },
+      wait: async (wait) => {
+        const reply = await steps.wait(lease, wait);
+        note(wait.name, reply?.record);
+        return reply;
+      },
+    };
   }
 }
+
+const STATES = {
+  ack: "succeeded",
+  snooze: "asleep",
+  release: "released",
+  retry: "failed",
+  bury: "failed",
+  discard: "failed",
+} as const satisfies Record<Outcome["kind"], TestState>;
 
 /**
  * Prepares a job that runs in memory.
@@ -236,37 +270,4 @@ export function testJob<Args extends readonly any[]>(
   options: TestJobOptions = {},
 ): TestJob {
   return new TestJob(handler as unknown as TestedHandler<never>, args, options);
-}
-
-/** A log that collects messages. */
-class MessageLog implements Log {
-  readonly #messages: string[];
-
-  constructor(messages: string[]) {
-    this.#messages = messages;
-  }
-
-  debug(message: string): void {
-    this.#messages.push(message);
-  }
-
-  info(message: string): void {
-    this.#messages.push(message);
-  }
-
-  warn(message: string): void {
-    this.#messages.push(message);
-  }
-
-  error(message: string): void {
-    this.#messages.push(message);
-  }
-
-  enabled(): boolean {
-    return true;
-  }
-
-  with(): Log {
-    return this;
-  }
 }

@@ -17,7 +17,7 @@ Deno.test("an order is charged despite outages, and its receipt is sent once", a
   await client.push(jobs.Charge, [7, "ada@example.com"]); // a second charge of the same order
   await client.drain({ until: "1h" });
   assertEquals(mails, ["ada@example.com: Receipt of order 7"]);
-  assertEquals(client.pushed(jobs.Charge).map(({ state, result }) => [state, result]), [
+  assertEquals((await client.pushed(jobs.Charge)).map(({ state, result }) => [state, result]), [
     ["succeeded", "paid"],
     ["succeeded", "paid"],
   ]);

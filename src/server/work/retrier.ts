@@ -35,6 +35,8 @@ export interface RetrierOptions {
   readonly log: Log;
   /** The ID of this worker. */
   readonly worker: string;
+  /** Returns a number from 0 to 1, for the jitter of delays. Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 /** The circumstances of a failed attempt. */
@@ -58,8 +60,8 @@ export class Retrier {
   /** Returns how the attempt of a job ends whose handler has thrown. Never rejects. */
   async end(job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptEnd> {
     if (error instanceof Cancelled) return this.cancelled(job);
-    const { clock, settings, registry, log } = this.#options;
-    const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random: Math.random };
+    const { clock, settings, registry, log, random = Math.random } = this.#options;
+    const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random };
     const waiting = waitForHandler(job, missing);
     if (waiting !== undefined) {
       const { message } = describeError(error);
@@ -74,7 +76,7 @@ export class Retrier {
       options,
       maxRetries: settings.maxRetries,
       now: clock.now(),
-      random: Math.random,
+      random,
       onOptionError: (optionError) => {
         const { class: errorClass, message } = describeError(optionError);
         this.#reportRetryIn(job.class, `${errorClass}: ${message}`);

@@ -29,7 +29,8 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
  * @throws {StoreError} if the file can't be opened or isn't a store
  */
 export async function openSqlite(url: string, options: StoreOptions): Promise<Store> {
-  const address = parseAddress(url, Deno.env.get("HOME"));
+  // Tests of handlers open stores in memory in Node, too.
+  const address = parseAddress(url, globalThis.Deno?.env.get("HOME"));
   if (address.memory === undefined) return await openAt(url, address, options);
   return await joinMemory(address.memory, () => openAt(url, address, options));
 }
