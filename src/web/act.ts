@@ -4,23 +4,36 @@
  * @module
  */
 import { act } from "../operator/actions/act.ts";
-import type { Action, ClientTools } from "../operator/actions/action.ts";
+import type { Action, ClientTools, EventKind, Progress } from "../operator/actions/action.ts";
+import type { AuditEvent } from "../store/admin/audit.ts";
 import { authorOf, recordAction } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Does an action for a visitor.
+ * Does an action for a visitor. One on many jobs continues in the background if it takes long: then the output has only the part
+ * that is known.
  *
  * @throws {InvalidInput}
  * @throws {Refused}
  */
-export function actFor<In, Out>(
+export async function actFor<In, Out>(
   services: Services,
   visitor: Visitor,
   action: Action<In, Out, ClientTools>,
   raw: unknown,
 ): Promise<Out> {
-  const tools: ClientTools = { ...services, record: (event, kind) => recordAction(services, visitor, event, kind) };
-  return act(tools, authorOf(visitor), action, raw);
+  const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
+  const tools: ClientTools = { ...services, isRemote: true, record };
+  const author = authorOf(visitor);
+  const { label } = action;
+  if (label === undefined) return await act(tools, author, action, raw);
+  const work = (show: (progress: Progress) => void) => {
+    const progress = async (now: Progress) => {
+      show(now);
+      await services.clock.turn();
+    };
+    return act(tools, author, action, raw, { progress });
+  };
+  return await services.operations.run(label(action.takes.read(raw)), work) as Out;
 }

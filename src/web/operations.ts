@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
-import { HttpError } from "./http/body.ts";
+import { type Progress, Refused } from "../operator/actions/action.ts";
 
 /** The state of an operation. */
 export interface Operation {
@@ -21,9 +21,8 @@ export interface Operation {
   readonly error?: string;
 }
 
-/** Adds to the number of changed jobs. Throws if the operation has to end. */
-export type Progress = (more: number) => void;
-
+/** How long a visitor waits for an action on many jobs, before it continues in the background. */
+export const WAIT_MS = 1_500;
 /** How long ended operations stay in the list. */
 const SHOW_ENDED_MS = 30_000;
 const MAX_RUNNING = 20;
@@ -61,28 +60,31 @@ export class Operations {
   }
 
   /**
-   * Starts an operation and waits up to `waitMs` for its end. After that, it continues in the background.
+   * Starts an operation and waits up to {@linkcode WAIT_MS} for its end. After that, it continues in the background.
    *
-   * @returns how many jobs it changed; undefined if it continues
-   * @throws {HttpError} if 20 operations are running
-   * @throws the error of `work` if it fails within `waitMs`
+   * @param work calls its argument after each step, which throws if the operation has to end
+   * @returns its result; the part that is known if it continues
+   * @throws {Refused} if 20 operations are running
+   * @throws the error of `work` if it fails within {@linkcode WAIT_MS}
    */
-  async run(
-    { label, total, waitMs }: { readonly label: string; readonly total: number; readonly waitMs: number },
-    work: (progress: Progress) => Promise<void>,
-  ): Promise<number | undefined> {
+  async run<Result>(
+    label: string,
+    work: (progress: (progress: Progress) => void) => Promise<Result>,
+  ): Promise<Result | Partial<Result>> {
     if (this.#running.size >= MAX_RUNNING) {
-      throw new HttpError(503, "Too many operations are running: wait until one has ended");
+      throw new Refused("unavailable", "Too many operations are running: wait until one has ended");
     }
-    const entry: Entry = { label, changed: 0, total, state: "running" };
-    const working = work((more) => {
-      entry.changed += more;
+    const entry: Entry = { label, changed: 0, total: 0, state: "running" };
+    let known: Partial<Result> = {};
+    const working = work(({ changed, total, answer }) => {
+      Object.assign(entry, { changed, total });
+      known = answer as Partial<Result>;
       this.#end.signal.throwIfAborted();
     });
     const over = new AbortController();
-    const timeout = this.#clock.sleep(waitMs, over.signal).then(() => undefined);
-    const first = await Promise.race([working.then(() => entry), timeout]).finally(() => over.abort());
-    if (first) return entry.changed;
+    const timeout = this.#clock.sleep(WAIT_MS, over.signal).then(() => undefined);
+    const first = await Promise.race([working.then((result) => ({ result })), timeout]).finally(() => over.abort());
+    if (first) return first.result;
     this.#entries.add(entry);
     const watched = working.then(
       () => void (entry.state = "succeeded"),
@@ -99,7 +101,7 @@ export class Operations {
       this.#running.delete(watched);
     });
     this.#running.add(watched);
-    return undefined;
+    return known;
   }
 
   /** Ends all operations, each at its next step. */

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { WAIT_MS } from "../../src/web/actions/jobs.ts";
+import { WAIT_MS } from "../../src/web/operations.ts";
 import { onBothStores } from "./site.ts";
 
 /** Pushes a flow of three nodes; the first one is dead. */
@@ -118,7 +118,7 @@ onBothStores("The API opens a batch, adds to it and closes it, and refuses what 
   const id = String(opened.value["id"]);
   assertEquals((await api("/jobs", { class: "ImportRow", args: [7], batch: id })).status, 201);
   assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
-  assertEquals((await api(`/batches/${id}/close`)).value, { closed: true });
+  assertEquals((await api(`/batches/${id}/close`)).value, { closed: true, alreadyClosed: true });
   assertEquals((await api("/jobs", { class: "ImportRow", args: [8], batch: id })).status, 409);
   const { state, total } = (await site.store.batches.read({ ids: [id] })).batches[0]!;
   assertEquals([state, total], ["running", 1]);
@@ -165,9 +165,14 @@ onBothStores(
     );
     const audited = async () =>
       (await readEvents(store)).events.filter(({ target }) => target === `batch:${batch.id}`)
-        .map(({ action, count }) => [action, count]);
-    await until(async () => (await audited()).length === 2, "both are in the audit log");
-    assertEquals(await audited(), [["batch cancel", 600], ["batch retry", 600]]);
+        .map(({ action, count, outcome }) => [action, count, outcome]);
+    await until(async () => (await audited()).length === 4, "both are in the audit log");
+    assertEquals(await audited(), [
+      ["batch cancel", 600, undefined],
+      ["batch cancel", 600, "begun"],
+      ["batch retry", 600, undefined],
+      ["batch retry", 600, "begun"],
+    ]);
     assertEquals((await store.admin.stats()).scheduled, 700);
   },
 );

@@ -6,7 +6,7 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { openStore } from "../../src/store/open.ts";
-import { WAIT_MS } from "../../src/web/actions/jobs.ts";
+import { WAIT_MS } from "../../src/web/operations.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
 import { startRedis } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";

@@ -1,16 +1,13 @@
 /** `jobs batch open|close|list|show|cancel|retry|check`. @module */
-import { parseBatchOptions } from "../../client/batch_options.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { checkBatch } from "../../store/ops/batch_check.ts";
-import { retryBatch } from "../../store/ops/batches.ts";
-import { batchJson, batchLines, membersText } from "../../text/batches.ts";
+import { checkBatchCounts, closeBatch, openBatch } from "../../operator/actions/batches.ts";
+import { batchJson, batchLines } from "../../text/batches.ts";
 import { closestWord } from "../../job/suggest.ts";
-import { recordAudit } from "../shared/audit.ts";
+import { actHere } from "../shared/act.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
-import { cancelAndPrint, checkRetry } from "../shared/cancel_batch.ts";
+import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
-import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
@@ -90,7 +87,7 @@ function checkVerb(verb: string, target: string | undefined): void {
 
 async function open(store: Store, text: string, json: boolean, command: CommandClient): Promise<void> {
   const client = clientOf(store, command, "so its callback waits until one does");
-  const { id } = await pushDefinition("batch", () => client.batches.open(parseBatchOptions(text)));
+  const { id } = await pushDefinition("batch", store, openBatch, { document: text }, client);
   if (json) printJson({ id });
   else print(id);
 }
@@ -98,10 +95,8 @@ async function open(store: Store, text: string, json: boolean, command: CommandC
 async function close(store: Store, id: string, json: boolean): Promise<void> {
   const { flow } = found((await store.batches.read({ ids: [id] })).batches[0], id);
   if (flow) throw new UsageError(`"${id}" is a flow, not a batch: it closes when all its nodes are stored`);
-  const { done, closedAs } = found(await store.batches.close(id, "closed"), id);
-  if (closedAs !== "closed") {
-    throw new UsageError(`Can't close batch "${id}": it was ${closedAs}`);
-  }
+  const { alreadyClosed } = await actHere(store, closeBatch, { id });
+  const done = !alreadyClosed;
   if (json) printJson({ closed: id, done });
   else print(done ? `Closed batch ${id}` : `Batch ${id} was closed already`);
 }
@@ -131,18 +126,12 @@ async function cancel(store: Store, id: string, json: boolean): Promise<void> {
 }
 
 async function retry(store: Store, id: string, json: boolean): Promise<void> {
-  const batch = found((await store.batches.read({ ids: [id] })).batches[0], id);
-  checkRetry(batch);
-  const members = await retryBatch(store, id);
-  await report(
-    () => json ? printJson({ retried: members }) : print(`Enqueued ${membersText(members, batch)} again`),
-    () => recordAudit(store, { action: "batch retry", target: `batch:${id}`, count: members }),
-  );
+  await retryAndPrint(store, found((await store.batches.read({ ids: [id] })).batches[0], id), json);
 }
 
 async function check(store: Store, id: string, json: boolean): Promise<void> {
-  const { result, before, pending, dead } = found(await checkBatch(store, id), id);
-  if (result === "corrected") await recordAudit(store, { action: "batch check", target: `batch:${id}` });
+  found((await store.batches.read({ ids: [id] })).batches[0], id);
+  const { result, before, pending, dead } = await actHere(store, checkBatchCounts, { id });
   if (json) return printJson({ result, pending, dead, before });
   const counts = `${pending} pending, ${dead} dead`;
   print(

@@ -1,19 +1,17 @@
 /** `jobs flow push|list|show|cancel|retry`; `flow_results.ts` has `results`. @module */
-import { parseFlow } from "../../client/flow_text.ts";
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { retryBatch } from "../../store/ops/batches.ts";
+import { pushFlow } from "../../operator/actions/batches.ts";
 import { nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchLines, membersText } from "../../text/batches.ts";
+import { batchLines } from "../../text/batches.ts";
 import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
-import { recordAudit } from "../shared/audit.ts";
 import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
-import { cancelAndPrint, checkRetry } from "../shared/cancel_batch.ts";
+import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
 import { report } from "../shared/report.ts";
@@ -141,11 +139,8 @@ async function push(
   command: CommandClient,
 ): Promise<void> {
   const client = clientOf(store, command, "so its jobs wait until one does");
-  const { id, jids } = await pushDefinition("flow", () => {
-    const { name, nodes, options } = parseFlow(text);
-    const keyed = { ...options, ...(key !== undefined && { id: key }), ...(within !== undefined && { within }) };
-    return client.flow(name, nodes, keyed);
-  });
+  const document = { document: text, ...(key !== undefined && { id: key }), ...(within !== undefined && { within }) };
+  const { id, jids } = await pushDefinition("flow", store, pushFlow, document, client);
   const nodes = Object.entries(jids).map(([name, jid]) => ({ name, jid }));
   const warn = async () => {
     const { nodes } = await store.flows.nodes(id, { limit: MAX_REMARKED });
@@ -213,13 +208,7 @@ async function cancel(store: Store, id: string, { json }: Flags): Promise<void> 
 }
 
 async function retry(store: Store, id: string, { json }: Flags): Promise<void> {
-  const flow = await find(store, id);
-  checkRetry(flow);
-  const count = await retryBatch(store, id);
-  await report(
-    () => json ? printJson({ retried: count }) : print(`Enqueued ${membersText(count, flow)} again`),
-    () => recordAudit(store, { action: "flow retry", target: `flow:${id}`, count }),
-  );
+  await retryAndPrint(store, await find(store, id), json);
 }
 
 async function find(store: Store, id: string): Promise<Batch> {

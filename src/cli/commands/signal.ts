@@ -1,9 +1,9 @@
 /** `jobs signal KEY [DATA]`. @module */
-import { readSignalData, sendSignal } from "../../client/signal.ts";
+import { readSignalData } from "../../client/signal.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { recordAudit } from "../shared/audit.ts";
-import { report } from "../shared/report.ts";
+import { signal } from "../../operator/actions/steps.ts";
+import { actHere, inputOf } from "../shared/act.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
@@ -29,14 +29,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...COMMON_FLAGS,
     "keep-for": { takes: "text" },
   }, "KEY [DATA]");
-  const keepFor = flags["keep-for"];
   const value = data === undefined ? true : valueOf(data);
+  const given = inputOf(signal.takes, { key, keepFor: flags["keep-for"] }, { args: { keepFor: "--keep-for" } });
   return await withStore(flags, async (store) => {
-    const { reached } = await sendSignal(store.steps, key, value, keepFor === undefined ? {} : { keepFor });
-    await report(
-      async () => flags.json ? printJson({ key, reached }) : print(await effectText(store, reached)),
-      () => recordAudit(store, { action: "signal", target: `signal:${key}`, details: reached ?? "kept" }),
-    );
+    const { reached } = await actHere(store, signal, { ...given, data: value });
+    if (flags.json) printJson({ key, reached });
+    else print(await effectText(store, reached));
     return 0;
   }, { make: "unnamed" });
 }

@@ -1,11 +1,11 @@
 /** `jobs steps JID`. @module */
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
-import { rerunFrom } from "../../store/ops/rerun_steps.ts";
+import type { AnyAction, Tools } from "../../operator/actions/action.ts";
+import { clearSteps, rerunSteps, wakeSteps } from "../../operator/actions/steps.ts";
 import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts";
-import { recordAudit } from "../shared/audit.ts";
+import { actHere } from "../shared/act.ts";
 import { stepsOf } from "../shared/steps.ts";
-import { report } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
@@ -34,6 +34,7 @@ Examples
 /** The arguments of each verb. */
 const VERBS = { clear: "JID [NAME]", rerun: "JID NAME", wake: "JID" } as const;
 type Verb = keyof typeof VERBS;
+const ACTIONS: Readonly<Record<Verb, AnyAction<Tools>>> = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
 
 /** Lists, clears, repeats or wakes steps. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -48,39 +49,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   return await withStore(flags, async (store) => {
     if (verb === undefined) return await list(store, jid, flags.json);
-    const done = await perform(store, verb, jid, name);
-    if (done.count === 0) {
-      throw new NotFoundError(
-        `Job "${jid}" has no ${verb === "wake" ? "sleep or wait" : name ? `step "${name}"` : "steps"}`,
-      );
-    }
-    const text = `${verb === "wake" ? "Ended" : "Cleared"} ${done.count} ${done.count === 1 ? "step" : "steps"}${
-      done.more ?? ""
-    }`;
-    const details = name === undefined ? {} : { details: name };
-    await report(
-      () => flags.json ? printJson({ [verb]: done.count, queued: done.queued }) : print(text),
-      () => recordAudit(store, { action: `steps ${verb}`, target: `job:${jid}`, ...details }),
-    );
+    const { changed, queued } = await actHere(store, ACTIONS[verb], { jid, ...(name !== undefined && { name }) });
+    const more = verb === "wake" ? "" : queued ? "; the job is queued" : "; the next attempt runs them again";
+    if (flags.json) printJson({ [verb]: changed, queued });
+    else print(`${verb === "wake" ? "Ended" : "Cleared"} ${changed} ${changed === 1 ? "step" : "steps"}${more}`);
     return 0;
   });
-}
-
-interface Done {
-  readonly count: number;
-  readonly queued?: boolean;
-  /** The end of the line that it prints. */
-  readonly more?: string;
-}
-
-async function perform(store: Store, verb: Verb, jid: string, name: string | undefined): Promise<Done> {
-  if (verb === "wake") return { count: await store.steps.clear(jid, "waits") };
-  if (verb === "clear") {
-    const count = await store.steps.clear(jid, name === undefined ? undefined : [name]);
-    return { count, more: "; the next attempt runs them again" };
-  }
-  const { cleared, queued } = await rerunFrom(store, jid, name!);
-  return { count: cleared, queued, more: queued ? "; the job is queued" : "; the next attempt runs them again" };
 }
 
 async function list(store: Store, jid: string, json: boolean): Promise<number> {

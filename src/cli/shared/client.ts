@@ -5,13 +5,17 @@
  */
 import { BatchError } from "../../client/batch_errors.ts";
 import { Client } from "../../client/client.ts";
+import { Crontab } from "../../client/crontab.ts";
 import type { Settings } from "../../config/settings.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { decodeText } from "../../job/utf8.ts";
+import { type Action, type ClientTools, Refused } from "../../operator/actions/action.ts";
+import type { Document } from "../../operator/actions/inputs.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { unregisteredText } from "../../text/classes.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
+import { actHere } from "./act.ts";
 import type { ClientTracing } from "./tracing.ts";
 
 /** The settings of a command's client. */
@@ -55,12 +59,19 @@ export async function readDefinition(file: string): Promise<string> {
  *
  * @throws {UsageError} if it is invalid
  */
-export async function pushDefinition<T>(kind: "batch" | "flow", push: () => Promise<T>): Promise<T> {
+export async function pushDefinition<Out>(
+  kind: "batch" | "flow",
+  store: Store,
+  action: Action<Document, Out, ClientTools>,
+  document: Document,
+  client: Client,
+): Promise<Out> {
   try {
-    return await push();
+    return await actHere(store, action, document, { parts: { client, crontab: new Crontab({ store, client }) } });
   } catch (error) {
-    if (error instanceof InvalidPayload) throw new UsageError(`Invalid ${kind}: ${error.message}`);
-    if (error instanceof BatchError) throw new UsageError(error.message);
+    const cause = error instanceof Refused ? error.cause : undefined;
+    if (cause instanceof InvalidPayload) throw new UsageError(`Invalid ${kind}: ${cause.message}`);
+    if (cause instanceof BatchError) throw new UsageError(cause.message);
     throw error;
   }
 }

@@ -24,6 +24,8 @@ export interface Tools {
 export interface ClientTools extends Tools {
   readonly client: Client;
   readonly crontab: Crontab;
+  /** The author may be in another time zone. */
+  readonly isRemote?: boolean;
   /** Restores the secrets in a document that a visitor has edited. Absent: the visitor sees them. */
   readonly mask?: Mask;
 }

@@ -6,8 +6,8 @@
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
-import { invalid, type Shape } from "../shapes/shape.ts";
-import { parsed } from "../shapes/values.ts";
+import { invalid, object, type Shape } from "../shapes/shape.ts";
+import { integer, parsed } from "../shapes/values.ts";
 
 /** The name of a queue. */
 export function queueName(about: string): Shape<string> {
@@ -53,3 +53,23 @@ export function open<T extends object>(shape: Shape<unknown>): Shape<T> {
     },
   };
 }
+
+/** An input whose body is kept as text: it has fields that are named twice. */
+export interface Document {
+  /** The body. */
+  readonly document: string;
+  /** Identifies the push, unless the body does. */
+  readonly key?: string;
+  /** More fields, which replace those of the body. */
+  readonly [field: string]: string | undefined;
+}
+
+/** A shape that describes the body of a request, and is read as {@linkcode Document}. */
+export function documented(shape: Shape<unknown>): Shape<Document> & { readonly isDocument: true } {
+  return { ...open<Document>(shape), isDocument: true };
+}
+
+/** The output of an action on many jobs. */
+export const changedShape = object("", {
+  changed: integer("jobs; absent with status 202: the action continues, see /operations"),
+});

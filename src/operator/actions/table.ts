@@ -4,9 +4,17 @@
  * @module
  */
 import type { AnyAction } from "./action.ts";
+import { batchActions } from "./batches.ts";
 import { cronActions } from "./cron.ts";
 import { queueActions } from "./queues.ts";
+import { stepActions } from "./steps.ts";
 import { workerActions } from "./workers.ts";
 
 /** The actions, in the order of the API's document. */
-export const ACTIONS: readonly AnyAction[] = [...queueActions, ...workerActions, ...cronActions];
+export const ACTIONS: readonly AnyAction[] = [
+  ...queueActions,
+  ...workerActions,
+  ...stepActions,
+  ...batchActions,
+  ...cronActions,
+];

@@ -40,8 +40,6 @@ const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
   delete: "delete",
   move: "requeue",
 };
-/** How long a visitor waits for an action on many jobs, before it continues in the background. */
-export const WAIT_MS = 1_500;
 const MAX_REFS = 10_000;
 const CANCEL_BATCH = 500;
 
@@ -83,12 +81,13 @@ export async function actOnJobs(
   const line = { ...note, all: placeName(place), filter: describeFilter(filter) || undefined };
   const label = `${action} all ${isEmpty(filter) ? "" : "matching "}in ${placeName(place)}`;
   const steps = stepsOf(services, { action, place, filter, to, total });
-  const changed = await services.operations.run({ label, total, waitMs: WAIT_MS }, async (progress) => {
-    await changeAll({
+  return await services.operations.run(label, async (show) => {
+    let done = 0;
+    const { changed } = await changeAll({
       total,
       steps,
       progress: async (more) => {
-        progress(more);
+        show({ changed: done += more, total, answer: {} });
         await services.clock.turn();
       },
       record: ({ count, outcome }) => {
@@ -96,8 +95,8 @@ export async function actOnJobs(
         return recordAudit(services, visitor, { ...line, ...many }, { ...deed, count, ...(outcome && { outcome }) });
       },
     });
+    return { changed };
   });
-  return changed === undefined ? {} : { changed };
 }
 
 /** Returns how many jobs were changed. */

@@ -9,7 +9,7 @@ import { ACTIONS } from "../../operator/actions/table.ts";
 import { type JsonSchema, schemaOf } from "../../operator/shapes/shape.ts";
 import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { allowFields, objectOf } from "./json.ts";
+import { allowFields, objectOf, objectTextOf } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 /** The routes. */
@@ -51,12 +51,17 @@ async function run(
   },
 ): Promise<ApiAnswer> {
   // Without fields, the routes refuse any.
-  const body = names?.length === 0 ? {} : await objectOf(c, services);
+  const body = names?.length === 0
+    ? {}
+    : "isDocument" in action.takes
+    ? { document: await objectTextOf(c, services) }
+    : await objectOf(c, services);
   // The address names the object of the action; the body doesn't name another.
   if (names !== undefined) allowFields(body, names);
   const key = action.key === undefined ? undefined : c.req.header("idempotency-key");
   const named = inPath.map((name) => [name, c.req.param(name)]);
   const raw = { ...(key !== undefined && { [action.key!]: key }), ...body, ...Object.fromEntries(named) };
   const out = await actFor(services, c.get("visitor"), action, raw);
-  return { value: out, status: action.status?.(out) ?? 200 };
+  const continues = action.label !== undefined && out.changed === undefined;
+  return { value: out, status: continues ? 202 : action.status?.(out) ?? 200 };
 }

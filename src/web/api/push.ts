@@ -11,7 +11,7 @@ import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { requireZone } from "../../job/time.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
-import { warningsOf } from "../actions/warnings.ts";
+import { warningsOf } from "../../operator/actions/warnings.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { type ScopedToken, withinScope } from "../auth/push_scope.ts";
 import { HttpError } from "../http/body.ts";
@@ -100,7 +100,7 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
         jid,
         ...(existed && { existed }),
         ...(replaced && { replaced }),
-        ...warningsOf(services, existed ? [] : [request.class]),
+        ...warningsOf(services.client, existed ? [] : [request.class]),
       },
       status: existed ? 200 : 201,
     };
@@ -110,7 +110,7 @@ async function push(c: Context<WebEnv>, services: Services): Promise<ApiAnswer> 
   const results = await pushList(services, visitor, body, (one, i) => requestOf(one, token, id && `${id}/${i}`));
   const stored = body.filter((_, i) => results[i]!.jid !== undefined && results[i]!.kind !== "existed") as JobRequest[];
   return {
-    value: { results: results.map(pushJson), ...warningsOf(services, stored.map((job) => job.class)) },
+    value: { results: results.map(pushJson), ...warningsOf(services.client, stored.map((job) => job.class)) },
     status: 201,
   };
 }
@@ -204,5 +204,5 @@ async function again(c: Context<WebEnv>, services: Services): Promise<ApiAnswer>
     queue: textIn(body, "queue") ?? (text(before.queue) || "default"),
   };
   const pushed = await pushAgain(services, c.get("visitor"), entry, changed);
-  return { value: { jid: pushed, ...warningsOf(services, [changed.class]) }, status: 201 };
+  return { value: { jid: pushed, ...warningsOf(services.client, [changed.class]) }, status: 201 };
 }

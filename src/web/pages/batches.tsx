@@ -11,7 +11,16 @@ import type { FlowNode } from "../../store/port/flows.ts";
 import { batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
 import { waitText } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
-import { type BatchKind, cancel, type CancelResult, findBatch, retry } from "../actions/batches.ts";
+import {
+  type BatchKind,
+  cancelBatch,
+  cancelFlow,
+  findBatch,
+  retryBatch,
+  retryFlow,
+} from "../../operator/actions/batches.ts";
+import type { TypeOf } from "../../operator/shapes/shape.ts";
+import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { askFirst } from "./confirm.tsx";
 import { FlowGraph } from "./flow_graph.tsx";
@@ -67,7 +76,8 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
         };
       });
       if (question !== undefined) return question;
-      const result = await cancel(services, c.get("visitor"), kind, c.req.param("id"));
+      const action = kind === "flow" ? cancelFlow : cancelBatch;
+      const result = await actFor(services, c.get("visitor"), action, { id: c.req.param("id") });
       return await back(services, c, { kind: "ok", text: cancelText(result, kind) });
     });
     app.post(`${path}/:id/retry`, async (c) => {
@@ -77,7 +87,10 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
         return { question: `${label} of ${kind} ${name ?? id}?`, label };
       });
       if (question !== undefined) return question;
-      const { changed } = await retry(services, c.get("visitor"), kind, c.req.param("id"));
+      const action = kind === "flow" ? retryFlow : retryBatch;
+      const { changed }: Partial<TypeOf<typeof action.gives>> = await actFor(services, c.get("visitor"), action, {
+        id: c.req.param("id"),
+      });
       const text = changed === undefined
         ? "Running in the background…"
         : `Enqueued ${number(changed)} dead jobs again.`;
@@ -86,7 +99,7 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
   }
 }
 
-function cancelText({ changed, alreadyCancelled }: CancelResult, kind: BatchKind): string {
+function cancelText({ changed, alreadyCancelled }: Partial<TypeOf<typeof cancelBatch.gives>>, kind: BatchKind): string {
   const cancelled = alreadyCancelled ? "Already cancelled" : "Cancelled";
   if (changed === undefined) return `${cancelled}. Its jobs are being cancelled in the background…`;
   if (alreadyCancelled && changed === 0) return "Already cancelled.";

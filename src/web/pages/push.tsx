@@ -10,7 +10,7 @@ import { requireZone } from "../../job/time.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { pushAgain, pushJob } from "../actions/jobs.ts";
-import { warningsOf } from "../actions/warnings.ts";
+import { warningsOf } from "../../operator/actions/warnings.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
@@ -93,7 +93,7 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
       ? { jid: await pushAgain(services, visitor, original, { ...request, ...id }), existed: false }
       : await pushJob(services, visitor, job);
     const path = original ? placePath(original.place) : `/jobs/${jid}`;
-    const { warnings = [] } = warningsOf(services, [job.class]);
+    const { warnings = [] } = warningsOf(services.client, [job.class]);
     const text = [
       `${existed ? "Already pushed" : "Pushed"} as ${jid}.`,
       ...warnings.map((warning) => `Warning: ${warning}.`),

@@ -7,11 +7,12 @@ import type { Context } from "hono";
 import { parseLossless } from "../../job/json.ts";
 import type { Step } from "../../job/step.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
-import { clear, rerun, signal, wake } from "../actions/steps.ts";
+import { type AnyAction, Refused } from "../../operator/actions/action.ts";
+import { clearSteps, rerunSteps, signal, wakeSteps } from "../../operator/actions/steps.ts";
+import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
-import type { Visitor } from "../auth/gate.ts";
 import { localPath } from "../read/paging.ts";
 import { askFirst, type Question, SignalPage } from "./confirm.tsx";
 import { back, html, viewOf } from "./responses.tsx";
@@ -121,27 +122,31 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
   const form = await formOf(c, services);
   const jid = form.get("jid") ?? "";
   const name = form.get("name") ?? "";
-  const action = form.get("do") ?? "";
-  if (action === "signal") return await signalForm(services, c, form);
-  if (!Object.hasOwn(ACTIONS, action)) {
-    throw new HttpError(422, `Unknown action "${action.slice(0, 40)}"; expected wake, signal, clear or rerun`);
+  const word = form.get("do") ?? "";
+  if (word === "signal") return await signalForm(services, c, form);
+  if (!Object.hasOwn(ACTIONS, word)) {
+    throw new HttpError(422, `Unknown action "${word.slice(0, 40)}"; expected wake, signal, clear or rerun`);
   }
-  const { question, act } = ACTIONS[action as keyof typeof ACTIONS];
+  const { question, action, done, gone }: StepsAction = ACTIONS[word as keyof typeof ACTIONS];
   const asked = await askFirst(services, c, question(name, form.get("waits") === "yes"));
   if (asked !== undefined) return asked;
-  const { ok, text } = await act(services, c.get("visitor"), jid, name);
-  return await back(services, c, { kind: ok ? "ok" : "bad", text });
+  try {
+    const input = action === wakeSteps ? { jid } : { jid, name };
+    const { queued } = await actFor(services, c.get("visitor"), action, input);
+    return await back(services, c, { kind: "ok", text: done(name, queued) });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return await back(services, c, { kind: "bad", text: gone(name) });
+  }
 }
 
 /** A kind of button of the section. */
 interface StepsAction {
   readonly question: (name: string, waits: boolean) => Question;
-  readonly act: (
-    services: Services,
-    visitor: Visitor,
-    jid: string,
-    name: string,
-  ) => Promise<{ readonly ok: boolean; readonly text: string }>;
+  readonly action: AnyAction;
+  /** The messages after it, and if there is nothing to do any more. */
+  readonly done: (name: string, queued: boolean) => string;
+  readonly gone: (name: string) => string;
 }
 
 const ACTIONS = {
@@ -158,10 +163,9 @@ const ACTIONS = {
           explanation: "The job continues at once, as if its sleep had ended.",
           label: "Wake it now",
         },
-    act: async (services, visitor, jid) => {
-      const ok = await wake(services, visitor, jid) > 0;
-      return { ok, text: ok ? "The job continues." : "The job is no longer waiting." };
-    },
+    action: wakeSteps,
+    done: () => "The job continues.",
+    gone: () => "The job is no longer waiting.",
   },
   clear: {
     question: (name) => ({
@@ -169,10 +173,9 @@ const ACTIONS = {
       explanation: "Its result is deleted. The next attempt of the job runs the step again, with all that it does.",
       label: "Run the step again",
     }),
-    act: async (services, visitor, jid, name) => {
-      const ok = await clear(services, visitor, jid, name) > 0;
-      return { ok, text: ok ? `Step ${name} runs again in the next attempt.` : `Step ${name} no longer exists.` };
-    },
+    action: clearSteps,
+    done: (name) => `Step ${name} runs again in the next attempt.`,
+    gone: (name) => `Step ${name} no longer exists.`,
   },
   rerun: {
     question: (name) => ({
@@ -181,11 +184,9 @@ const ACTIONS = {
         "The results of this step and of all later ones are deleted. The job runs them again, with all that they do.",
       label: "Run the steps again",
     }),
-    act: async (services, visitor, jid, name) => {
-      const { cleared, queued } = await rerun(services, visitor, jid, name);
-      if (cleared === 0) return { ok: false, text: `Step ${name} no longer exists.` };
-      return { ok: true, text: `${queued ? "The job" : "The next attempt"} runs again from step ${name}.` };
-    },
+    action: rerunSteps,
+    done: (name, queued) => `${queued ? "The job" : "The next attempt"} runs again from step ${name}.`,
+    gone: (name) => `Step ${name} no longer exists.`,
   },
 } as const satisfies Readonly<Record<string, StepsAction>>;
 
@@ -202,7 +203,7 @@ async function signalForm(services: Services, c: Context<WebEnv>, form: URLSearc
     const problem = data.trim() === "" ? "Missing data; expected JSON." : `Not JSON: ${(error as Error).message}.`;
     return html(services, c, <SignalPage {...{ fields, data, problem }} view={await viewOf(services, c)} />, 422);
   }
-  const { reached } = await signal(services, c.get("visitor"), key, value, {});
+  const { reached } = await actFor(services, c.get("visitor"), signal, { key, data: value });
   const text = reached === undefined ? `Signal ${key} kept: no job is waiting for it.` : `Job ${reached} continues.`;
   return await back(services, c, { kind: "ok", text });
 }

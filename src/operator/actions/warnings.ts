@@ -3,11 +3,18 @@
  *
  * @module
  */
+import type { Client } from "../../client/client.ts";
 import { unregisteredText } from "../../text/classes.ts";
-import type { Services } from "../services.ts";
+import { list, optional } from "../shapes/shape.ts";
+import { text } from "../shapes/values.ts";
 
 /** Maximum number of warnings in a response. */
 const MAX_WARNINGS = 20;
+
+/** The shape of the warnings. */
+export const WARNINGS = optional(
+  list("one for each class that no worker has registered; absent without any", text("")),
+);
 
 /** The warnings of a response; absent without any. */
 export interface Warnings {
@@ -15,7 +22,7 @@ export interface Warnings {
 }
 
 /** Returns a warning for each class that was pushed and that no worker has registered: its name may be wrong. */
-export function warningsOf({ client }: Services, classes: Iterable<string>): Warnings {
+export function warningsOf(client: Client, classes: Iterable<string>): Warnings {
   const warnings: string[] = [];
   for (const name of new Set(classes)) {
     if (!client.isUnregistered(name)) continue;

@@ -1,0 +1,82 @@
+/**
+ * Actions on durable steps: signal, wake, clear, rerun.
+ *
+ * @module
+ */
+import { sendSignal } from "../../client/signal.ts";
+import { rerunFrom } from "../../store/ops/rerun_steps.ts";
+import { nullable, object, optional } from "../shapes/shape.ts";
+import { any, boolean, integer, span, text } from "../shapes/values.ts";
+import { action, type AnyAction, Refused } from "./action.ts";
+
+const JOB = { jid: text("") };
+const CHANGED = object("", { changed: integer("steps") });
+
+/** Returns the number of steps. */
+function some(changed: number, jid: string, of = "such step"): number {
+  if (changed > 0) return changed;
+  throw new Refused("missing", `Job "${jid.slice(0, 80)}" has no ${of}`);
+}
+
+/** Sends a signal. */
+export const signal = action({
+  name: "signal",
+  about: "Sends a signal to the job that has waited longest for this key; kept if none waits",
+  path: "/signals/{key}",
+  isFrequent: true,
+  takes: object("", {
+    key: text(""),
+    data: optional(nullable(any("any JSON value; default true"))),
+    keepFor: optional(span("how long it is kept if no job waits; default 7d")),
+  }),
+  gives: object("", { reached: optional(text("jid; absent if the signal is kept")) }),
+  status: ({ reached }) => reached === undefined ? 202 : 200,
+  deed: ({ key }, out) => ({ target: `signal:${key}`, ...(out && { details: out.reached ?? "kept" }) }),
+  run: async ({ store }, { key, data = true, keepFor }) => {
+    const options = keepFor === undefined ? {} : { keepFor: keepFor / 1_000 };
+    const { reached } = await sendSignal(store.steps, key, data, options);
+    return reached === undefined ? {} : { reached };
+  },
+});
+
+/** Ends the sleeps and waits of a job. */
+export const wakeSteps = action({
+  name: "steps wake",
+  about: "Ends the sleeps and waits of a job, as if their time had passed",
+  path: "/jobs/{jid}/steps/wake",
+  takes: object("", JOB),
+  gives: CHANGED,
+  deed: ({ jid }) => ({ target: `job:${jid}` }),
+  run: async ({ store }, { jid }) => ({ changed: some(await store.steps.clear(jid, "waits"), jid, "sleep or wait") }),
+});
+
+/** Deletes steps of a job, so that they run again. */
+export const clearSteps = action({
+  name: "steps clear",
+  about: "Deletes a step of a job, or all: it runs again in the next attempt",
+  path: "/jobs/{jid}/steps/clear",
+  takes: object("", { ...JOB, name: optional(text("default: all")) }),
+  gives: CHANGED,
+  deed: ({ jid, name }) => ({ target: `job:${jid}`, ...(name !== undefined && { details: name }) }),
+  run: async ({ store }, { jid, name }) => {
+    const changed = await store.steps.clear(jid, name === undefined ? undefined : [name]);
+    return { changed: some(changed, jid, name === undefined ? "steps" : `step "${name}"`) };
+  },
+});
+
+/** Runs a job again from one of its steps. */
+export const rerunSteps = action({
+  name: "steps rerun",
+  about: "Deletes a step and all later ones, and moves a job that sleeps, retries or is dead to its queue",
+  path: "/jobs/{jid}/steps/rerun",
+  takes: object("", { ...JOB, name: text("the step") }),
+  gives: object("", { changed: integer("steps"), queued: boolean("whether the job was moved to its queue") }),
+  deed: ({ jid, name }) => ({ target: `job:${jid}`, details: name }),
+  run: async ({ store }, { jid, name }) => {
+    const { cleared, queued } = await rerunFrom(store, jid, name);
+    return { changed: some(cleared, jid, `step "${name}"`), queued };
+  },
+});
+
+/** The actions of this file. */
+export const stepActions: readonly AnyAction[] = [clearSteps, rerunSteps, wakeSteps, signal];
