@@ -77,6 +77,7 @@ import endJob from "../lua/included/end_job.lua" with { type: "text" };
 import enqueuedAt from "../lua/included/enqueued_at.lua" with { type: "text" };
 import failParent from "../lua/included/fail_parent.lua" with { type: "text" };
 import flow from "../lua/included/flow.lua" with { type: "text" };
+import groupChanges from "../lua/included/group_changes.lua" with { type: "text" };
 import groupLimits from "../lua/included/group_limits.lua" with { type: "text" };
 import groups from "../lua/included/groups.lua" with { type: "text" };
 import job from "../lua/included/job.lua" with { type: "text" };
@@ -192,6 +193,9 @@ export const SCRIPTS = {
   stepWait: script(stepWait, job + groups + steps + addMember),
   stepWake: script(stepWake, job + steps),
   stillLeased: script(stillLeased),
-  take: script(take, job + cancelled + pauses + limits + groups + returnLease + groupLimits + turns + unlock),
+  take: script(
+    take,
+    job + cancelled + pauses + limits + groups + returnLease + groupLimits + groupChanges + turns + unlock,
+  ),
   wakeGroups: script(wakeGroups, groups),
 };

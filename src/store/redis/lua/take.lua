@@ -97,6 +97,22 @@ local function moveToGroups(queue, jobs)
   return others or jobs, others ~= nil
 end
 
+-- Adds the jobs that were taken from a queue or a group to the result.
+local function addToResult(name, jobs)
+  if #jobs == 0 then return end
+  jobs[#jobs + 1] = name
+  result[#result + 1] = jobs
+end
+
+-- Pushes jobs back that were popped beyond the limit of bytes, youngest first, so that the oldest is at the right end again.
+local function pushBack(key, jobs, from)
+  bytes = 0
+  for k = #jobs, from, -1 do
+    call('RPUSH', key, jobs[k])
+    jobs[k] = nil
+  end
+end
+
 -- Takes up to `max` jobs of a queue or a group, and calls `keep` with the new leases: token, payload, token, payload …
 -- Returns the payloads, or the error of a key that isn't a list; and whether jobs were moved to groups.
 local function takeFrom(name, isGroup, max, keep)
@@ -124,11 +140,7 @@ local function takeFrom(name, isGroup, max, keep)
     end
     if fits > 0 then keep(leases) end
     for k = 1, fits do unlockStarted(jobs[k]) end
-    if fits < #jobs then
-      -- Youngest first, so that the oldest is at the right end again.
-      bytes = 0
-      for k = #jobs, fits + 1, -1 do call('RPUSH', key, jobs[k]) end
-    end
+    if fits < #jobs then pushBack(key, jobs, fits + 1) end
     if popped < wanted then break end
     max = max - fits
     popCount = math.min(4 * popCount, 100)
@@ -136,256 +148,178 @@ local function takeFrom(name, isGroup, max, keep)
   return taken, moved
 end
 
+-- The turns of a queue during this take are a table, `turns`:
+--   queue, max         its name, and the most jobs to take
+--   noteQueue          counts leases against the limit of the queue; nil without one
+--   vtime, ownTag      the virtual time of the queue, and the tag of its jobs without a group
+--   own                how many of these are left
+--   count              how many groups have turns, the jobs without a group counted as one
+--   total, fromGroups  jobs taken, and those of groups
+--   hasLimits, hasPauses  whether groups have them
+--   changes            what the take changes, written together: group_changes.lua
+--   peek, remove, add  the ready groups in order: turns.lua
+--   failure            the first error of a key
+
+-- Takes few jobs of a group without a limit, a pause or a priority. The same as takeTurn, for the case of many groups: as few
+-- calls and tables as possible.
+local function takeFew(turns, group, tag, quantum)
+  local key, changes = 'queue:' .. turns.queue .. '|' .. group, turns.changes
+  local jobs = redis.pcall('RPOP', key, math.min(quantum, turns.max - turns.total))
+  if not jobs then
+    changes.empty(group, tag)
+    turns.count = turns.count - 1
+    return
+  elseif jobs.err then
+    turns.failure = jobs
+    return changes.hold(group, tag, 1000)
+  end
+  local name, leases = string.sub(key, 7), changes.leases
+  local suffix = ':' .. name
+  for k, payload in ipairs(jobs) do
+    if count > 0 and #payload > bytes then
+      pushBack(key, jobs, k)
+      break
+    end
+    count = count + 1
+    bytes = bytes - #payload
+    local unit = place % 10
+    if unit == 0 then tens = prefix .. place / 10 end
+    leases[#leases + 1] = tens .. UNITS[unit] .. suffix
+    leases[#leases + 1] = payload
+    place = place + 1
+    unlockStarted(payload)
+  end
+  if #jobs == 0 then return end
+  turns.total, turns.fromGroups = turns.total + #jobs, turns.fromGroups + #jobs
+  tag = math.max(turns.vtime, tag) + #jobs
+  changes.mayStay(group, tag)
+  turns.add(group, tag)
+  addToResult(name, jobs)
+end
+
+-- Takes the jobs of a group whose turn it is.
+local function takeTurn(turns, group, tag, quantum)
+  local queue, changes, hasLimits = turns.queue, turns.changes, turns.hasLimits
+  local name = queue .. '|' .. group
+  local limit = (hasLimits or PRIORITIES[group]) and groupLimitOf(queue, group, now)
+  local fine, room, opens = true, 1e9, 0
+  local pausedFor = turns.hasPauses and groupPausedFor(now, queue, group) or 0
+  if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
+  if not fine then
+    turns.failure = room
+    return changes.hold(group, tag, 1000)
+  elseif pausedFor ~= 0 or room == 0 then
+    turns.count = turns.count - 1
+    return changes.hold(group, tag, pausedFor ~= 0 and pausedFor or opens)
+  end
+  local weight = limit and limit.weight or 1
+  local keep = changes.keepLater
+  if hasLimits and not PRIORITIES[group] then
+    -- Count the leases of a group without a limit, too: it may get one.
+    local starts, per = limit and limit.starts or 0, limit and limit.per or 0
+    keep = function(some)
+      changes.keepNow(some)
+      noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], some)
+    end
+  end
+  local most = math.min(turns.max - turns.total, room, math.max(1, math.floor(quantum * weight)))
+  local jobs = takeFrom(name, true, most, keep)
+  if jobs.err then
+    turns.failure = jobs
+    return changes.hold(group, tag, 1000)
+  end
+  turns.total, turns.fromGroups = turns.total + #jobs, turns.fromGroups + #jobs
+  tag = math.max(turns.vtime, tag) + #jobs / weight
+  if call('EXISTS', 'queue:' .. name) == 1 then
+    changes.stay(group, tag)
+    turns.add(group, tag)
+  else
+    changes.empty(group, tag)
+    turns.count = turns.count - 1
+  end
+  addToResult(name, jobs)
+end
+
+-- Reads the ready groups again, after the changes so far.
+local function readAgain(turns)
+  turns.changes.write()
+  turns.peek, turns.remove, turns.add = readyGroups(turns.queue)
+end
+
+-- Takes jobs without a group: it is their turn.
+local function takeOwn(turns, quantum)
+  local queue = turns.queue
+  turns.vtime = turns.ownTag
+  local jobs, moved = takeFrom(queue, false, math.min(turns.max - turns.total, quantum), turns.changes.keepNow)
+  if jobs.err then
+    turns.own, turns.failure = 0, jobs
+    return
+  end
+  turns.own = call('LLEN', 'queue:' .. queue)
+  turns.ownTag = turns.ownTag + #jobs
+  turns.total = turns.total + #jobs
+  if #jobs == 0 and not moved then turns.own = 0 end
+  addToResult(queue, jobs)
+  if moved then readAgain(turns) end
+end
+
+local function takeAll(turns)
+  local isSimple = not turns.hasLimits and not turns.hasPauses
+  local max, looked = turns.max, 0
+  while turns.total < max and bytes > 0 and looked < max + 100 do
+    looked = looked + 1
+    local group, tag, turn = turns.peek()
+    turns.ownTag = math.max(turns.ownTag, turns.vtime)
+    local quantum = math.min(100, math.max(minTurn, math.floor(max / math.max(1, turns.count))))
+    if turns.own > 0 and (not group or turns.ownTag <= turn) then
+      takeOwn(turns, quantum)
+    elseif not group then
+      if turns.total > 0 then break end
+      turns.changes.write()
+      if not recheckHeld(turns.queue, turns.vtime, now) then break end
+      readAgain(turns)
+      looked = looked + 50
+    else
+      turns.vtime = math.max(turns.vtime, turn)
+      turns.remove(group)
+      local take = isSimple and quantum <= 16 and not PRIORITIES[group] and takeFew or takeTurn
+      take(turns, group, tag, quantum)
+    end
+  end
+end
+
 -- Takes from the groups of a queue in turn; its jobs without a group count as one of them: see port/groups.ts. Adds the jobs
 -- of each to the result. noteQueue: counts leases against the limit of the queue, if it has one. Returns their number, and an error.
 local function takeTurns(queue, max, noteQueue)
-  local ready, held, due = 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
-  local idle, state = 'jobs:groups:idle:' .. queue, 'jobs:groups:state:' .. queue
-  -- The virtual time of the queue, and the tag of its jobs without a group, which `own` counts.
+  local state = 'jobs:groups:state:' .. queue
   local known = call('HMGET', state, 'v', 'u')
-  local vtime, ownTag = tonumber(known[1] or 0) or 0, tonumber(known[2] or 0) or 0
-  for _, group in ipairs(call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
-    local tag = call('ZSCORE', held, group)
-    call('ZREM', due, group)
-    call('ZREM', held, group)
-    if tag then call('ZADD', ready, math.max(vtime, tonumber(tag)), group) end
-  end
-  local hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
-  local hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1
-  local isSimple = not hasLimits and not hasPauses
-  local total, fromGroups, looked, failure = 0, 0, 0, nil
   local own = redis.pcall('LLEN', 'queue:' .. queue)
-  own = type(own) == 'number' and own or 0
-  local turns = call('ZCARD', ready) + (own > 0 and 1 or 0)
-  local peek, remove, add = readyGroups(queue)
-
-  -- The changes of groups, written together: tags of those that stay ready, of those without jobs, of those held, with ms until
-  -- they become ready (-1: when one of their leases ends). Leases: token, payload, token, payload …
-  local tags, emptied, holds, leases = {}, {}, {}, {}
-  -- Groups in `tags` that may be without jobs.
-  local unsure = {}
-  local function keepLater(some)
-    for _, value in ipairs(some) do leases[#leases + 1] = value end
-  end
-  local function keepNow(some)
-    call('HSET', KEYS[1], unpack(some))
-    if noteQueue then noteQueue(some) end
-  end
-  local function keysOf(map)
-    local keys = {}
-    for key in pairs(map) do keys[#keys + 1] = key end
-    return keys
-  end
-  local function zadd(key, scores)
-    local arguments = {}
-    for group, score in pairs(scores) do
-      arguments[#arguments + 1] = score
-      arguments[#arguments + 1] = group
-      if #arguments == 1000 then
-        call('ZADD', key, unpack(arguments))
-        arguments = {}
-      end
-    end
-    if #arguments > 0 then call('ZADD', key, unpack(arguments)) end
-  end
-  -- Calls `each` with the groups of a list that have jobs, or with those that have none. Asks for many at once first: usually
-  -- all are alike.
-  local function eachGroup(groups, haveJobs, each)
-    for from = 1, #groups, 1000 do
-      local to = math.min(from + 999, #groups)
-      local keys = {}
-      for i = from, to do keys[#keys + 1] = 'queue:' .. queue .. '|' .. groups[i] end
-      if call('EXISTS', unpack(keys)) ~= (haveJobs and 0 or #keys) then
-        for i, key in ipairs(keys) do
-          if (call('EXISTS', key) == 1) == haveJobs then each(groups[from + i - 1]) end
-        end
-      end
-    end
-  end
-  local function write()
-    for from = 1, #leases, 1000 do
-      local to = math.min(from + 999, #leases)
-      call('HSET', KEYS[1], unpack(leases, from, to))
-      if noteQueue then noteQueue({ unpack(leases, from, to) }) end
-    end
-    eachGroup(unsure, false, function(group)
-      if tags[group] then tags[group], emptied[group] = nil, tags[group] end
-    end)
-    -- They may have got jobs since: those of clients that don't know groups.
-    eachGroup(keysOf(emptied), true, function(group)
-      tags[group], emptied[group] = emptied[group], nil
-    end)
-    local gone = keysOf(emptied)
-    for from = 1, #gone, 1000 do call('ZREM', ready, unpack(gone, from, math.min(from + 999, #gone))) end
-    zadd(idle, emptied)
-    zadd(ready, tags)
-    for group, hold in pairs(holds) do
-      call('ZREM', ready, group)
-      call('ZADD', held, hold[1], group)
-      if hold[2] >= 0 then call('ZADD', due, now + hold[2], group) end
-    end
-    tags, emptied, holds, leases, unsure = {}, {}, {}, {}, {}
-  end
-  local function hold(group, tag, opens)
-    holds[group] = { tag, opens }
-    tags[group] = nil
-  end
-
-  -- Makes some of the held groups ready that no longer need to be held. Their event was missed: the worker that ran their jobs
-  -- has died, or another program changed the keys. Returns whether it found any.
-  local function recheckHeld()
-    local found = false
-    for _, group in ipairs(call('ZRANDMEMBER', held, 5)) do
-      local limit = groupLimitOf(queue, group, now)
-      if not call('ZSCORE', due, group) and groupPausedFor(now, queue, group) == 0 and (not limit or groupRoomIn(queue .. '|' .. group, limit, now, true) > 0) then
-        call('ZADD', ready, math.max(vtime, tonumber(call('ZSCORE', held, group))), group)
-        call('ZREM', held, group)
-        found = true
-      end
-    end
-    return found
-  end
-
-  -- Takes few jobs of a group without a limit, a pause or a priority. The same as takeTurn, for the case of many groups: as few
-  -- calls and tables as possible.
-  local names = 'queue:' .. queue .. '|'
-  local function takeFew(group, tag, quantum)
-    local key = names .. group
-    local jobs = redis.pcall('RPOP', key, math.min(quantum, max - total))
-    if not jobs then
-      tags[group], emptied[group] = nil, tag
-      turns = turns - 1
-      return
-    elseif jobs.err then
-      failure = jobs
-      return hold(group, tag, 1000)
-    end
-    local name = string.sub(key, 7)
-    local suffix = ':' .. name
-    for k, payload in ipairs(jobs) do
-      if count > 0 and #payload > bytes then
-        -- Youngest first, so that the oldest is at the right end again.
-        bytes = 0
-        for other = #jobs, k, -1 do
-          call('RPUSH', key, jobs[other])
-          jobs[other] = nil
-        end
-        break
-      end
-      count = count + 1
-      bytes = bytes - #payload
-      local unit = place % 10
-      if unit == 0 then tens = prefix .. place / 10 end
-      leases[#leases + 1] = tens .. UNITS[unit] .. suffix
-      leases[#leases + 1] = payload
-      place = place + 1
-      unlockStarted(payload)
-    end
-    if #jobs == 0 then return end
-    total, fromGroups = total + #jobs, fromGroups + #jobs
-    tag = math.max(vtime, tag) + #jobs
-    if not tags[group] then unsure[#unsure + 1] = group end
-    tags[group] = tag
-    add(group, tag)
-    jobs[#jobs + 1] = name
-    result[#result + 1] = jobs
-  end
-
-  -- Takes the jobs of a group whose turn it is.
-  local function takeTurn(group, tag, quantum)
-    local name = queue .. '|' .. group
-    local limit = (hasLimits or PRIORITIES[group]) and groupLimitOf(queue, group, now)
-    local room, opens = 1e9, 0
-    local fine = true
-    local pausedFor = hasPauses and groupPausedFor(now, queue, group) or 0
-    if limit then fine, room, opens = pcall(groupRoomIn, name, limit, now, true) end
-    if not fine then
-      failure = room
-      return hold(group, tag, 1000)
-    elseif pausedFor ~= 0 or room == 0 then
-      turns = turns - 1
-      return hold(group, tag, pausedFor ~= 0 and pausedFor or opens)
-    end
-    local weight = limit and limit.weight or 1
-    local keep = keepLater
-    if hasLimits and not PRIORITIES[group] then
-      -- Count the leases of a group without a limit, too: it may get one.
-      local starts, per = limit and limit.starts or 0, limit and limit.per or 0
-      keep = function(some)
-        keepNow(some)
-        noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], some)
-      end
-    end
-    local jobs = takeFrom(name, true, math.min(max - total, room, math.max(1, math.floor(quantum * weight))), keep)
-    if jobs.err then
-      failure = jobs
-      return hold(group, tag, 1000)
-    end
-    total, fromGroups = total + #jobs, fromGroups + #jobs
-    tag = math.max(vtime, tag) + #jobs / weight
-    if call('EXISTS', 'queue:' .. name) == 1 then
-      tags[group] = tag
-      add(group, tag)
-    else
-      tags[group], emptied[group] = nil, tag
-      turns = turns - 1
-    end
-    if #jobs > 0 then
-      jobs[#jobs + 1] = name
-      result[#result + 1] = jobs
-    end
-  end
-
-  local function takeAll()
-    while total < max and bytes > 0 and looked < max + 100 do
-      looked = looked + 1
-      local group, tag, turn = peek()
-      ownTag = math.max(ownTag, vtime)
-      local quantum = math.min(100, math.max(minTurn, math.floor(max / math.max(1, turns))))
-      if own > 0 and (not group or ownTag <= turn) then
-        vtime = ownTag
-        local jobs, moved = takeFrom(queue, false, math.min(max - total, quantum), keepNow)
-        if jobs.err then
-          own, failure = 0, jobs
-        else
-          own = call('LLEN', 'queue:' .. queue)
-          ownTag = ownTag + #jobs
-          total = total + #jobs
-          if #jobs > 0 then
-            jobs[#jobs + 1] = queue
-            result[#result + 1] = jobs
-          elseif not moved then
-            own = 0
-          end
-          if moved then
-            write()
-            peek, remove, add = readyGroups(queue)
-          end
-        end
-      elseif not group then
-        if total > 0 then break end
-        write()
-        if call('EXISTS', held) == 0 or not recheckHeld() then break end
-        peek, remove, add = readyGroups(queue)
-        looked = looked + 50
-      else
-        vtime = math.max(vtime, turn)
-        remove(group)
-        if isSimple and quantum <= 16 and not PRIORITIES[group] then takeFew(group, tag, quantum) else takeTurn(group, tag, quantum) end
-      end
-    end
-  end
-
+  local turns = {
+    queue = queue,
+    max = max,
+    vtime = tonumber(known[1] or 0) or 0,
+    ownTag = tonumber(known[2] or 0) or 0,
+    own = type(own) == 'number' and own or 0,
+    total = 0,
+    fromGroups = 0,
+    hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1,
+    hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1,
+    changes = groupChanges(queue, KEYS[1], now, noteQueue),
+  }
+  readyDue(queue, turns.vtime, now)
+  turns.count = call('ZCARD', 'jobs:groups:ready:' .. queue) + (turns.own > 0 and 1 or 0)
+  turns.peek, turns.remove, turns.add = readyGroups(queue)
   -- Jobs that are popped must become leases, even after an error.
-  local fine, problem = pcall(takeAll)
-  write()
+  local fine, problem = pcall(takeAll, turns)
+  turns.changes.write()
   if not fine then error(problem) end
-  if fromGroups > 0 then apart(call, 'HINCRBY', state, 'size', -fromGroups) end
+  if turns.fromGroups > 0 then apart(call, 'HINCRBY', state, 'size', -turns.fromGroups) end
   if not endTurns(queue) then
-    call('HSET', state, 'v', string.format('%.17g', vtime), 'u', string.format('%.17g', ownTag))
-    call('ZREMRANGEBYSCORE', idle, '-inf', string.format('%.17g', vtime))
+    local vtime, ownTag = string.format('%.17g', turns.vtime), string.format('%.17g', turns.ownTag)
+    call('HSET', state, 'v', vtime, 'u', ownTag)
+    call('ZREMRANGEBYSCORE', 'jobs:groups:idle:' .. queue, '-inf', vtime)
   end
-  return total, failure
+  return turns.total, turns.failure
 end
 
 -- A queue that can't be read (its key, or a key that its limit is counted from, has another type) must not fail the take: the
@@ -411,10 +345,7 @@ for i = 2, #names do
       else
         hasGroups = moved
         left, max = left - #jobs, max - #jobs
-        if #jobs > 0 then
-          jobs[#jobs + 1] = name
-          result[#result + 1] = jobs
-        end
+        addToResult(name, jobs)
       end
     end
     if hasGroups and max > 0 then
