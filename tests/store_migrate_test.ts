@@ -705,7 +705,8 @@ Deno.test("migrate: a flow continues in the target, with its results and callbac
     [from, to] = [to, from];
   }
   assertEquals((await from.batches.read({ ids: [id] })).batches[0]?.state, "succeeded");
-  assertEquals(await from.flows.results(id, ["a", "b", "c"]), [`"a"`, `"b"`, `"c"`]);
+  const { nodes: ended } = await from.flows.nodes(id, { names: ["a", "b", "c"], results: true });
+  assertEquals(ended.map(({ result }) => result), [`"a"`, `"b"`, `"c"`]);
   assertEquals((await from.admin.find([`${id}-success`])).length, 1);
 });
 

@@ -130,17 +130,16 @@ export class Flows {
       throw new InvalidPayload("names", names, "a list of names of nodes");
     }
     const results: Record<string, unknown> = Object.create(null);
-    const texts = await this.#flowStore().results(id, names);
-    for (const [i, text] of texts.entries()) {
-      // An isolated process receives null for undefined.
-      if (text) results[names[i]!] = parseLossless(text);
+    const { nodes } = await this.#flowStore().nodes(id, { names, results: true });
+    for (const { name, result } of nodes) {
+      if (result) results[name] = parseLossless(result);
     }
     return results;
   }
 
   /** @internal Returns the names of the nodes directly before a node. */
   async before(id: string, name: string): Promise<readonly string[]> {
-    return (await this.#flowStore().node(id, name))?.after ?? [];
+    return (await this.#flowStore().nodes(id, { names: [name] })).nodes[0]?.after ?? [];
   }
 
   /**

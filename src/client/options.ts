@@ -29,7 +29,7 @@ export interface ClientStore {
   /** Without it, the client cannot open or read batches. */
   readonly batches?: Pick<BatchStore, "create" | "read" | "close">;
   /** Without it, the client cannot push or read flows. */
-  readonly flows?: Pick<FlowStore, "add" | "nodes" | "node" | "results" | "spread">;
+  readonly flows?: Pick<FlowStore, "add" | "nodes" | "spread">;
   /** The operators' part of a store. Without it, as in an isolated process, the client cannot cancel or retry batches. */
   readonly admin?: object;
   /** Without it, the client knows only the classes that its program registers. */

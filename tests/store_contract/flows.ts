@@ -84,7 +84,7 @@ export const flows: Cases = {
     assertEquals([await queued(t.store), await flow(t.store)], [[], {
       ...{ state: "stuck", total: 4, pending: 1, waiting: 1, dead: 1, succeeded: 2 },
     }]);
-    assertEquals((await t.store.flows.node(ID, "d"))!.waitsFor, 1);
+    assertEquals((await t.store.flows.nodes(ID, { names: ["d", "none"] })).nodes.map(({ waitsFor }) => waitsFor), [1]);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.admin.edit([dead!.ref], "requeue");
     assertEquals([(await states(t.store)).b, (await flow(t.store)).state], ["pending", "running"]);
@@ -211,8 +211,12 @@ export const flows: Cases = {
     const worker = await start(t.store, { a: {}, b: { after: ["a"] } });
     const { a } = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(a!, "ack", { result: `{"rows": [1, 2]}` })]);
-    assertEquals(await t.store.flows.results(ID, ["b", "a", "none"]), [undefined, `{"rows": [1, 2]}`, undefined]);
-    assertEquals(await t.store.flows.results(ID, []), []);
+    const { nodes } = await t.store.flows.nodes(ID, { names: ["b", "a", "none"], results: true });
+    assertEquals(nodes.map(({ name, result }) => [name, result]), [["b", undefined], ["a", `{"rows": [1, 2]}`]]);
+    const page = (await t.store.flows.nodes(ID, { results: true })).nodes;
+    assertEquals(page.map(({ result }) => result).filter((result) => result !== undefined), [`{"rows": [1, 2]}`]);
+    assertEquals((await t.store.flows.nodes(ID, { names: ["a"] })).nodes.map(({ result }) => result), [undefined]);
+    assertEquals(await t.store.flows.nodes(ID, { names: [] }), { nodes: [] });
   },
 
   "one before many: its end pushes some at once, and the others in steps": async (open) => {
@@ -261,7 +265,7 @@ export const flows: Cases = {
     t.advance(DAY_MS + SLACK_MS);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
     assertEquals((await t.store.flows.nodes(ID)).nodes, []);
-    assertEquals(await t.store.flows.results(ID, ["a"]), [undefined]);
+    assertEquals((await t.store.flows.nodes(ID, { names: ["a"] })).nodes, []);
     assertEquals((await t.store.batches.read({ flows: true })).batches, []);
   },
 
@@ -280,7 +284,8 @@ export const flows: Cases = {
     await t.store.transfer.put("batch", batch);
     for (let i = 0; i < 2; i++) await t.store.transfer.put("node", nodes);
     assertEquals(await t.store.flows.nodes(ID), before);
-    assertEquals(await t.store.flows.results(ID, ["a"]), ["7"]);
+    const [moved] = (await t.store.flows.nodes(ID, { names: ["a"], results: true })).nodes;
+    assertEquals(moved?.result, "7");
     await t.store.jobs.settle(worker, [ending(b!)]);
     assertEquals(await queued(t.store), ["c"]);
   },

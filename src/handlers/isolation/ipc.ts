@@ -26,7 +26,7 @@ export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof C
   classes: { read: true },
   steps: { signal: true },
   batches: { create: true, read: true, close: true },
-  flows: { add: true, nodes: true, node: true, results: true, spread: true },
+  flows: { add: true, nodes: true, spread: true },
   lease: { read: true, remember: true, wait: true },
 };
 

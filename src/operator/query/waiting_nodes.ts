@@ -39,11 +39,11 @@ export async function waitingNode(store: Pick<WaitingStore, "flows">, jid: strin
 
 /** Returns the dead nodes before a waiting one that stop it: a retry by hand lets it continue. Reads the first of many. */
 export async function stoppingNodes(
-  { flows }: { readonly flows: Pick<FlowStore, "node"> },
+  { flows }: { readonly flows: Pick<FlowStore, "nodes"> },
   { flow, node }: WaitingNode,
 ): Promise<FlowNode[]> {
-  const before = await Promise.all(node.after.slice(0, MAX_READ_BEFORE).map((name) => flows.node(flow, name)));
-  return before.filter((one) => one?.state === "dead" && one.onDead === "stop") as FlowNode[];
+  const { nodes } = await flows.nodes(flow, { names: node.after.slice(0, MAX_READ_BEFORE) });
+  return nodes.filter((one) => one.state === "dead" && one.onDead === "stop");
 }
 
 /** Yields the waiting nodes that match a filter, of the latest flow first, in parts of bounded size. Parts may be empty. */

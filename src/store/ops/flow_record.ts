@@ -65,12 +65,13 @@ export function specOf({ jid, class: name, queue, group, delayMs, at, onDead, af
 }
 
 /** Returns the node of a record. Any program may have changed it: the class of an unreadable one is `(unreadable)`. */
-export function nodeOf({ name, position, spec, state, needs, changed, payload }: NodeRecord): FlowNode {
+export function nodeOf({ name, position, spec, state, needs, changed, payload, result }: NodeRecord): FlowNode {
   const { jid, class: className, queue, onDead, after } = readSpec(spec);
   const waitsFor = state === "waiting" ? needs : 0;
   return {
     ...{ name, position, jid, class: className, queue, onDead, after, state, waitsFor, changedAt: changed },
     ...(payload !== null && { payload }),
+    ...(result !== null && { result }),
   };
 }
 

@@ -67,7 +67,17 @@ export interface FlowNode {
   readonly changedAt: number;
   /** The payload, while it waits. */
   readonly payload?: string;
+  /** Its result as JSON; absent if it has none, or unless it was requested. */
+  readonly result?: string;
 }
+
+/** Which nodes to read: these, without those that don't exist; or a page, of at most 100 by default. */
+export type NodeRequest =
+  & ({ readonly names: readonly string[] } | { readonly cursor?: string; readonly limit?: number })
+  & {
+    /** Also reads their results. Default false. */
+    readonly results?: boolean;
+  };
 
 /** A page of nodes, in the order of the definition. */
 export interface NodePage {
@@ -86,14 +96,8 @@ export interface FlowStore {
    */
   add(id: string, nodes: readonly NewNode[]): Promise<BatchRefusal | undefined>;
 
-  /** Returns a page of the nodes; at most `limit`, default 100. */
-  nodes(id: string, request?: { readonly cursor?: string; readonly limit?: number }): Promise<NodePage>;
-
-  /** Returns one node; undefined if it does not exist. */
-  node(id: string, name: string): Promise<FlowNode | undefined>;
-
-  /** Returns the results of nodes, as JSON; undefined for a node that has none. */
-  results(id: string, names: readonly string[]): Promise<(string | undefined)[]>;
+  /** Returns nodes of a flow. Takes two round trips at most. */
+  nodes(id: string, request?: NodeRequest): Promise<NodePage>;
 
   /** Pushes or cancels up to `limit` nodes after those that have ended. Returns whether more are left. */
   spread(limit: number): Promise<boolean>;

@@ -20,6 +20,9 @@ const SHOWN_FIELDS = ["s", "n", "j", "p"] as const;
 
 type Field = typeof NODE_FIELDS[number];
 
+/** Maximum number of nodes whose positions are searched one by one. */
+const MAX_SEARCHED = 10;
+
 /** Returns the part. */
 export function flowsPart({ client, offset }: Context): FlowStore {
   return {
@@ -37,24 +40,20 @@ export function flowsPart({ client, offset }: Context): FlowStore {
       return reply === "" ? undefined : reply;
     },
 
-    async nodes(id, { cursor, limit = 100 } = {}) {
+    async nodes(id, request = {}) {
+      const fields = request.results ? [...SHOWN_FIELDS, "r"] as const : SHOWN_FIELDS;
+      if ("names" in request) {
+        const [found, positions] = await Promise.all([
+          readNodes(client, id, request.names, fields),
+          readPositions(client, id, request.names),
+        ]);
+        return { nodes: found.map((record) => nodeOf({ ...record, position: positions.get(record.name) ?? 0 })) };
+      }
+      const { cursor, limit = 100 } = request;
       const from = (numberIn(cursor) ?? -1) + 1;
-      const records = await readPage(client, id, from, limit + 1, SHOWN_FIELDS);
+      const records = await readPage(client, id, from, limit + 1, fields);
       const nodes = records.slice(0, limit).map(nodeOf);
       return { nodes, ...(records.length > limit && { next: `${from + limit - 1}` }) };
-    },
-
-    async node(id, name) {
-      const [record] = await readNodes(client, id, [name], SHOWN_FIELDS);
-      if (record === undefined) return undefined;
-      const position = await client.call(["LPOS", flowNodesKey(id), name]) as number | null;
-      return nodeOf({ ...record, position: position ?? 0 });
-    },
-
-    async results(id, names) {
-      if (names.length === 0) return [];
-      const values = await client.call(["HMGET", flowKey(id), ...names.map((name) => `r:${name}`)]);
-      return (values as (string | null)[]).map((value) => value ?? undefined);
     },
 
     async spread(limit) {
@@ -74,6 +73,21 @@ export async function readPage(
   const names = await client.call(["LRANGE", flowNodesKey(id), `${from}`, `${from + limit - 1}`]) as string[];
   const records = await readNodes(client, id, names, fields);
   return records.map((record, i) => ({ ...record, position: from + i }));
+}
+
+/** Returns the positions of nodes. Of many, those of the whole flow are read: each search is O(nodes of the flow). */
+async function readPositions(
+  client: ReconnectingClient,
+  id: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const key = flowNodesKey(id);
+  if (names.length > MAX_SEARCHED) {
+    const all = await client.call(["LRANGE", key, "0", "-1"]) as string[];
+    return new Map(all.map((name, position) => [name, position]));
+  }
+  const found = await Promise.all(names.map((name) => client.call(["LPOS", key, name]) as Promise<number | null>));
+  return new Map(names.map((name, i) => [name, found[i] ?? 0]));
 }
 
 async function readNodes(

@@ -5,7 +5,7 @@
  */
 import { nodeOf, type NodeRecord, specOf } from "../ops/flow_record.ts";
 import type { BatchRefusal } from "../port/batches.ts";
-import type { FlowNode, FlowStore, NewNode, NodePage } from "../port/flows.ts";
+import type { FlowStore, NewNode, NodePage, NodeRequest } from "../port/flows.ts";
 import { numberIn } from "../port/cursor.ts";
 import * as counters from "./batch_rows.ts";
 import type { Context } from "./context.ts";
@@ -37,32 +37,17 @@ export function flowsPart(context: Context): FlowStore {
       }, { rows: nodes.length });
     },
 
-    nodes(
-      id: string,
-      { cursor, limit = 100 }: { readonly cursor?: string; readonly limit?: number } = {},
-    ): Promise<NodePage> {
+    nodes(id: string, request: NodeRequest = {}): Promise<NodePage> {
+      const shown = (row: NodeRecord) => nodeOf(request.results ? row : { ...row, result: null });
       return context.read(() => {
-        const rows = records(context, id, cursor, limit + 1);
-        const nodes = rows.slice(0, limit).map(nodeOf);
-        return { nodes, ...(rows.length > limit && { next: `${nodes.at(-1)!.position}` }) };
-      });
-    },
-
-    node(id: string, name: string): Promise<FlowNode | undefined> {
-      return context.read(() => {
-        const row = flowRows.nodeRow(context, id, name);
-        return row && nodeOf(row);
-      });
-    },
-
-    results(id: string, names: readonly string[]): Promise<(string | undefined)[]> {
-      return context.read(() => {
-        const found = new Map<string, string>();
-        for (const name of names) {
-          const row = context.sql("SELECT result FROM flow_node WHERE flow = ? AND name = ?").get(id, name);
-          if (typeof row?.result === "string") found.set(name, row.result);
+        if ("names" in request) {
+          const rows = request.names.map((name) => flowRows.nodeRow(context, id, name));
+          return { nodes: rows.filter((row) => row !== undefined).map(shown) };
         }
-        return names.map((name) => found.get(name));
+        const { cursor, limit = 100 } = request;
+        const rows = records(context, id, cursor, limit + 1);
+        const nodes = rows.slice(0, limit).map(shown);
+        return { nodes, ...(rows.length > limit && { next: `${nodes.at(-1)!.position}` }) };
       });
     },
 

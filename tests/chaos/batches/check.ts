@@ -76,7 +76,7 @@ async function deadMembers(store: Store): Promise<ReadonlyMap<string, number>> {
 
 /** Asserts that nodes are as the model has them, have their results, and ran only after the nodes before them. */
 async function checkNodes(store: Store, { id, nodes, closedAs }: ModelBatch, notes: readonly string[]): Promise<void> {
-  const found = (await store.flows.nodes(id, { limit: 1_000 })).nodes;
+  const found = (await store.flows.nodes(id, { limit: 1_000, results: true })).nodes;
   const states = Object.fromEntries(found.map(({ name, state }) => [name, state]));
   if (closedAs === "cancelled") {
     assert(!Object.values(states).some((state) => state === "waiting" || state === "pending"), JSON.stringify(states));
@@ -84,8 +84,11 @@ async function checkNodes(store: Store, { id, nodes, closedAs }: ModelBatch, not
   }
   assertEquals(states, Object.fromEntries(nodeStates(nodes!)), `nodes of ${id}`);
   const succeeded = found.filter(({ state }) => state === "succeeded");
-  const results = await store.flows.results(id, succeeded.map(({ name }) => name));
-  assertEquals(results, succeeded.map(({ jid }) => JSON.stringify(jid)), `results of ${id}`);
+  assertEquals(
+    succeeded.map(({ result }) => result),
+    succeeded.map(({ jid }) => JSON.stringify(jid)),
+    `results of ${id}`,
+  );
   for (const node of nodes!.values()) {
     const start = notes.indexOf(`start ${node.jid}`);
     for (const name of start < 0 ? [] : node.after) {
