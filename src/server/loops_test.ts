@@ -147,7 +147,7 @@ Deno.test("class sync declares classes once a day, and its first attempt counts 
 Deno.test("the metrics recorder stores counts late in each minute, and reports an outage once", async () => {
   const recorder = ({ clock, log, answer }: Parts) =>
     new MetricsRecorder({
-      store: { metrics: { record: answer } } as unknown as ServerStore,
+      store: { series: { add: answer } },
       classCounters: { drain: () => [{}] as never },
       clock,
       log,

@@ -42,8 +42,11 @@ export interface AuditPage {
   readonly next?: string;
 }
 
-/** The store of the audit log. */
-type AuditLog = { readonly logs: LogStore };
+/** A store with the audit log. */
+export interface AuditLog {
+  /** Its logs. */
+  readonly logs: LogStore;
+}
 
 /** Adds an event. */
 export function recordEvent({ logs }: AuditLog, event: AuditEvent): Promise<void> {

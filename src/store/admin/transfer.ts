@@ -31,7 +31,9 @@ export interface JobRow {
 
 /** The steps of a job. */
 export interface StepsRow {
+  /** The job. */
   readonly jid: string;
+  /** Its steps, in order. */
   readonly steps: readonly StoredStep[];
 }
 
@@ -62,13 +64,17 @@ export interface OnceRow {
 
 /** The rows by kind. */
 export interface TransferRows {
+  /** A job. */
   readonly job: JobRow;
+  /** The steps of a job. */
   readonly step: StepsRow;
   /** A batch with its counters. */
   readonly batch: Columns;
   /** A node of a flow. */
   readonly node: { readonly flow: string; readonly columns: Columns };
+  /** A throttle. */
   readonly throttle: ThrottleRow;
+  /** The key of an idempotent push. */
   readonly once: OnceRow;
   /** A key by which a store is recognized, or a batch of jobs that it has stored. Kept for {@linkcode KEYS_KEPT_MS}. */
   readonly key: { readonly key: string };
@@ -84,9 +90,13 @@ export type ReadKind = Exclude<RowKind, "step">;
 export interface DroppedRows {
   /** As they were read: a job that a push has replaced since stays. */
   readonly job: Pick<Entry, "ref" | "payload">;
+  /** Whole, with its nodes. */
   readonly batch: { readonly id: string };
+  /** With its pushes. */
   readonly throttle: Pick<ThrottleRow, "key">;
+  /** A key of an idempotent push. */
   readonly once: Pick<OnceRow, "key">;
+  /** Forgotten at once. */
   readonly key: { readonly key: string };
 }
 

@@ -17,6 +17,7 @@ export interface LogEntry {
 
 /** One page of a log, the latest entry first. */
 export interface LogPage {
+  /** Its entries. */
   readonly entries: readonly LogEntry[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;

@@ -9,6 +9,7 @@
 
 /** One queue at one moment. */
 export interface QueueSample {
+  /** Its name. */
   readonly queue: string;
   /** Jobs in it. */
   readonly size: number;
@@ -18,8 +19,11 @@ export interface QueueSample {
 
 /** One queue over a window: one value for each step, the earliest first; undefined for a step without a sample. */
 export interface QueueSeries {
+  /** Its name. */
   readonly queue: string;
+  /** The number of its jobs. */
   readonly sizes: readonly (number | undefined)[];
+  /** The age of its oldest job in milliseconds. */
   readonly latenciesMs: readonly (number | undefined)[];
 }
 
@@ -60,7 +64,11 @@ export function keptSamples(samples: readonly QueueSample[]): readonly QueueSamp
   return samples.toSorted((a, b) => b.size - a.size).slice(0, MAX_SAMPLED_QUEUES);
 }
 
-/** Collects series, value by value. */
+/**
+ * Collects series, value by value.
+ *
+ * @internal
+ */
 export class SeriesBuilder {
   readonly #steps: number;
   readonly #series = new Map<string, { sizes: (number | undefined)[]; latenciesMs: (number | undefined)[] }>();
