@@ -3,14 +3,19 @@
  *
  * @module
  */
+import { COUNTED_FIELD } from "../../job/batch.ts";
+import { getField, setFields, wireTime } from "../../job/raw.ts";
+import { STEPS_FIELD } from "../../job/step.ts";
+import { nameOf } from "../port/groups.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
 import { BatchChanges } from "./batch_rows.ts";
-import { putOff } from "./debounce.ts";
+import { takeOut } from "./edit.ts";
+import type { EntryRow } from "./entries.ts";
+import * as jobRows from "./job_rows.ts";
 import * as newJobs from "./new_jobs.ts";
 import * as onceKeys from "./once_keys.ts";
-import { replaceWaiting } from "./replace.ts";
 import * as throttles from "./throttles.ts";
 import * as locks from "./unique_locks.ts";
 
@@ -67,4 +72,57 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
 
 function isDebounced(job: NewJob): job is NewJob & { readonly debounce: NonNullable<NewJob["debounce"]> } {
   return job.debounce !== undefined;
+}
+
+/**
+ * Puts a job off, in place of the one that waits for the same key; inside a transaction. That job's jid stays, so that each
+ * push of a burst returns the jid of the job that runs. A trigger forgets a job that leaves `scheduled` (`schema.sql`).
+ *
+ * @returns that jid; undefined if none waited
+ */
+function putOff(
+  context: Context,
+  job: NewJob & { readonly debounce: NonNullable<NewJob["debounce"]> },
+  now: number,
+): string | undefined {
+  const { sql } = context;
+  const { key, waitMs, maxMs = Infinity } = job.debounce;
+  const waiting = sql("SELECT job, first FROM debounce WHERE key = ?").get(key);
+  // The clock may have been set back.
+  const first = Math.min(Number(waiting?.first ?? now), now);
+  const due = Math.max(now + 1, Math.ceil(Math.min(now + waitMs, first + maxMs)));
+  if (waiting === undefined) {
+    const id = newJobs.store(context, [{ ...job, at: due }], now);
+    sql("INSERT INTO debounce (key, job, first) VALUES (?, ?, ?)").run(key, id, first);
+    return undefined;
+  }
+  const id = Number(waiting.job);
+  const jid = jobRows.get(context, id).jid ?? job.jid;
+  jobRows.rewrite(context, id, setFields(job.payload, { jid: JSON.stringify(jid) }));
+  sql("UPDATE member SET at = ? WHERE job = ?").run(due, id);
+  sql("UPDATE debounce SET first = ? WHERE key = ?").run(first, key);
+  return jid;
+}
+
+/** Replaces the waiting job `jid`; inside a transaction. Returns false if it doesn't wait, or may not be replaced. */
+function replaceWaiting(context: Context, job: NewJob, jid: string, now: number): boolean {
+  const row = context.sql("SELECT * FROM entry WHERE jid = ? AND place IN ('queue', 'scheduled', 'retry')")
+    .get(jid) as unknown as EntryRow | undefined;
+  if (row === undefined || !isReplaceable(row.payload)) return false;
+  const payload = setFields(job.payload, { jid: JSON.stringify(jid) });
+  const at = job.delayMs === undefined ? job.at ?? now : now + job.delayMs;
+  if (at <= now && row.queue === nameOf(job.queue, job.group)) {
+    jobRows.rewrite(context, row.id, setFields(payload, { enqueued_at: wireTime(now, context.wire) }));
+    return true;
+  }
+  newJobs.store(context, [{ ...job, jid, payload }], now);
+  // Not earlier: the new row could get the old row's number.
+  takeOut(context, row);
+  jobRows.remove(context, [row.id]);
+  return true;
+}
+
+function isReplaceable(payload: string): boolean {
+  if (!payload.includes('"on_duplicate":"replace"') || getField(payload, "on_duplicate") !== "replace") return false;
+  return [COUNTED_FIELD, STEPS_FIELD, "parent"].every((name) => getField(payload, name) === undefined);
 }

@@ -12,7 +12,6 @@ import { GroupCommit } from "./group_commit.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
 import { translate } from "./errors.ts";
-import { joinMemory } from "./named_memory.ts";
 import { createWalSignal, watchWal } from "./wal_watcher.ts";
 import { BusyRetry } from "./busy_retry.ts";
 import { FileGuard } from "./file_guard.ts";
@@ -98,4 +97,42 @@ const leftOpen: DatabaseSync[] = [];
 function closeDatabase(database: DatabaseSync, file: FileGuard): void {
   if (file.isReplaced()) leftOpen.push(database);
   else database.close();
+}
+
+/**
+ * A store in memory with a name, and how often it is open: all who open the name in one process share it, until the last of them
+ * has closed it. The program's parts, and tests, so pass an address instead of a store.
+ */
+interface Shared {
+  readonly store: Promise<Store>;
+  users: number;
+}
+
+/** Of this process, as SQLite's own databases in memory are. */
+const opened = new Map<string, Shared>();
+
+/**
+ * Opens the store of a name, or joins it. The options of the first call hold.
+ *
+ * @param create opens it, if it isn't open
+ */
+async function joinMemory(path: string, create: () => Promise<Store>): Promise<Store> {
+  const shared = opened.get(path) ?? { store: create(), users: 0 };
+  opened.set(path, shared);
+  shared.users++;
+  let isOpen = true;
+  const leave = async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    if (--shared.users > 0) return;
+    opened.delete(path);
+    await (await shared.store)[Symbol.asyncDispose]();
+  };
+  try {
+    return { ...await shared.store, [Symbol.asyncDispose]: leave };
+  } catch (error) {
+    shared.users--;
+    opened.delete(path);
+    throw error;
+  }
 }
