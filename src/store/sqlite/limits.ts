@@ -32,7 +32,7 @@ export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefine
   };
 }
 
-/** See `AdminStore.limit`; inside a transaction. */
+/** Limits a queue; inside a transaction. */
 export function set(context: Context, queue: number, { running, starts }: QueueLimit): void {
   const { sql } = context;
   sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
