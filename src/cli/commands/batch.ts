@@ -5,7 +5,7 @@ import { checkBatchCounts, closeBatch, openBatch } from "../../operator/actions/
 import { batchJson, batchLines } from "../../text/batches.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { actHere } from "../shared/act.ts";
-import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { batchColumns } from "../shared/batch_rows.ts";
 import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { withStore } from "../shared/store.ts";
@@ -13,7 +13,7 @@ import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { printTable } from "../terminal/table.ts";
+import { printRows } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -105,9 +105,9 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
   const { batches } = await store.batches.read({ limit });
   if (json) return printJson(batches.map(batchJson));
   const now = systemClock.now();
-  printTable(
-    BATCH_COLUMNS,
-    batches.map((batch) => batchRow(batch, now)),
+  printRows(
+    batchColumns(now),
+    batches,
     "No batches; open one with jobs batch open, or client.batch(…)",
   );
 }

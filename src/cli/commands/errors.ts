@@ -12,7 +12,7 @@ import { LongWork } from "../terminal/progress.ts";
 import { Interrupted } from "../terminal/errors.ts";
 import { Mask } from "../../text/mask.ts";
 import { withStore } from "../shared/store.ts";
-import { type Column, printTable } from "../terminal/table.ts";
+import { optional, printRows, type RowColumn } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -31,16 +31,6 @@ Examples
   jobs errors --newer-than 1d
   jobs errors --queue mail --json
   jobs retry --all dead --class Mail --error 'Timeout: no reply after *s'`;
-
-const COLUMNS: readonly Column[] = [
-  { heading: "dead", is: "whole" },
-  { heading: "retrying", is: "whole" },
-  "class",
-  "error",
-  { heading: "first", is: "optional" },
-  { heading: "last", is: "whole" },
-  { heading: "example", is: "whole" },
-];
 
 /** Groups failed jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -72,14 +62,22 @@ export async function run(argv: readonly string[]): Promise<number> {
     printJson({ groups: shown.map(groupJson), more: all.length > shown.length, ungrouped: groups.ungrouped });
     return 0;
   }
-  printTable(COLUMNS, shown.map((group) => groupRow(group, now)), "No failed jobs");
+  printRows(columnsAt(now), shown, "No failed jobs");
   if (all.length > shown.length) printFaint(`more: ${number(all.length - shown.length)} groups (--limit all)`);
   if (groups.ungrouped > 0) printError(`jobs: ${number(groups.ungrouped)} jobs have other errors: too many to group`);
   return 0;
 }
 
-function groupRow({ dead, retrying, class: name, error, firstAt, lastAt, jid }: ErrorGroup, now: number): unknown[] {
-  return [dead, retrying, name, error, localTime(firstAt, now), localTime(lastAt, now), jid];
+function columnsAt(now: number): RowColumn<ErrorGroup>[] {
+  return [
+    [{ heading: "dead", is: "whole" }, ({ dead }) => dead],
+    [{ heading: "retrying", is: "whole" }, ({ retrying }) => retrying],
+    ["class", ({ class: name }) => name],
+    ["error", ({ error }) => error],
+    [optional("first"), ({ firstAt }) => localTime(firstAt, now)],
+    [{ heading: "last", is: "whole" }, ({ lastAt }) => localTime(lastAt, now)],
+    [{ heading: "example", is: "whole" }, ({ jid }) => jid],
+  ];
 }
 
 function groupJson({ class: name, error, dead, retrying, firstAt, lastAt, jid }: ErrorGroup): unknown {

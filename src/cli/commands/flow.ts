@@ -10,7 +10,7 @@ import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
-import { BATCH_COLUMNS, batchRow } from "../shared/batch_rows.ts";
+import { batchColumns } from "../shared/batch_rows.ts";
 import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
@@ -20,7 +20,7 @@ import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
+import { type Column, printRows, printTable, STATE_COLORS } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -153,7 +153,7 @@ async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
   const { batches } = await store.batches.read({ limit, flows: true });
   if (json) return printJson(batches.map(flowJson));
   const now = systemClock.now();
-  printTable(BATCH_COLUMNS, batches.map((flow) => batchRow(flow, now)), "No flows; push one with jobs flow push FILE");
+  printRows(batchColumns(now), batches, "No flows; push one with jobs flow push FILE");
 }
 
 const NODE_COLUMNS: readonly Column[] = [

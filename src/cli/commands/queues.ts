@@ -2,9 +2,9 @@
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printJson } from "../terminal/output.ts";
-import { QUEUE_COLUMNS, queueRows } from "../shared/queue_rows.ts";
+import { QUEUE_COLUMNS } from "../shared/queue_rows.ts";
 import { withStore } from "../shared/store.ts";
-import { printTable } from "../terminal/table.ts";
+import { printRows } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -29,9 +29,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const workersOf = ({ name }: QueueInfo) => fetching.filter((worker) => worker.queues.includes(name));
   if (flags.json) printJson(queues.map((queue) => ({ ...queue, workers: workersOf(queue).map(({ id }) => id) })));
   else {
-    const [queue, queued, latency, state] = QUEUE_COLUMNS;
-    const rows = queueRows(queues).map((row, i) => row.toSpliced(3, 0, workersOf(queues[i]!).length));
-    printTable([queue!, queued!, latency!, "workers", state!], rows, "No queues yet; jobs push CLASS creates one");
+    const columns = QUEUE_COLUMNS.toSpliced(3, 0, ["workers", (queue) => workersOf(queue).length]);
+    printRows(columns, queues, "No queues yet; jobs push CLASS creates one");
   }
   return 0;
 }

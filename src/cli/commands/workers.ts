@@ -9,7 +9,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printError, printJson } from "../terminal/output.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
 import { withStore } from "../shared/store.ts";
-import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
+import { optional, printRows, type RowColumn, STATE_COLORS } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -23,20 +23,6 @@ Examples
   jobs workers
   jobs workers --json`;
 
-const COLUMNS: readonly Column[] = [
-  { heading: "worker", is: "whole" },
-  { heading: "running", is: "whole" },
-  { heading: "state", is: "whole", colors: STATE_COLORS },
-  "queues",
-  { heading: "heartbeat", is: "optional" },
-  { heading: "tag", is: "optional" },
-  { heading: "succeeded", is: "optional" },
-  { heading: "failed", is: "optional" },
-  { heading: "uptime", is: "optional" },
-  { heading: "memory", is: "optional" },
-  { heading: "time spent", is: "optional" },
-];
-
 /** Lists workers. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("workers", argv, COMMON_FLAGS, "");
@@ -49,35 +35,32 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const now = systemClock.now();
-  printTable(COLUMNS, workers.map((worker) => workerRow(worker, now)), "No workers; jobs run HANDLERS starts one");
+  printRows(columnsAt(now), workers, "No workers; jobs run HANDLERS starts one");
   if (paused !== undefined) printError(`jobs: paused: ${paused}`);
   return 0;
 }
 
-function workerRow(worker: WorkerInfo, now: number): unknown[] {
-  const [succeeded, failed, spent] = totalsOf(worker);
+/** @param now epoch milliseconds */
+function columnsAt(now: number): RowColumn<WorkerInfo>[] {
   return [
-    worker.id,
-    `${worker.busy}/${worker.concurrency}`,
-    workerState(worker),
-    worker.queues.map((queue) => worker.weights[queue] ? `${queue},${worker.weights[queue]}` : queue).join(" "),
-    `${formatDuration(Math.max(0, now - worker.heartbeatAt))} ago`,
-    [worker.tag, ...worker.labels].filter(Boolean).join(" "),
-    succeeded,
-    failed,
-    formatDuration(now - worker.startedAt),
-    formatBytes(worker.rss),
-    spent,
+    [{ heading: "worker", is: "whole" }, ({ id }) => id],
+    [{ heading: "running", is: "whole" }, ({ busy, concurrency }) => `${busy}/${concurrency}`],
+    [{ heading: "state", is: "whole", colors: STATE_COLORS }, workerState],
+    ["queues", ({ queues, weights }) => queues.map((one) => weights[one] ? `${one},${weights[one]}` : one).join(" ")],
+    [optional("heartbeat"), ({ heartbeatAt }) => `${formatDuration(Math.max(0, now - heartbeatAt))} ago`],
+    [optional("tag"), ({ tag, labels }) => [tag, ...labels].filter(Boolean).join(" ")],
+    [optional("succeeded"), (worker) => total(worker, ({ succeeded }) => succeeded)],
+    [optional("failed"), (worker) => total(worker, ({ failed }) => failed)],
+    [optional("uptime"), ({ startedAt }) => formatDuration(now - startedAt)],
+    [optional("memory"), ({ rss }) => formatBytes(rss)],
+    [optional("time spent"), (worker) => {
+      const spent = total(worker, ({ workedMs }) => workedMs);
+      return spent === undefined ? "" : formatDuration(spent);
+    }],
   ];
 }
 
-/** Returns the totals over all classes; empty for Sidekiq's workers, which don't report them. */
-function totalsOf({ totals }: WorkerInfo): [succeeded: unknown, failed: unknown, spent: unknown] {
-  if (totals === undefined) return ["", "", ""];
-  const sum = (pick: (one: ClassTotals) => number) => Object.values(totals).reduce((all, one) => all + pick(one), 0);
-  return [
-    sum(({ succeeded }) => succeeded),
-    sum(({ failed }) => failed),
-    formatDuration(sum(({ workedMs }) => workedMs)),
-  ];
+/** Returns a total over all classes; undefined for Sidekiq's workers, which don't report them. */
+function total({ totals }: WorkerInfo, pick: (one: ClassTotals) => number): number | undefined {
+  return totals && Object.values(totals).reduce((sum, one) => sum + pick(one), 0);
 }

@@ -6,28 +6,17 @@
 import type { Batch } from "../../store/port/batches.ts";
 import { batchProgress } from "../../text/batches.ts";
 import { localTime } from "../../text/times.ts";
-import { type Column, STATE_COLORS } from "../terminal/table.ts";
+import { optional, type RowColumn, STATE_COLORS } from "../terminal/table.ts";
 
-/** The columns of {@linkcode batchRow}. */
-export const BATCH_COLUMNS: readonly Column[] = [
-  { heading: "id", is: "whole" },
-  "name",
-  { heading: "state", colors: STATE_COLORS },
-  "done",
-  "dead",
-  { heading: "created", is: "optional" },
-  { heading: "tags", is: "optional" },
-];
-
-/** Returns the row of a batch or a flow. `now` is in epoch milliseconds. */
-export function batchRow(batch: Batch, now: number): unknown[] {
+/** Returns the columns of a list of batches or flows. `now` is in epoch milliseconds. */
+export function batchColumns(now: number): RowColumn<Batch>[] {
   return [
-    batch.id,
-    batch.name ?? "",
-    batch.state,
-    batchProgress(batch),
-    batch.dead > 0 ? batch.dead : "",
-    localTime(batch.createdAt, now),
-    batch.tags.join(", "),
+    [{ heading: "id", is: "whole" }, ({ id }) => id],
+    ["name", ({ name = "" }) => name],
+    [{ heading: "state", colors: STATE_COLORS }, ({ state }) => state],
+    ["done", batchProgress],
+    ["dead", ({ dead }) => dead > 0 ? dead : ""],
+    [optional("created"), ({ createdAt }) => localTime(createdAt, now)],
+    [optional("tags"), ({ tags }) => tags.join(", ")],
   ];
 }

@@ -8,27 +8,20 @@ import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { heldGroupsText } from "../../text/groups.ts";
 import { limitUse } from "../../text/limits.ts";
-import type { Column } from "../terminal/table.ts";
+import type { RowColumn } from "../terminal/table.ts";
 
-/** The columns of {@linkcode queueRows}. */
-export const QUEUE_COLUMNS: readonly Column[] = ["queue", "queued", "latency", {
-  heading: "state",
-  colors: { paused: "yellow" },
-}];
-
-/** Returns a row for each queue: name, queued jobs, latency, and its pause and limit. */
-export function queueRows(queues: readonly QueueInfo[]): (string | number)[][] {
-  return queues.map(({ name, size, latencyMs, paused, pausedForMs, limit, heldGroups }) => [
-    shownQueue(name),
-    size,
-    formatDuration(latencyMs),
+/** The columns of a list of queues: name, queued jobs, latency, and pause and limit. */
+export const QUEUE_COLUMNS: readonly RowColumn<QueueInfo>[] = [
+  ["queue", ({ name }) => shownQueue(name)],
+  ["queued", ({ size }) => size],
+  ["latency", ({ latencyMs }) => formatDuration(latencyMs)],
+  [{ heading: "state", colors: { paused: "yellow" } }, ({ paused, pausedForMs, limit, heldGroups }) =>
     [
       ...(paused ? [pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`] : []),
       ...(limit ? [`limited: ${limitUse(limit)}`] : []),
       ...(heldGroups === undefined ? [] : [heldGroupsText(heldGroups)]),
-    ].join(", "),
-  ]);
-}
+    ].join(", ")],
+];
 
 /** Returns a queue's name for people. */
 export function shownQueue(name: string): string {

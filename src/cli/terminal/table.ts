@@ -22,6 +22,14 @@ export type Column = string | {
   readonly colors?: Readonly<Record<string, Color>>;
 };
 
+/** Returns a column that is left out if there is no room. */
+export function optional(heading: string): Column {
+  return { heading, is: "optional" };
+}
+
+/** A column, and the value of each row in it. */
+export type RowColumn<Row> = readonly [column: Column, cell: (row: Row) => unknown];
+
 /** Colors: good, needs attention, bad. */
 export type Color = "green" | "yellow" | "red";
 
@@ -75,6 +83,11 @@ export function printTable(
   const width = terminalColumns();
   const lines = tableLines(columns, rows, { width: width ?? Infinity, painted: width !== undefined });
   printPainted(lines.slice(headings ? 0 : 1).join("\n"));
+}
+
+/** Prints a table of rows; see {@linkcode printTable}. */
+export function printRows<Row>(columns: readonly RowColumn<Row>[], rows: readonly Row[], none: string): void {
+  printTable(columns.map(([column]) => column), rows.map((row) => columns.map(([, cell]) => cell(row))), none);
 }
 
 /**
