@@ -65,6 +65,7 @@ export type {
 export type * from "./store/port/classes.ts";
 export type * from "./store/port/cron.ts";
 export type { StoreErrorCode } from "./store/port/errors.ts";
+export type * from "./store/port/entries.ts";
 export type * from "./store/port/groups.ts";
 export type * from "./store/port/history.ts";
 export type * from "./store/port/jobs.ts";

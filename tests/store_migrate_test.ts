@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import type { Place } from "../src/store/admin/admin.ts";
+import type { Place } from "../src/store/port/entries.ts";
 import { Client, type PushResult } from "../src/client/client.ts";
 import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/ops/migrate/migrate.ts";

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { getField } from "../src/job/raw.ts";
 import { cancelJob } from "../src/store/ops/cancel.ts";
-import type { Place } from "../src/store/admin/admin.ts";
+import type { Place } from "../src/store/port/entries.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { entries, HOUR_MS, jid, job, jobs, numbers, register, takeUpTo } from "./store_contract/jobs.ts";
 import { digestOf, formatRef } from "../src/store/redis/refs.ts";

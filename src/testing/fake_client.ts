@@ -14,7 +14,7 @@ import { checkJobClass, type JobClass } from "../job/definition.ts";
 import { parseDuration } from "../job/duration.ts";
 import { type Job, parsePayload, type Payload } from "../job/job.ts";
 import { readWireTime } from "../job/raw.ts";
-import type { Entry } from "../store/admin/admin.ts";
+import type { Entry } from "../store/port/entries.ts";
 import type { Store } from "../store/admin/store.ts";
 import type { Lease } from "../store/port/jobs.ts";
 import { memoryStore } from "./memory_store.ts";

@@ -9,7 +9,7 @@ import { readWireTime } from "../job/raw.ts";
 import { stepsIn } from "../job/kept_steps.ts";
 import type { EndedJob } from "../job/result.ts";
 import { decodeBacktrace } from "../job/failure.ts";
-import type { Entry, Place } from "../store/admin/admin.ts";
+import type { Entry, Place } from "../store/port/entries.ts";
 import type { finishedShape } from "../operator/shapes/finished.ts";
 import type { jobShape } from "../operator/shapes/jobs.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";

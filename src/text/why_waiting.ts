@@ -4,7 +4,7 @@
  * @module
  */
 import { parsePayload, type Payload } from "../job/job.ts";
-import type { Entry } from "../store/admin/admin.ts";
+import type { Entry } from "../store/port/entries.ts";
 import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Step } from "../job/step.ts";
-import type { Entry } from "../store/admin/admin.ts";
+import type { Entry } from "../store/port/entries.ts";
 import { whyHeld, whyNotRunning } from "./why_waiting.ts";
 
 const NOW = Date.UTC(2026, 10, 23, 8);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Entry } from "../store/admin/admin.ts";
+import type { Entry } from "../store/port/entries.ts";
 import { CANCELLED_WORKER, type RunningJobRecord, type WorkerInfo } from "../store/port/workers.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import type { workerShape } from "../operator/shapes/workers.ts";

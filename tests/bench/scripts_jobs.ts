@@ -5,7 +5,7 @@
  * @module
  */
 import { cancelEntries } from "../../src/store/ops/cancel.ts";
-import type { Entry } from "../../src/store/admin/admin.ts";
+import type { Entry } from "../../src/store/port/entries.ts";
 import type { ThrottleRow } from "../../src/store/admin/transfer.ts";
 import { digestOf, formatRef } from "../../src/store/redis/refs.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";

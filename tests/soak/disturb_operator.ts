@@ -4,7 +4,7 @@
  * @module
  */
 import { Client } from "../../src/client/client.ts";
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
 import { insist } from "./insist.ts";
 import { QUEUES } from "./kinds.ts";

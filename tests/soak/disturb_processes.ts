@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import { QUEUES } from "./kinds.ts";
 import { until } from "../support/eventually.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import { insist } from "./insist.ts";
 import { pause, uptime } from "./uptime.ts";
 import type { Store } from "../../src/store/admin/store.ts";

@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import { countedAs, countedIn } from "../../src/job/batch.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import { endedText } from "../../src/job/result.ts";
-import type { Entry } from "../../src/store/admin/admin.ts";
+import type { Entry } from "../../src/store/port/entries.ts";
 import type { Lease } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { Cases } from "./harness.ts";

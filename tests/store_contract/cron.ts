@@ -7,7 +7,7 @@ import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, readWireTime } from "../../src/job/raw.ts";
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import type { CronWrite, StoredCron } from "../../src/store/port/cron.ts";
 import { MAX_CRON_RECORDS } from "../../src/store/port/logs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";

@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { getField, readWireTime, setFields } from "../../src/job/raw.ts";
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import {
   assertSamePayload,

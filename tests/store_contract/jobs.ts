@@ -7,7 +7,7 @@ import type { LogName } from "../../src/store/port/logs.ts";
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
-import type { Entry, PageRequest, Place } from "../../src/store/admin/admin.ts";
+import type { Entry, PageRequest, Place } from "../../src/store/port/entries.ts";
 import type { DoomedJob, Lease, NewJob, RescueResult } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { TestStore } from "./harness.ts";

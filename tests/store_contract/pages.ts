@@ -5,7 +5,7 @@
  */
 import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import { CursorError } from "../../src/store/port/cursor.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jobs, numbers, numbersIn, register, takeUpTo } from "./jobs.ts";

@@ -1,7 +1,7 @@
 /** Pushes with a unique lock that replace the waiting job which has it. */
 import { assert, assertEquals } from "@std/assert";
 import { getField } from "../../src/job/raw.ts";
-import type { Place } from "../../src/store/admin/admin.ts";
+import type { Place } from "../../src/store/port/entries.ts";
 import type { EnqueueResult, NewJob } from "../../src/store/port/jobs.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, register, RESCUER, takeUpTo } from "./jobs.ts";

@@ -8,7 +8,8 @@ import { runningJobs } from "../../src/cli/top/running_jobs.ts";
 import { FIRST_STATE } from "../../src/cli/top/state.ts";
 import type { Shown } from "../../src/cli/top/frame.ts";
 import type { Snapshot } from "../../src/cli/top/snapshot.ts";
-import type { Entry, QueueInfo, Stats } from "../../src/store/admin/admin.ts";
+import type { QueueInfo, Stats } from "../../src/store/admin/admin.ts";
+import type { Entry } from "../../src/store/port/entries.ts";
 import type { Batch } from "../../src/store/port/batches.ts";
 import type { WorkerInfo } from "../../src/store/port/workers.ts";
 

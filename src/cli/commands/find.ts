@@ -4,7 +4,7 @@ import { maskedEnded, maskedEntry, maskedNode } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 
 import { isPlainText, type JobFilter } from "../../operator/query/filter.ts";
 import { type Finished, finishedJobs, jobsIn } from "../../operator/query/jobs.ts";

@@ -3,7 +3,7 @@ import { Mask } from "../../text/mask.ts";
 import { maskedEntry } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
-import type { Entry, Place } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 import { CursorError } from "../../store/port/cursor.ts";
 
 import { jobsIn } from "../../operator/query/jobs.ts";

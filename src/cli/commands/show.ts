@@ -7,7 +7,7 @@ import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
 import { priorityIn } from "../../job/priority.ts";
-import type { Entry, Place } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";

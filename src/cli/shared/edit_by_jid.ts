@@ -7,7 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import { getField } from "../../job/raw.ts";
 import { readEnded } from "../../job/result.ts";
-import type { Edit } from "../../store/admin/admin.ts";
+import type { Edit } from "../../store/port/entries.ts";
 import { cancelJobs } from "../../store/ops/cancel.ts";
 import { stallsOf } from "../../store/ops/stalls.ts";
 import { fewOf } from "../../text/format.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Edit } from "../../store/admin/admin.ts";
+import type { Edit } from "../../store/port/entries.ts";
 import { COMMON_FLAGS, type Flag, type parseCommand } from "../terminal/args.ts";
 import { YES } from "../terminal/confirm.ts";
 import { FILTER_FLAGS } from "./filter_flags.ts";

@@ -5,7 +5,8 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
-import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 import { editSteps } from "../../store/ops/bulk_edit.ts";
 import { cancelEntries } from "../../store/ops/cancel.ts";
 import { isEmptyFilter, type JobFilter } from "../../operator/query/filter.ts";

@@ -6,7 +6,7 @@
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 
 import type { Mask } from "../../text/mask.ts";
 import { localTime } from "../../text/times.ts";

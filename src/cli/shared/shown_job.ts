@@ -7,7 +7,7 @@ import { decodeBacktrace, readErrors } from "../../job/failure.ts";
 import type { Payload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { readablePayload } from "../../text/job_json.ts";
 import type { Mask } from "../../text/mask.ts";

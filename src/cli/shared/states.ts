@@ -5,7 +5,7 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { closestWord } from "../../job/suggest.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { queuePlaces } from "../../store/ops/queue_places.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { queueNotFound } from "../terminal/confirm.ts";

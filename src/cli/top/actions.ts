@@ -5,7 +5,7 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
-import type { Edit } from "../../store/admin/admin.ts";
+import type { Edit } from "../../store/port/entries.ts";
 import { cancelJob, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
 import { act } from "../../operator/actions/act.ts";
 import { type AnyAction, type Deed, Refused, type Tools } from "../../operator/actions/action.ts";

@@ -6,7 +6,7 @@
 import { formatBytes } from "../../job/bytes.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import type { GroupInfo } from "../../store/port/groups.ts";
 import { relative } from "../../text/times.ts";
 import { batchProgress } from "../../text/batches.ts";

@@ -6,7 +6,7 @@
 import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
 import { stateOfPlace } from "../shared/states.ts";
 import { type CellContext, columnsOf } from "./columns.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Entry, QueueInfo, SetName, Stats } from "../../store/admin/admin.ts";
+import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
+import type { Entry, SetName } from "../../store/port/entries.ts";
 import type { GroupInfo } from "../../store/port/groups.ts";
 import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import type { Entry, Page } from "../../store/admin/admin.ts";
+import type { Entry, Page } from "../../store/port/entries.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";
 import { glance } from "./job_summary.ts";

@@ -1,6 +1,6 @@
 /** The running jobs of `jobs top`. */
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { somePayload, someWorker } from "../../../tests/support/snapshot.ts";
 import { runningJobs } from "./running_jobs.ts";
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { AdminStore, Page, Place, Stats } from "../../store/admin/admin.ts";
+import type { AdminStore, Stats } from "../../store/admin/admin.ts";
+import type { Page, Place } from "../../store/port/entries.ts";
 import { type GroupInfo, nameOf } from "../../store/port/groups.ts";
 import type { Batch, BatchStore } from "../../store/port/batches.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { parsePayload } from "../../job/job.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { factsOf, type Mask } from "./filter.ts";
 
 /** Failed jobs with the same class and error. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { ErrorGroups, errorPattern } from "./error_groups.ts";
 import { compileEntryFilter } from "./filter.ts";
 

@@ -9,7 +9,7 @@
 import { type Job, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import type { EndedJob } from "../../job/result.ts";
 import type { CriterionName } from "./criteria.ts";
 

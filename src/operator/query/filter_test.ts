@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { compileEntryFilter, compileGlob, isEmptyFilter, isPlainText, type JobFilter } from "./filter.ts";
 
 function entry(payload: Record<string, unknown> | string, place: Entry["place"] = { in: "dead" }, at = 5_000): Entry {

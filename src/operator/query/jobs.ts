@@ -5,7 +5,8 @@
  */
 import { stringifyLossless } from "../../job/json.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
-import type { AdminStore, Entry, Place } from "../../store/admin/admin.ts";
+import type { AdminStore } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 import type { ResultStore } from "../../store/port/results.ts";
 import {
   compileEntryFilter,

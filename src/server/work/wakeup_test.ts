@@ -75,7 +75,7 @@ Deno.test("a wait for something else ends with it, or aborts it when rung", asyn
   assertEquals(await isOver(wake.wait(never)), true);
   let aborted = false;
   const wait = wake.until(never, (either) =>
-    new Promise((resolve) => {
+    new Promise<void>((resolve) => {
       either.addEventListener("abort", () => {
         aborted = true;
         resolve();

@@ -6,52 +6,10 @@
  *
  * @module
  */
+import type { Edit, Entry, Page, PageRequest, Place } from "../port/entries.ts";
 import type { GroupLimit, GroupPage, GroupRequest, LargestGroups } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
-
-/** The sets, by name. */
-export type SetName = "scheduled" | "retry" | "dead";
-
-/** The place of a job. A queue's name alone stands for its jobs without a group. */
-export type Place =
-  | { readonly in: "queue"; readonly queue: string; readonly group?: string }
-  | { readonly in: SetName }
-  | { readonly in: "running" };
-
-/** One job in one place. */
-export interface Entry {
-  /** Names this entry for an edit. Valid until the entry moves. */
-  readonly ref: string;
-  /** Its place. */
-  readonly place: Place;
-  /** The payload as stored; may be unreadable. */
-  readonly payload: string;
-  /** Scheduled and retry: when it is due. Dead: when it died. Leased: when it was taken. */
-  readonly at?: number;
-  /** Leased: ID of the worker that has it. */
-  readonly worker?: string;
-  /** In a queue, if {@linkcode AdminStore.get} was asked for it: how many of its jobs are taken before this one, up to a bound. */
-  readonly before?: number;
-}
-
-/** One page of a list. */
-export interface Page {
-  /** The entries, in the requested order. */
-  readonly entries: readonly Entry[];
-  /** Pass it to get the next page; absent on the last. */
-  readonly next?: string;
-}
-
-/** A request for a page. */
-export interface PageRequest {
-  /** From the page before; absent for the first. */
-  readonly cursor?: string;
-  /** Maximum number of entries. Default 25. A page whose payloads exceed 4 MiB ends earlier. */
-  readonly limit?: number;
-  /** Sets: latest first. Queues: newest first. */
-  readonly reverse?: boolean;
-}
 
 /** One queue. */
 export interface QueueInfo {
@@ -116,9 +74,6 @@ export interface MemberRequest extends Omit<PageRequest, "reverse"> {
   /** Only dead ones. */
   readonly dead?: boolean;
 }
-
-/** An edit of an entry. */
-export type Edit = "requeue" | "kill" | "delete";
 
 /**
  * One setting of a queue or, with `group`, of that group of it.

@@ -8,7 +8,7 @@
  * @module
  */
 import type { StoredStep } from "../port/steps.ts";
-import type { Entry, Place } from "./admin.ts";
+import type { Entry, Place } from "../port/entries.ts";
 
 /** A job. */
 export interface JobRow {

@@ -6,7 +6,8 @@
  */
 import { batchIn } from "../../job/batch.ts";
 import { getField } from "../../job/raw.ts";
-import type { AdminStore, Entry, Page, PageRequest, Place } from "../admin/admin.ts";
+import type { AdminStore } from "../admin/admin.ts";
+import type { Entry, Page, PageRequest, Place } from "../port/entries.ts";
 import type { BatchStore, CloseResult } from "../port/batches.ts";
 import { type FlowStore, SPREAD_LIMIT } from "../port/flows.ts";
 import { cancelEntries, type CancelStore } from "./cancel.ts";

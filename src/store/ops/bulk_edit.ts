@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { AdminStore, Edit, Place } from "../admin/admin.ts";
+import type { AdminStore } from "../admin/admin.ts";
+import type { Edit, Place } from "../port/entries.ts";
 import type { AuditEvent } from "../admin/audit.ts";
 import { queuePlaces } from "./queue_places.ts";
 

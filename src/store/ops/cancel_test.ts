@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { parseLossless } from "../../job/json.ts";
-import type { Entry } from "../admin/admin.ts";
+import type { Entry } from "../port/entries.ts";
 import { cancelElsewhere, cancelJob, type CancelStore } from "./cancel.ts";
 import type { NewRecord } from "../port/results.ts";
 import { CANCELLED_WORKER } from "../port/workers.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { AdminStore, Place, SetName, Stats } from "../admin/admin.ts";
+import type { AdminStore, Stats } from "../admin/admin.ts";
+import type { Place, SetName } from "../port/entries.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 
 const SETS: readonly string[] = ["scheduled", "retry", "dead"] satisfies SetName[];

@@ -5,7 +5,7 @@
  */
 import { parsePayload } from "../../job/job.ts";
 import { mayHaveSteps, readStepHead, type Step } from "../../job/step.ts";
-import type { Entry } from "../admin/admin.ts";
+import type { Entry } from "../port/entries.ts";
 import type { Store } from "../admin/store.ts";
 import type { GroupInfo } from "../port/groups.ts";
 

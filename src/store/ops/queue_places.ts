@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { AdminStore, Place } from "../admin/admin.ts";
+import type { AdminStore } from "../admin/admin.ts";
+import type { Place } from "../port/entries.ts";
 
 const PAGE = 500;
 

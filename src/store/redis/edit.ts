@@ -6,7 +6,7 @@
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
-import type { Edit, Place, SetName } from "../admin/admin.ts";
+import type { Edit, Place, SetName } from "../port/entries.ts";
 import { nameIn, nameOf } from "../port/groups.ts";
 import type { NewRecord } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import type { Entry, Place, SetName } from "../admin/admin.ts";
+import type { Entry, Place, SetName } from "../port/entries.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { type Member, member } from "./context.ts";

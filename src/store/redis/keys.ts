@@ -4,7 +4,7 @@
  * @module
  */
 import type { LogName } from "../port/logs.ts";
-import type { SetName } from "../admin/admin.ts";
+import type { SetName } from "../port/entries.ts";
 import { nameOf } from "../port/groups.ts";
 
 /** Sidekiq: names of all queues (set). */

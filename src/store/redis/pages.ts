@@ -9,7 +9,7 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import type { Page, PageRequest, Place, SetName } from "../admin/admin.ts";
+import type { Page, PageRequest, Place, SetName } from "../port/entries.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { CursorError } from "../port/cursor.ts";
 import { member } from "./context.ts";

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { zlib } from "../../std/zlib.ts";
-import type { SetName } from "../admin/admin.ts";
+import type { SetName } from "../port/entries.ts";
 import type { Arg } from "./client/encode.ts";
 
 /** A parsed ref. */

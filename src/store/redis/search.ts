@@ -9,7 +9,7 @@
  */
 import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
-import type { Entry, SetName } from "../admin/admin.ts";
+import type { Entry, SetName } from "../port/entries.ts";
 import { hasText } from "../ops/search.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";

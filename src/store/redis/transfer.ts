@@ -4,7 +4,7 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import type { SetName } from "../admin/admin.ts";
+import type { SetName } from "../port/entries.ts";
 import { type JobRow, KEYS_KEPT_MS, type OnceRow, type ThrottleRow, type TransferStore } from "../admin/transfer.ts";
 import { getField } from "../../job/raw.ts";
 import type { BatchRow, BatchSpec } from "../ops/batch_record.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import { countedIn } from "../../job/batch.ts";
-import type { MemberRequest, Page } from "../admin/admin.ts";
+import type { MemberRequest } from "../admin/admin.ts";
+import type { Page } from "../port/entries.ts";
 import { batchOf } from "../ops/batch_record.ts";
 import type { MemberCount } from "../port/batches.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";

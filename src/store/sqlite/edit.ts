@@ -4,7 +4,7 @@
  * @module
  */
 import { uncounted } from "../../job/payload_edits.ts";
-import type { Edit, Place } from "../admin/admin.ts";
+import type { Edit, Place } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { COUNTED_FIELD, countedAs, countedIn, type MemberEnd } from "../../job/batch.ts";
 import type { Context } from "./context.ts";

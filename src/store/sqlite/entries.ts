@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Entry, SetName } from "../admin/admin.ts";
+import type { Entry, SetName } from "../port/entries.ts";
 import { hasTextOutsideStack } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
 import type { Context } from "./context.ts";

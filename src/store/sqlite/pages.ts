@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Page, PageRequest, Place } from "../admin/admin.ts";
+import type { Page, PageRequest, Place } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { nameOf } from "../port/groups.ts";
 import { CursorError } from "../port/cursor.ts";

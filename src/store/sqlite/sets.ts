@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SetName } from "../admin/admin.ts";
+import type { SetName } from "../port/entries.ts";
 import type { Context } from "./context.ts";
 
 /** Adds a job that isn't in another place. */

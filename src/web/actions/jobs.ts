@@ -10,7 +10,7 @@ import { UsedId } from "../../client/unique.ts";
 import { InvalidPayload } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import type { Edit, Entry, Place } from "../../store/admin/admin.ts";
+import type { Edit, Entry, Place } from "../../store/port/entries.ts";
 import { cancelEntries, cancelSteps } from "../../store/ops/cancel.ts";
 import { changeAll, editSteps } from "../../store/ops/bulk_edit.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { actOnJobs } from "../actions/jobs.ts";
 import { cancelRunning } from "../actions/workers.ts";
 import { HttpError } from "../http/body.ts";

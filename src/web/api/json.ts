@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import { boundOf, parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import type { apiJobShape } from "../../operator/shapes/jobs.ts";
 import type { JsonOf } from "../../operator/shapes/shape.ts";

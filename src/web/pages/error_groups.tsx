@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SetName } from "../../store/admin/admin.ts";
+import type { SetName } from "../../store/port/entries.ts";
 import { number } from "../../text/format.ts";
 import { type ErrorGroup, sizeOf } from "../../operator/query/error_groups.ts";
 import type { GroupedErrors } from "../read/grouped_errors.ts";

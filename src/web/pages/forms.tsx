@@ -20,7 +20,7 @@ import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
 import { type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
 import { cancelRunning } from "../actions/workers.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
 import { localPath } from "../read/paging.ts";

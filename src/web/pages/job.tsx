@@ -6,7 +6,7 @@
 import { ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
 import { readCauses } from "../../job/failure.ts";
 import type { StepRows } from "../read/steps.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
 import { FAR, type JobDetail } from "../read/job.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";

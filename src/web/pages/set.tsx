@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SetName } from "../../store/admin/admin.ts";
+import type { SetName } from "../../store/port/entries.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import type { JobList } from "../read/paging.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Hono } from "hono";
-import type { SetName, Stats } from "../../store/admin/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { SetName } from "../../store/port/entries.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";

@@ -6,7 +6,7 @@
 import { type ErrorGroup, ErrorGroups } from "../../operator/query/error_groups.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";
 import { windows } from "../../store/ops/scan.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import type { Services } from "../services.ts";
 import { type Filter, jobFilter } from "./filter.ts";
 import { payloadLength } from "./job_view.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import type { Entry, Place, Stats } from "../../store/admin/admin.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";

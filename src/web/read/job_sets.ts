@@ -6,7 +6,7 @@
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
 import { HttpError } from "../http/body.ts";
 

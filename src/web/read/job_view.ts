@@ -7,7 +7,7 @@ import { decodeBacktrace } from "../../job/failure.ts";
 import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { Services } from "../services.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { Entry } from "../../store/admin/admin.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { Mask, MASKED } from "../../text/mask.ts";
 import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import { argsLine, document, editableArgs, viewEntry, viewRunning } from "./job_view.ts";

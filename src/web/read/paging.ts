@@ -5,7 +5,7 @@
  */
 import { readSize } from "../../store/ops/job_sets.ts";
 import type { Context } from "hono";
-import type { Entry, Place } from "../../store/admin/admin.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";
 import { type Page, page } from "../../store/ops/scan.ts";

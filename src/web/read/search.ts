@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Place } from "../../store/admin/admin.ts";
+import type { Place } from "../../store/port/entries.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import type { Services } from "../services.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";

@@ -10,7 +10,7 @@ import { nodeJid } from "../../../src/job/flow.ts";
 import { parsePayload } from "../../../src/job/job.ts";
 import { getField } from "../../../src/job/raw.ts";
 import { outcomeOf } from "../../../src/store/ops/outcome.ts";
-import type { Entry, Place } from "../../../src/store/admin/admin.ts";
+import type { Entry, Place } from "../../../src/store/port/entries.ts";
 import type { Store } from "../../../src/store/admin/store.ts";
 import { cancelBatch, retryBatch } from "../../../src/store/ops/batches.ts";
 import { cancelJob } from "../../../src/store/ops/cancel.ts";

@@ -5,7 +5,7 @@
  */
 import { getField } from "../../../job/raw.ts";
 import { STEPS_FIELD } from "../../../job/step.ts";
-import type { Entry } from "../../admin/admin.ts";
+import type { Entry } from "../../port/entries.ts";
 import type { Store } from "../../admin/store.ts";
 import type { AnnouncedBatch, JobRow } from "../../admin/transfer.ts";
 import { changedMeanwhile, refuseWhileBusy } from "./refusals.ts";
