@@ -12,7 +12,7 @@ export type { FlowNodeInput, FlowNodes } from "./client/flow_graph.ts";
 export type { FlowOptions, Flows, PushedFlow } from "./client/flows.ts";
 export type { MemberFlow } from "./client/member_flow.ts";
 export type { NodeState, OnDead } from "./job/flow.ts";
-export type { FlowNode, FlowStore, NewNode, NodePage } from "./store/port/flows.ts";
+export type { FlowNode, FlowStore, NewNode, NodePage, NodeRequest } from "./store/port/flows.ts";
 export type { BulkOptions, PushResult, RefusedPush, StoredPush } from "./client/bulk.ts";
 export type { CrontabEntry } from "./client/crontab.ts";
 export type { MemberBatch } from "./client/member_batch.ts";
