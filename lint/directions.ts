@@ -17,12 +17,13 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "job": "",
   "cron": "job clock",
 
-  // The store: its port for workers and clients, its port for operators, what is built on both, the two adapters, and
-  // the one door to the adapters.
+  // The store: its port for workers and clients, its port for operators, what is built on both, the verbs of every SQL
+  // store, the two adapters, and the one door to the adapters.
   "store/port": "job clock",
   "store/admin": "store/port job",
   "store/ops": "store/port store/admin job clock",
-  "store/sqlite": "store/port store/admin store/ops store/open job clock",
+  "store/sql": "store/port store/admin store/ops job",
+  "store/sqlite": "store/port store/admin store/ops store/sql store/open job clock",
   "store/redis": "store/port store/admin store/ops store/open job clock",
   "store/open": "store/port store/admin store/sqlite store/redis clock",
 

@@ -10,19 +10,12 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
+import type { WriteOptions } from "../sql/body.ts";
 import { translate } from "./errors.ts";
 import type { BusyRetry } from "./busy_retry.ts";
 
 /** A transaction accepts no more operations after this many rows: other processes need the lock, too. */
 const MAX_ROWS = 1_000;
-
-/** Options of an operation. */
-export interface OperationOptions {
-  /** About how many rows it writes, or returns that when the transaction begins. Default 1. */
-  readonly rows?: number | (() => number);
-  /** A power failure may undo it. Default false. */
-  readonly deferrable?: boolean;
-}
 
 interface Operation {
   readonly rows: number | (() => number);
@@ -79,7 +72,7 @@ export class GroupCommit {
    *
    * @throws {StoreError} if it fails; then nothing of it is stored
    */
-  run<Result>(run: () => Result, { rows = 1, deferrable = false }: OperationOptions = {}): Promise<Result> {
+  run<Result>(run: () => Result, { rows = 1, deferrable = false }: WriteOptions = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ rows, deferrable, run, resolve: resolve as (result: unknown) => void, reject });
       this.#running ??= this.#drain();

@@ -9,9 +9,10 @@
 import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import type { Outcome } from "../port/outcomes.ts";
+import { runNow } from "../sql/body.ts";
+import { endLive } from "../sql/cron.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
-import { endLive } from "./cron.ts";
 import type { JobRow } from "./job_rows.ts";
 import { inParts } from "./job_rows.ts";
 import * as jobRows from "./job_rows.ts";
@@ -42,7 +43,7 @@ export class JobEnds {
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) answerStep(this.#context, parent);
     if (unlock !== undefined) locks.release(this.#context, unlock, jid);
-    if (occurrence !== undefined && jid !== undefined) endLive(this.#context, jid);
+    if (occurrence !== undefined && jid !== undefined) runNow(endLive(jid), this.#context.sql);
     if (record !== undefined) results.add(this.#context, record, now);
     this.#hasRecords ||= record !== undefined;
     if (kind === "bury" && steps) leaveWaiting(this.#context, jid ?? null);

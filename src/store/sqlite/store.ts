@@ -6,19 +6,22 @@
 import type { Store } from "../admin/store.ts";
 import type { Topic } from "../port/watch.ts";
 import { cancelElsewhere } from "../ops/cancel.ts";
+import { classesPart } from "../sql/classes.ts";
+import { Cron } from "../sql/cron.ts";
+import { logsPart } from "../sql/logs.ts";
+import { sessionsPart } from "../sql/sessions.ts";
+import { type Engine, runNow } from "../sql/body.ts";
 import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
-import { classesPart } from "./classes.ts";
 import * as commands from "./commands.ts";
 import type { Context } from "./context.ts";
 import { stats } from "./counts.ts";
-import { Cron } from "./cron.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
 import { health } from "./health.ts";
-import { logsPart } from "./logs.ts";
+import * as newJobs from "./new_jobs.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { readLargest } from "./largest_groups.ts";
@@ -26,7 +29,6 @@ import * as queues from "./queues.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
 import { sqliteSeries } from "./series.ts";
-import { sessionsPart } from "./sessions.ts";
 import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
@@ -39,15 +41,24 @@ import * as workers from "./workers.ts";
  * @param url the address as given
  */
 export function sqliteStore(url: string, context: Context): Store {
-  const { commit, read, watch, now } = context;
+  const { commit, read, watch, now, sql, turn } = context;
+  const engine: Engine = {
+    write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
+    read: (body) => read(() => runNow(body(now()), sql)),
+    turn,
+    *storeJobs(jobs, at) {
+      yield* [];
+      newJobs.store(context, jobs, at);
+    },
+  };
   const promotion = createPromotion(context);
-  const cron = new Cron(context);
+  const cron = new Cron(engine);
   let isClosed = false;
 
   /** Returns whether the condition of a topic holds; "soon" if time alone ends it shortly. */
   const look = (topic: Topic): boolean | "soon" => {
     if (topic === "due") return promotion.isDueEarlier();
-    if (topic === "cron") return cron.hasChanged();
+    if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return results.has(context, topic.result);
     if (!("work" in topic)) return commands.hasMail(context, topic);
     const looks = topic.work.map((name) => queues.hasWork(context, name));
@@ -84,9 +95,9 @@ export function sqliteStore(url: string, context: Context): Store {
       keep: (record, ref) =>
         results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
     },
-    logs: logsPart(context),
+    logs: logsPart(engine),
     series: sqliteSeries(context),
-    classes: classesPart(context),
+    classes: classesPart(engine),
     admin: {
       stats: (request) => read(() => stats(context, request?.queues)),
       health: () => health(context),
@@ -101,7 +112,7 @@ export function sqliteStore(url: string, context: Context): Store {
       largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),
       groups: (queue, request) => queues.groups(context, queue, request),
     },
-    sessions: sessionsPart(context),
+    sessions: sessionsPart(engine),
     transfer: transferPart(context),
     async watch(topic, signal) {
       await watch.until(() => look(topic), signal);

@@ -5,8 +5,9 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { UniqueLock } from "../port/jobs.ts";
+import { runNow } from "../sql/body.ts";
+import { endLive } from "../sql/cron.ts";
 import type { Context } from "./context.ts";
-import { endLive } from "./cron.ts";
 
 /** Expired locks that each new one deletes at most. More are deleted than arrive. */
 const MAX_SWEPT = 2;
@@ -49,5 +50,5 @@ export function releaseStarted(context: Context, payload: string): void {
 export function releaseOf(context: Context, jid: string | null): void {
   if (jid === null) return;
   context.sql("DELETE FROM unique_lock WHERE jid = ?").run(jid);
-  endLive(context, jid);
+  runNow(endLive(jid), context.sql);
 }

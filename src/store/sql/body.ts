@@ -1,0 +1,79 @@
+/**
+ * Verbs written once for every SQL store: as bodies, which yield statements and receive their rows. A body awaits nothing, so that
+ * SQLite runs it within one turn of the event loop, in the middle of a transaction.
+ *
+ * A store on a server runs a body in a transaction of one connection, with `await query(text, values)` where
+ * {@linkcode runNow} calls SQLite. There, every `yield` is a round trip. Bodies keep to the SQL that SQLite and PostgreSQL share:
+ *
+ * - Parameters are numbered (`?1` becomes `$1`), and each has one type.
+ * - `RETURNING` instead of the number of changed rows and the ID of the new one.
+ * - `ON CONFLICT (columns)` instead of `INSERT OR …`. In `DO UPDATE`, the present columns have their table's name.
+ * - `CASE` instead of `iif` and of `max` with two arguments; `string_agg`; a `LIMIT` is never negative; `"user"` in quotes.
+ * - Texts are compared by their bytes: a server's columns have the collation `C`.
+ *
+ * @module
+ */
+import type { NewJob } from "../port/jobs.ts";
+
+/** The value of a parameter. */
+export type Value = string | number | null;
+
+/** A row, by the names of its columns. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A statement, or a name that no other transaction locks until this one ends. */
+type Statement = { readonly text: string; readonly values: readonly Value[] } | {
+  readonly text?: undefined;
+  readonly lock: string;
+};
+
+/** The body of a verb. */
+export type Body<T> = Generator<Statement, T, readonly Row[]>;
+
+/** Options of a body that writes. */
+export interface WriteOptions {
+  /** About how many rows it writes, or returns that when the transaction begins. Default 1. */
+  readonly rows?: number | (() => number);
+  /** A power failure may undo it. Default false. */
+  readonly deferrable?: boolean;
+}
+
+/** Runs the bodies of a store. `now` is the store's time in whole epoch milliseconds. */
+export interface Engine {
+  /** Runs a body in a transaction. It may run again from the start after a rollback: it must change nothing but the store. */
+  write<T>(body: (now: number) => Body<T>, options?: WriteOptions): Promise<T>;
+  /** Runs a body that only reads. Its readings may be of several moments. */
+  read<T>(body: (now: number) => Body<T>): Promise<T>;
+  /** Yields to the event loop. */
+  turn(): Promise<void>;
+  /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. */
+  storeJobs(jobs: readonly NewJob[], now: number): Body<void>;
+}
+
+/** Runs a statement. Returns its rows. */
+export function* all<R = Row>(text: string, values: readonly Value[] = []): Body<readonly R[]> {
+  return (yield { text, values }) as readonly R[];
+}
+
+/** Runs a statement. Returns its first row. */
+export function* one<R = Row>(text: string, values: readonly Value[] = []): Body<R | undefined> {
+  return (yield { text, values })[0] as R | undefined;
+}
+
+/** Locks a name until the transaction ends. The first line of a body that writes what it has read names its lock here. */
+export function* lock(name: string): Body<void> {
+  yield { lock: name };
+}
+
+/** Prepares a statement of SQLite. */
+type Prepare = (text: string) => { readonly all: (...values: Value[]) => readonly Row[] };
+
+/** Runs a body on SQLite, at once: inside a transaction if it writes. SQLite has one writer, so that locks cost nothing. */
+export function runNow<T>(body: Body<T>, sql: Prepare): T {
+  let step = body.next();
+  while (!step.done) {
+    const { value } = step;
+    step = body.next(value.text === undefined ? [] : sql(value.text).all(...value.values));
+  }
+  return step.value;
+}
