@@ -1,0 +1,117 @@
+/**
+ * Admits requests: who sends them, whether their role allows the route, and how many are handled at once.
+ *
+ * @module
+ */
+import type { Context, Next } from "hono";
+import { allows, type RouteRules } from "./auth/access.ts";
+import { equal } from "./auth/accounts.ts";
+import { isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
+import { HttpError } from "./http/body.ts";
+import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
+import { herePath } from "./read/paging.ts";
+import { isForPrograms, refuse } from "./refusals.tsx";
+import type { Services, WebEnv } from "./services.ts";
+
+/** Refuses a visitor whose role doesn't allow the route. */
+function checkRole(services: Services, rules: RouteRules, c: Context<WebEnv>): void {
+  const { access } = rules.of(c);
+  const { role } = c.get("visitor");
+  if (access === "push" && role === "push" && services.gate.readOnly) {
+    throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
+  }
+  if (allows(access, role)) return;
+  throw new HttpError(
+    403,
+    role === "push"
+      ? "Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result"
+      : `Your role (${role}) does not allow this action`,
+  );
+}
+
+/** Identifies the visitor. Without one, asks for a login. */
+export async function admit(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
+  const admission = await services.gate.admit(c, c.env?.peer ?? "");
+  if (!("refused" in admission)) {
+    c.set("visitor", admission);
+    if (admission.role === "push") checkRole(services, rules, c);
+    const isProgram = admission.by === "token" || admission.role === "push";
+    const waitMs = isProgram ? services.tokens.use(admission.name) : 0;
+    if (waitMs === 0) return await next();
+    c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+    const message =
+      `Token "${admission.name}" sends too many requests: at most ${services.tokens.perSecond} per second`;
+    return refuse(services, c, 429, message);
+  }
+  if (admission.refused === "wait") {
+    c.header("retry-after", String(Math.ceil(admission.waitMs / 1_000)));
+    return refuse(services, c, 429, "Too many failed logins: try again later");
+  }
+  const forPrograms = isForPrograms(services, c) || c.req.header("authorization") !== undefined;
+  if (!forPrograms && services.gate.canLogIn && c.req.method === "GET") {
+    return c.redirect(`${services.prefix}/login?next=${encodeURIComponent(herePath(services, c))}`, 303);
+  }
+  c.header("www-authenticate", 'Bearer realm="jobs", Basic realm="jobs", charset="UTF-8"');
+  return refuse(services, c, 401, "Sign in: expected a token (Authorization: Bearer …), or a name and a password");
+}
+
+/**
+ * Refuses requests from other sites' pages, and actions of readers. The cheap checks come before the body is read.
+ */
+export async function guardActions(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
+  if (c.req.method === "GET" || c.req.method === "HEAD") {
+    checkRole(services, rules, c);
+    if (!isCrossSiteRead(c.req.raw.headers)) return await next();
+    throw new HttpError(403, "Cross-site request blocked: only this dashboard's pages and programs may read this");
+  }
+  if (c.req.method !== "POST") return refuse(services, c, 405, "Method not allowed: expected GET or POST");
+  const visitor = c.get("visitor");
+  if (requestOrigin(c.req.raw.headers) === "cross" && visitor.by !== "token") {
+    const reason = originHint(c.req.raw.headers) ?? "actions come from this dashboard's pages";
+    throw new HttpError(403, `Cross-site request blocked: ${reason}`);
+  }
+  checkRole(services, rules, c);
+  if (isForPrograms(services, c)) {
+    // A browser sends JSON to another site only after a preflight request, which is never answered.
+    if (!/^application\/json\b/i.test(c.req.header("content-type") ?? "")) {
+      throw new HttpError(415, "The request is not JSON: expected Content-Type: application/json");
+    }
+    if (visitor.by === "cookie" && !equal(c.req.header("x-jobs-token") ?? "", visitor.formToken)) {
+      throw new HttpError(
+        403,
+        "Missing session token: expected header X-Jobs-Token, or Authorization: Bearer for programs",
+      );
+    }
+    return await next();
+  }
+  const isSmall = rules.of(c).access === "visit";
+  const form = await (isSmall ? formOf(c, services, SMALL_FORM_BYTES) : formOf(c, services));
+  if (!equal(form.get("token") ?? "", visitor.formToken)) {
+    throw new HttpError(403, "This page has expired: reload it and try again");
+  }
+  return await next();
+}
+
+/** Bounds how many pages are rendered at the same time. Actions don't wait behind pages. */
+export async function limit(
+  services: Services,
+  rules: RouteRules,
+  c: Context<WebEnv>,
+  next: Next,
+): Promise<Response | void> {
+  if (c.req.method === "POST" || rules.of(c).waits) return await next();
+  using place = await services.limiter.enter(c.get("visitor").address, c.req.raw.signal);
+  if (place !== undefined) return await next();
+  c.header("retry-after", "1");
+  return refuse(services, c, 503, "Too many requests from your address are waiting: try again in a moment");
+}
