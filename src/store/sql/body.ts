@@ -44,6 +44,8 @@ export interface Engine {
   write<T>(body: (now: number) => Body<T>, options?: WriteOptions): Promise<T>;
   /** Runs a body that only reads. Its readings may be of several moments. */
   read<T>(body: (now: number) => Body<T>): Promise<T>;
+  /** Returns the time by itself. */
+  now(): Promise<number>;
   /** Yields to the event loop. */
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. */

@@ -9,6 +9,7 @@ import { cancelElsewhere } from "../ops/cancel.ts";
 import { classesPart } from "../sql/classes.ts";
 import { Cron } from "../sql/cron.ts";
 import { logsPart } from "../sql/logs.ts";
+import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { type Engine, runNow } from "../sql/body.ts";
 import { readMembers } from "./batch_members.ts";
@@ -28,7 +29,6 @@ import { readLargest } from "./largest_groups.ts";
 import * as queues from "./queues.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
-import { sqliteSeries } from "./series.ts";
 import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
@@ -46,6 +46,7 @@ export function sqliteStore(url: string, context: Context): Store {
     write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
     read: (body) => read(() => runNow(body(now()), sql)),
     turn,
+    now: () => Promise.resolve(now()),
     *storeJobs(jobs, at) {
       yield* [];
       newJobs.store(context, jobs, at);
@@ -96,7 +97,7 @@ export function sqliteStore(url: string, context: Context): Store {
         results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
     },
     logs: logsPart(engine),
-    series: sqliteSeries(context),
+    series: sqlSeries(engine),
     classes: classesPart(engine),
     admin: {
       stats: (request) => read(() => stats(context, request?.queues)),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type DayCount, dayOf, DAYS_KEPT_MS, daysBetween } from "../port/history.ts";
+import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Context } from "./context.ts";
 
 /** Adds to the totals of finished and failed jobs; inside a transaction. */
@@ -25,22 +25,6 @@ function addTo({ sql }: Context, name: string, count: number): boolean {
   if (Number(sql("UPDATE total SET count = count + ? WHERE name = ?").run(count, name).changes) > 0) return false;
   sql("INSERT INTO total (name, count) VALUES (?, ?)").run(name, count);
   return true;
-}
-
-/** Returns the totals of each day; see `SeriesReadings`. */
-export function history({ sql }: Context, from: number, to: number): DayCount[] {
-  const days = daysBetween(from, to);
-  if (days.length === 0) return [];
-  const counts = sql("SELECT name, count FROM total WHERE name BETWEEN ? AND ?");
-  const [processed, failed] = (["processed", "failed"] as const).map((name) => {
-    const rows = counts.all(`${name}:${days[0]}`, `${name}:${days.at(-1)}`);
-    return new Map(rows.map((row) => [row.name, Number(row.count)]));
-  });
-  return days.map((day) => ({
-    day,
-    processed: processed!.get(`processed:${day}`) ?? 0,
-    failed: failed!.get(`failed:${day}`) ?? 0,
-  }));
 }
 
 /** Returns the overall total. */
