@@ -8,7 +8,7 @@
  * - Parameters are numbered (`?1` becomes `$1`), and each has one type.
  * - `RETURNING` instead of the number of changed rows and the ID of the new one.
  * - `ON CONFLICT (columns)` instead of `INSERT OR …`. In `DO UPDATE`, the present columns have their table's name.
- * - `CASE` instead of `iif` and of `max` with two arguments; `string_agg`; a `LIMIT` is never negative; `"user"` in quotes.
+ * - `CASE` instead of `iif` and of `max` with two arguments; `string_agg`; a `LIMIT` is never negative; names in lower case; `"user"` in quotes.
  * - Texts are compared by their bytes: a server's columns have the collation `C`.
  *
  * @module
@@ -50,6 +50,8 @@ export interface Engine {
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. */
   storeJobs(jobs: readonly NewJob[], now: number): Body<void>;
+  /** Returns the leases of a worker to their queues, except those of cancelled jobs. */
+  returnLeases(worker: string): Body<void>;
 }
 
 /** Runs a statement. Returns its rows. */
@@ -60,6 +62,12 @@ export function* all<R = Row>(text: string, values: readonly Value[] = []): Body
 /** Runs a statement. Returns its first row. */
 export function* one<R = Row>(text: string, values: readonly Value[] = []): Body<R | undefined> {
   return (yield { text, values })[0] as R | undefined;
+}
+
+/** Returns the body of a step that a store takes by itself, at once. */
+export function* direct<T>(step: () => T): Body<T> {
+  yield* [];
+  return step();
 }
 
 /** Locks a name until the transaction ends. The first line of a body that writes what it has read names its lock here. */

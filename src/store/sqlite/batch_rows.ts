@@ -19,7 +19,7 @@ import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts
 import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { Context } from "./context.ts";
 import * as flowRows from "./flow_rows.ts";
-import { workerIn } from "./lease_workers.ts";
+import { workerIn } from "../sql/workers.ts";
 import * as newJobs from "./new_jobs.ts";
 
 /** Returns the row of a batch. */

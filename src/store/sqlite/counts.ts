@@ -6,12 +6,13 @@
 import { getField, readWireTime } from "../../job/raw.ts";
 import { MAX_HELD, type QueueInfo, type Stats, WAIT_KINDS } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { runNow } from "../sql/body.ts";
+import * as workers from "../sql/workers.ts";
 import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 import * as sets from "./sets.ts";
 import * as totals from "./totals.ts";
-import * as workers from "./workers.ts";
 
 /** Maximum number of groups of a queue that are read to find its oldest job. */
 const MAX_GROUPS_READ = 1_000;
@@ -27,7 +28,7 @@ export function stats(context: Context, named?: readonly string[]): Stats {
     retry: sets.size(context, "retry"),
     dead: sets.size(context, "dead"),
     running: Number(context.sql("SELECT count(*) AS n FROM lease").get()!.n),
-    workers: workers.list(context).filter((worker) => worker.alive).length,
+    workers: runNow(workers.list(context.now()), context.sql).filter((worker) => worker.alive).length,
     waits: Object.fromEntries(
       WAIT_KINDS.map((
         kind,

@@ -8,7 +8,7 @@ import { hasTextOutsideStack } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
 import type { Context } from "./context.ts";
 import type { JobRow } from "./job_rows.ts";
-import { makeRef, parseRef } from "./refs.ts";
+import { makeRef, parseRef } from "../sql/refs.ts";
 
 /** A row of the view `entry`. */
 export interface EntryRow extends JobRow {

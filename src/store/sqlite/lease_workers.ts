@@ -5,11 +5,6 @@
  */
 import type { Context } from "./context.ts";
 
-/** Returns SQL for the number of the worker whose ID is in `parameter`: null if it has none, and therefore no lease. */
-export function workerIn(parameter: string): string {
-  return `(SELECT id FROM lease_worker WHERE worker = ${parameter})`;
-}
-
 /** Returns the number of a worker. A new one gets it here, and those that are gone lose theirs; inside a transaction. */
 export function numberOf({ sql }: Context, worker: string): number {
   const known = sql("SELECT id FROM lease_worker WHERE worker = ?").get(worker);

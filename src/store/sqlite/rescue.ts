@@ -7,13 +7,13 @@ import { afterCancel, afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
+import { direct, runNow } from "../sql/body.ts";
+import * as workers from "../sql/workers.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
-import { workerIn } from "./lease_workers.ts";
 import * as leases from "./settle.ts";
 import * as queues from "./queues.ts";
-import * as workers from "./workers.ts";
 
 interface LeasedRow {
   readonly id: number;
@@ -26,31 +26,33 @@ interface LeasedRow {
 
 /** See `JobStore.rescue`. */
 export async function rescue(context: Context, request: RescueRequest): Promise<RescueResult> {
-  const { read, commit } = context;
+  const { read, commit, sql, now } = context;
   // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
-  const { workers: lapsed, waits } = await read(() => workers.findOffline(context, request.worker));
+  const { workers: lapsed, waits } = await read(() => runNow(workers.findOffline(request.worker, now()), sql));
   if (lapsed.length === 0) return { rescued: 0, doomed: [], offline: [], more: false, waits };
   return await commit.run(() => rescueSome(context, request), { rows: request.limit });
 }
 
 function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
   const { sql } = context;
+  const stillLeased = (worker: string, tokens: readonly string[]) =>
+    direct(() => leases.stillLeased(context, worker, tokens));
   const offline: string[] = [];
   const doomed: DoomedJob[] = [];
   let rescued = 0;
   let more = false;
   const budget = new ByteBudget();
-  const { workers: lapsed, waits } = workers.findOffline(context, rescuer);
+  const { workers: lapsed, waits } = runNow(workers.findOffline(rescuer, context.now()), sql);
   for (const worker of lapsed) {
     const left = limit - rescued - doomed.length;
     if (left <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
-    const { ended, ...running } = workers.lastMoments(context, worker, (token) => isLeased(context, worker, token));
+    const { ended, ...running } = runNow(workers.lastMoments(worker, stillLeased), sql);
     const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
       sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
-         WHERE worker_id = ${workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
+         WHERE worker_id = ${workers.workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
       ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
     let buried = 0;
     for (const { id, payload, queue, name, take, cancelled } of rows) {
@@ -73,13 +75,9 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
       queues.returnLease(context, queue, id);
       rescued++;
     }
-    const leases = workers.countLeases(context, worker);
-    if (leases === 0) workers.forget(context, worker);
+    const leases = runNow(workers.countLeases(worker), sql);
+    if (leases === 0) runNow(workers.forget(worker), sql);
     more ||= leases > buried;
   }
   return { rescued, doomed, offline, more, waits };
-}
-
-function isLeased(context: Context, worker: string, token: string): boolean {
-  return leases.stillLeased(context, worker, [token]).length > 0;
 }

@@ -7,7 +7,7 @@ import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import type { Context } from "./context.ts";
 import { JobEnds } from "./job_ends.ts";
 import { inParts } from "./job_rows.ts";
-import { workerIn } from "./lease_workers.ts";
+import { workerIn } from "../sql/workers.ts";
 import { takeWake } from "./step_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";

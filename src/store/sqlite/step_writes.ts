@@ -7,7 +7,7 @@
 import type { StepLease, StoredStep } from "../port/steps.ts";
 import type { Context } from "./context.ts";
 import { marks, ROWS_PER_STATEMENT } from "./job_rows.ts";
-import { workerIn } from "./lease_workers.ts";
+import { workerIn } from "../sql/workers.ts";
 
 /** Records are written together up to this many bytes: a store must not be locked for long. */
 const MAX_BYTES = 1024 * 1024;

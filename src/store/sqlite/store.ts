@@ -11,10 +11,11 @@ import { Cron } from "../sql/cron.ts";
 import { logsPart } from "../sql/logs.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
-import { type Engine, runNow } from "../sql/body.ts";
+import { direct, type Engine, runNow } from "../sql/body.ts";
+import { hasMail } from "../sql/mailbox.ts";
+import { workersPart } from "../sql/workers.ts";
 import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
-import * as commands from "./commands.ts";
 import type { Context } from "./context.ts";
 import { stats } from "./counts.ts";
 import * as editor from "./edit.ts";
@@ -33,7 +34,6 @@ import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import { take } from "./take.ts";
 import { transferPart } from "./transfer.ts";
-import * as workers from "./workers.ts";
 
 /**
  * Returns the store.
@@ -47,10 +47,8 @@ export function sqliteStore(url: string, context: Context): Store {
     read: (body) => read(() => runNow(body(now()), sql)),
     turn,
     now: () => Promise.resolve(now()),
-    *storeJobs(jobs, at) {
-      yield* [];
-      newJobs.store(context, jobs, at);
-    },
+    storeJobs: (jobs, at) => direct(() => void newJobs.store(context, jobs, at)),
+    returnLeases: (worker) => direct(() => queues.returnLeases(context, worker)),
   };
   const promotion = createPromotion(context);
   const cron = new Cron(engine);
@@ -61,7 +59,7 @@ export function sqliteStore(url: string, context: Context): Store {
     if (topic === "due") return promotion.isDueEarlier();
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return results.has(context, topic.result);
-    if (!("work" in topic)) return commands.hasMail(context, topic);
+    if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
     const looks = topic.work.map((name) => queues.hasWork(context, name));
     return looks.includes(true) || (looks.includes("soon") && "soon");
   };
@@ -78,15 +76,7 @@ export function sqliteStore(url: string, context: Context): Store {
       cancel: (jid, by) => cancelElsewhere(store, jid, by, now()),
       hasQueuedJobs: (names) => read(() => queues.hasQueuedJobs(context, names)),
     },
-    workers: {
-      heartbeat: (worker, ttlMs) => workers.heartbeat(context, worker, ttlMs),
-      deregister: (worker) => workers.deregister(context, worker),
-      list: () => read(() => workers.list(context)),
-      note: (worker, what) => workers.note(context, worker, what),
-      claim: (name, worker, ttlMs) => commit.run(() => workers.claim(context, name, worker, ttlMs)),
-      send: (to, message) => commands.send(context, to, message),
-      collect: (box) => commands.collect(context, box),
-    },
+    workers: workersPart(engine),
     cron,
     steps: stepsPart(context),
     batches: batchesPart(context),
