@@ -26,7 +26,7 @@ export async function actFor<In, Out>(
   const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
   const tools: ClientTools = { ...services, isRemote: true, record };
   const author = authorOf(visitor);
-  const { label } = action;
+  const label = action.label?.(action.takes.read(raw));
   if (label === undefined) return await act(tools, author, action, raw);
   const work = (show: (progress: Progress) => void) => {
     const progress = async (now: Progress) => {
@@ -35,5 +35,5 @@ export async function actFor<In, Out>(
     };
     return act(tools, author, action, raw, { progress });
   };
-  return await services.operations.run(label(action.takes.read(raw)), work) as Out;
+  return await services.operations.run(label, work) as Out;
 }

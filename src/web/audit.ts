@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { Author, Deed, EventKind } from "../operator/actions/action.ts";
+import type { Author, EventKind } from "../operator/actions/action.ts";
 import { type AuditEvent, recordEvent } from "../store/admin/audit.ts";
 import type { RefusedLogin, Visitor } from "./auth/gate.ts";
 import type { Services } from "./services.ts";
@@ -74,17 +74,6 @@ export async function recordRefused(
 ): Promise<void> {
   const event = { ...authorOf(visitor), action: "request", target, outcome: `refused: ${reason}` };
   await recordBounded(services, `refused:${visitor.name}`, event);
-}
-
-/** TODO: moves to `operator/actions`. */
-export async function recordAudit(
-  services: Services,
-  visitor: Visitor,
-  { action }: { readonly action: string; readonly [field: string]: unknown },
-  deed: Deed,
-  kind: EventKind = "rare",
-): Promise<void> {
-  await recordAction(services, visitor, { ...authorOf(visitor), action, ...deed }, kind);
 }
 
 /** Returns the author of a visitor's events. */

@@ -51,8 +51,8 @@ for (const kind of ["sqlite", "redis"] as const) {
       ["cron pause", "x", undefined, undefined],
       ["cron run", "nothing", undefined, 'refused: Cron entry "nothing" not found; see jobs cron list'],
       ["cron add", "x", undefined, 'refused: Cron entry "x" already exists; replace it, or use another name'],
-      ["clear", "queue default", 0, "begun"],
-      ["clear", "queue default", 0, undefined],
+      ["clear", "queue:default", 0, "begun"],
+      ["clear", "queue:default", 0, undefined],
     ]);
     assert(events.every(({ user, by, from }) => user !== "" && by === "command line" && from === Deno.hostname()));
     // Two days, because the day may change meanwhile.

@@ -77,7 +77,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals(JSON.parse(deleted.stdout), { deleted: 2 });
     assertEquals(await classes(bench, "dead"), ["ImportRow", "ImportRow"]);
     const { events } = await readEvents(bench.store);
-    assertEquals(events.some(({ target }) => target === 'all dead jobs in queue "low"'), true);
+    assertEquals(events.some(({ target }) => target === 'all dead jobs with queue "low"'), true);
   });
 
   Deno.test(`pages through the matching jobs without repeating or skipping one (${name})`, async () => {

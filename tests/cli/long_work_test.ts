@@ -2,9 +2,8 @@
 import { readEvents } from "../../src/store/admin/audit.ts";
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { runBulk } from "../../src/cli/shared/bulk_edit.ts";
-import { editSteps } from "../../src/store/ops/bulk_edit.ts";
-import { cancelSteps } from "../../src/store/ops/cancel.ts";
+import { actInSteps } from "../../src/cli/shared/bulk_edit.ts";
+import { editJobs } from "../../src/operator/actions/jobs.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
@@ -48,7 +47,8 @@ async function inTerminal(bench: Bench, args: readonly string[], keys = "", colu
   return text;
 }
 
-const DELETING = { name: "delete", doing: "Deleting", done: "Deleted", target: "queue default" };
+const WORDS = { doing: "Deleting", done: "Deleted" };
+const DELETE = { action: "delete", all: { in: "queue:default" } };
 
 /** Returns the number of changed jobs, and the errors of others. */
 function summaryOf({ error: _first, errors = [], ...changed }: Record<string, unknown>): string {
@@ -181,8 +181,7 @@ Deno.test("--all acts on the jobs that exist at its start, not on later ones", a
     if (++late < 10) await bench.push("Late", []);
     return count;
   });
-  const steps = editSteps(busy, { place, edit: "delete", total: 3 });
-  const edited = await runBulk(busy, { ...DELETING, total: 3, steps });
+  const { changed: edited } = await actInSteps(busy, editJobs, DELETE, WORDS);
   const { entries } = await bench.store.admin.page(place);
   assertEquals([edited, entries.map(({ payload }) => JSON.parse(payload).class)], [3, ["Late", "Late"]]);
 });
@@ -224,7 +223,6 @@ Deno.test("cancel --all finds a job that moves meanwhile", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const [moved] = [await bench.push("A", []), await bench.push("A", [])];
-  const place = { in: "queue", queue: "default" } as const;
   const { admin } = bench.store;
   const busy = interceptStore(bench.store, async ({ verb, pass }) => {
     const answer = await pass();
@@ -233,7 +231,8 @@ Deno.test("cancel --all finds a job that moves meanwhile", async () => {
     }
     return answer;
   });
-  assertEquals(await Array.fromAsync(cancelSteps(busy, { place, total: 2, now: Date.now })), [2]);
+  const cancel = { action: "cancel", all: { in: "queue:default" } };
+  assertEquals((await actInSteps(busy, editJobs, cancel, WORDS)).changed, 2);
   assertEquals(await sizes(bench.store), { default: 0, other: 0 });
 });
 
@@ -274,8 +273,7 @@ Deno.test("records the progress in the audit log if the store fails during the c
     const [place, edit] = args as Parameters<AdminStore["editSome"]>;
     return ++steps < 3 ? bench.store.admin.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room"));
   });
-  const steps_ = editSteps(failing, { place: { in: "queue", queue: "default" }, edit: "delete", total: 3 });
-  await assertRejects(() => runBulk(failing, { ...DELETING, total: 3, steps: steps_ }), StoreError, "No room");
+  await assertRejects(() => actInSteps(failing, editJobs, DELETE, WORDS), StoreError, "No room");
   const { events } = await readEvents(bench.store);
   assertEquals(events.map(({ count, outcome }) => [count, outcome]), [[2, "ended early: No room"], [3, "begun"]]);
 });

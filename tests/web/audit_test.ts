@@ -29,14 +29,14 @@ onBothStores("the audit log has each action: user, address, action, target, coun
       ["pause", "all queues", undefined, undefined],
       ["pause", "queue:default", undefined, undefined],
       ["push", events[4]!.target, 1, undefined],
-      ["delete", "all in dead", 2, undefined],
-      ["delete", "all in dead", 2, "begun"],
+      ["delete", 'all dead jobs with class "Hard"', 2, undefined],
+      ["delete", 'all dead jobs with class "Hard"', 2, "begun"],
       ["retry", "d1", 1, undefined],
     ],
   );
   assert(events.every(({ user, by, from }) => user === "local" && by === "open" && from === "10.0.0.9"));
   const { text } = await someone.visit("/audit");
-  for (const shown of ["10.0.0.9", "all in dead", "with class &quot;Hard&quot;", "is offline or unknown", "cron run"]) {
+  for (const shown of ["10.0.0.9", "all dead jobs with class &quot;Hard&quot;", "is offline or unknown", "cron run"]) {
     assertStringIncludes(text, shown);
   }
   const api = (await someone.api("GET", "/audit?limit=3")).value;
@@ -70,8 +70,8 @@ Deno.test("a reader sees the audit log; pushes by token aren't logged", async ()
   const reader = { authorization: `Basic ${btoa("ann:correct horse")}` };
   const { events } = (await site.visitor().api("GET", "/audit", undefined, reader)).value;
   assertEquals(events.map(({ user, by, action }: Record<string, string>) => [user, by, action]), [
-    ["ci", "token", "delete"],
-    ["ci", "token", "delete"],
+    ["ci", "token", "clear"],
+    ["ci", "token", "clear"],
   ]);
   assertEquals((await site.visitor().send("/audit", { headers: reader })).status, 200);
   assertEquals((await site.visitor().visit("/audit")).status, 303);

@@ -1,4 +1,5 @@
 /** `jobs cancel JID… | --all STATE`. @module */
+import { STATES_OF } from "../../operator/actions/job_ids.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
 import { EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
 import { runEdit } from "../shared/edit_jobs.ts";
@@ -23,8 +24,7 @@ Examples
 
 const CANCEL: EditCommand = {
   name: "cancel",
-  edit: "cancel",
-  states: ["queued", "scheduled", "retrying", "running"],
+  states: STATES_OF.cancel,
   words: ["Cancel", "Cancelling", "Cancelled"],
 };
 

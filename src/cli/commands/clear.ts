@@ -1,8 +1,9 @@
 /** `jobs clear QUEUE`. @module */
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { confirm, jobCount, queueNotFound, YES } from "../terminal/confirm.ts";
-import { editSteps } from "../../store/ops/bulk_edit.ts";
-import { runBulk } from "../shared/bulk_edit.ts";
+import { confirm, jobCount, YES } from "../terminal/confirm.ts";
+import { clearQueue } from "../../operator/actions/jobs.ts";
+import { queueNotFound } from "../../operator/actions/places.ts";
+import { actInSteps } from "../shared/bulk_edit.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { attempt } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
@@ -40,17 +41,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     const total = group === undefined
       ? found.size
       : (await store.admin.groups(queue, { group })).groups.find(({ name }) => name === group)?.size ?? 0;
-    const place = { in: "queue", queue, ...(group !== undefined && { group }) } as const;
     const suffix = `${group === undefined ? "" : ` of group "${group}"`} in queue "${queue}"`;
     if (total > 0) confirm("Delete", `${jobCount(total, "queued")}${suffix}`, flags);
-    const deleted = await runBulk(store, {
-      name: "clear",
-      doing: "Deleting",
-      done: "Deleted",
-      target: `queue ${queue}${group === undefined ? "" : ` group ${group}`}`,
-      total,
-      steps: editSteps(store, { place, edit: "delete", total }),
-    });
+    const words = { doing: "Deleting", done: "Deleted" };
+    const input = { name: queue, ...(group !== undefined && { group }) };
+    const { changed: deleted = 0 } = await actInSteps(store, clearQueue, input, words);
     let removed = false;
     await attempt(async () => {
       const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));

@@ -8,7 +8,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import type { Command, CommandEntry } from "../commands_table.ts";
 import { print } from "../terminal/output.ts";
-import { STATES } from "../shared/states.ts";
+import { STATES } from "../../operator/actions/places.ts";
 import { TOPICS } from "../help/topics.ts";
 import { shellFunction } from "./shell_init.ts";
 

@@ -15,7 +15,7 @@ import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter } from "../shared/filter_flags.ts";
 import { stateOf } from "../shared/job_rows.ts";
-import { placesOf, STATES } from "../shared/states.ts";
+import { placesOf, STATES } from "../../operator/actions/places.ts";
 import { glance } from "../top/job_summary.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import { waitingJson } from "../../text/flows.ts";

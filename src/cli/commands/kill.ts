@@ -1,4 +1,5 @@
 /** `jobs kill JID… | --all STATE`. @module */
+import { STATES_OF } from "../../operator/actions/job_ids.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
 import { EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
 import { runEdit } from "../shared/edit_jobs.ts";
@@ -23,8 +24,7 @@ Examples
 
 const KILL: EditCommand = {
   name: "kill",
-  edit: "kill",
-  states: ["queued", "scheduled", "retrying"],
+  states: STATES_OF.kill,
   words: ["Kill", "Killing", "Killed"],
 };
 

@@ -6,7 +6,7 @@ import type { GroupLimit } from "../../store/port/groups.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { queueNotFound } from "../terminal/confirm.ts";
+import { queueNotFound } from "../../operator/actions/places.ts";
 import { printJson } from "../terminal/output.ts";
 import { limitGroups } from "./limit_groups.ts";
 import { limitsJson, printLimit, printLimits, readLimits } from "./limit_list.ts";

@@ -23,7 +23,8 @@ import {
   parseFilter,
 } from "../shared/filter_flags.ts";
 import { jobColumns, jobRow } from "../shared/job_rows.ts";
-import { parseState, placesOf, type State, STATES } from "../shared/states.ts";
+import { placesOf, type State, STATES } from "../../operator/actions/places.ts";
+import { parseState } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
 import { GROUPS_USAGE, listGroups } from "./list_groups.ts";

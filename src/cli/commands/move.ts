@@ -44,7 +44,6 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (flags.all === "queued" && flags.queue === to) throw new UsageError(`--queue and --to are both "${to}"`);
   const command: EditCommand = {
     name: "move",
-    edit: "requeue",
     states: ["queued", "retrying", "dead"],
     words: ["Move", "Moving", "Moved"],
     suffix: ` to queue "${to}"`,

@@ -14,7 +14,7 @@ import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
 import { finishedJson, finishedState } from "../../text/job_json.ts";
-import { stateOfPlace } from "../shared/states.ts";
+import { stateOfPlace } from "../../operator/actions/places.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 

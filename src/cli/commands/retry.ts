@@ -1,4 +1,5 @@
 /** `jobs retry JID… | --all STATE`. @module */
+import { STATES_OF } from "../../operator/actions/job_ids.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
 import { EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
 import { runEdit } from "../shared/edit_jobs.ts";
@@ -22,8 +23,7 @@ Examples
 
 const RETRY: EditCommand = {
   name: "retry",
-  edit: "requeue",
-  states: ["scheduled", "retrying", "dead"],
+  states: STATES_OF.retry,
   words: ["Retry", "Retrying", "Retried"],
 };
 

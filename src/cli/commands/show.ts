@@ -11,7 +11,7 @@ import type { Entry, Place } from "../../store/port/entries.ts";
 
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
-import { notFoundText } from "../shared/edit_by_jid.ts";
+import { notFoundText } from "../../operator/actions/job_ids.ts";
 import { finishedJson, finishedState, payloadTime, shownClass, shownJobJson } from "../../text/job_json.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { stoppingNodes, type WaitingNode, waitingNode } from "../../operator/query/waiting_nodes.ts";

@@ -50,6 +50,8 @@ export interface Acting<Has extends Tools> extends Following {
   readonly by?: string | undefined;
   /** The parts that the action needs besides the store. */
   readonly parts?: Omit<Has, keyof Tools>;
+  /** Called before each event is recorded, whose failure is printed. */
+  readonly beforeRecord?: () => void;
 }
 
 /** Does an action. A failure to record it is only reported, because the action itself has succeeded. */
@@ -57,12 +59,15 @@ export function actHere<In, Out, Has extends Tools = Tools>(
   store: Store,
   action: Action<In, Out, Has>,
   raw: unknown,
-  { by = "command line", parts, ...following }: Acting<Has> = {},
+  { by = "command line", parts, beforeRecord, ...following }: Acting<Has> = {},
 ): Promise<Out> {
   const tools: Tools = {
     store,
     clock: systemClock,
-    record: (event) => record(store, event, (why) => printError(`jobs: ${why}`)),
+    record: (event) => {
+      beforeRecord?.();
+      return record(store, event, (why) => printError(`jobs: ${why}`));
+    },
   };
   return act({ ...tools, ...parts } as Has, authorBy(by), action, raw, following);
 }

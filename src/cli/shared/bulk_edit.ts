@@ -1,59 +1,51 @@
 /**
- * Bulk actions at the command line: progress, Ctrl-C and the audit log.
+ * Actions on many jobs at the command line: progress and Ctrl-C.
  *
  * @module
  */
-import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
-
-import { changeAll } from "../../store/ops/bulk_edit.ts";
+import type { Action, Progress } from "../../operator/actions/action.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { number } from "../../text/format.ts";
-import { recordAudit } from "./audit.ts";
 import { Interrupted } from "../terminal/errors.ts";
 import { LongWork } from "../terminal/progress.ts";
+import { actHere } from "./act.ts";
 
-/** A bulk action, in the words of its command. */
-export interface BulkAction {
-  /** Its name in the audit log: `delete`. */
-  readonly name: string;
+/** An action on many jobs, in the words of its command. */
+export interface BulkWords {
   /** The present participle: `Deleting`. */
   readonly doing: string;
   /** The past participle: `Deleted`. */
   readonly done: string;
-  /** Its object in the audit log: `all dead jobs of class "Import"`. */
-  readonly target: string;
-  /** More for the audit log: `to queue low`. */
-  readonly details?: string | undefined;
-  /** At most this many jobs. */
-  readonly total: number;
-  /** Performs a batch with each step; yields the number of changed jobs. */
-  readonly steps: AsyncIterable<number>;
+  /** The number of jobs, if it is known better than by the action. */
+  readonly total?: number | undefined;
 }
 
 /**
- * Performs a bulk action.
+ * Does an action on many jobs.
  *
- * @returns the number of changed jobs
  * @throws {Interrupted} on Ctrl-C; the jobs changed by then stay changed
  */
-export async function runBulk(store: Store, action: BulkAction): Promise<number> {
-  const { name, doing, done, target, details, total, steps } = action;
+export async function actInSteps<In, Out>(
+  store: Store,
+  action: Action<In, Out>,
+  raw: unknown,
+  { doing, done, total }: BulkWords,
+): Promise<Out> {
   using work = new LongWork(doing);
-  let changed = 0;
-  const { interrupted } = await changeAll({
-    total,
-    steps,
+  let at: Progress = { changed: 0, total: 0, answer: {} };
+  const out = await actHere(store, action, raw, {
     signal: work.signal,
-    progress: async (more) => {
-      work.at({ done: changed += more, total });
+    progress: async (now) => {
+      at = now;
+      work.at({ done: now.changed, total: total ?? now.total });
       // Lets a signal arrive: on SQLite, a step never yields to the event loop.
       await systemClock.sleep(1);
     },
-    record: (how) => {
-      work.clear();
-      return recordAudit(store, { action: name, target, ...(details !== undefined && { details }), ...how });
-    },
+    beforeRecord: () => work.clear(),
   });
-  if (!interrupted) return changed;
-  throw new Interrupted(`Interrupted: ${done.toLowerCase()} ${number(changed)} of ${number(total)} jobs`);
+  if (!work.signal.aborted || at.changed >= at.total) return out;
+  throw new Interrupted(
+    `Interrupted: ${done.toLowerCase()} ${number(at.changed)} of ${number(total ?? at.total)} jobs`,
+  );
 }

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Edit } from "../../store/port/entries.ts";
+import type { JobAction } from "../../operator/actions/job_ids.ts";
 import { COMMON_FLAGS, type Flag, type parseCommand } from "../terminal/args.ts";
 import { YES } from "../terminal/confirm.ts";
 import { FILTER_FLAGS } from "./filter_flags.ts";
-import type { State } from "./states.ts";
+import type { State } from "../../operator/actions/places.ts";
 
 /** The options of every command that acts on jobs. */
 export const EDIT_FLAGS = {
@@ -25,13 +25,11 @@ export const EDIT_HELP = `      --all STATE        act on all jobs in this state
 
 /** A command that acts on jobs. */
 export interface EditCommand {
-  readonly name: "retry" | "kill" | "cancel" | "delete" | "move";
+  readonly name: JobAction;
   /** The states that `--all` accepts. */
   readonly states: readonly State[];
   /** `Delete`, `Deleting`, `Deleted`. */
   readonly words: readonly [imperative: string, participle: string, past: string];
-  /** The edit in the store; `cancel` also reaches running jobs. */
-  readonly edit: Edit | "cancel";
   /** Completes question and result: ` to queue "low"`. */
   readonly suffix?: string;
   /** Of `move`: the queue. */

@@ -5,18 +5,14 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
-import type { Stats } from "../../store/admin/admin.ts";
-import type { Entry, Place } from "../../store/port/entries.ts";
-import { editSteps } from "../../store/ops/bulk_edit.ts";
-import { cancelEntries } from "../../store/ops/cancel.ts";
-import { isEmptyFilter, type JobFilter } from "../../operator/query/filter.ts";
-import { jobsIn } from "../../operator/query/jobs.ts";
-import { windows } from "../../store/ops/scan.ts";
-import { sizeOf } from "../../store/ops/job_sets.ts";
+import type { Entry } from "../../store/port/entries.ts";
+import { editJobs } from "../../operator/actions/jobs.ts";
+import { type All, select, type Selected, windowsOf } from "../../operator/actions/selection.ts";
+import { isEmptyFilter } from "../../operator/query/filter.ts";
 import { number } from "../../text/format.ts";
 import { parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
-import { runBulk } from "./bulk_edit.ts";
+import { actInSteps } from "./bulk_edit.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { describeFilterFlags, hasFilter, parseFilter } from "./filter_flags.ts";
 import { editByJid } from "./edit_by_jid.ts";
@@ -24,7 +20,8 @@ import { EDIT_FLAGS, type EditCommand, type EditFlags } from "./edit_command.ts"
 import { jobColumns, jobRow } from "./job_rows.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
-import { parseState, placesOf, type State } from "./states.ts";
+import type { State } from "../../operator/actions/places.ts";
+import { parseState } from "./states.ts";
 import { withStore } from "./store.ts";
 import { printTable } from "../terminal/table.ts";
 
@@ -56,27 +53,18 @@ export async function actOnJobs(command: EditCommand, flags: EditFlags, jids: re
   );
 }
 
-interface Selected {
-  readonly places: readonly Place[];
-  readonly filter: JobFilter;
-  /** The jobs in these places, matching or not. */
-  readonly total: number;
-}
-
 async function editState(
   store: Store,
   command: EditCommand,
   state: State,
   flags: EditFlags & { readonly deadMaxJobs: number },
 ): Promise<number> {
-  const now = systemClock.now();
-  const { places, queue } = await placesOf(store, state, flags.queue);
-  const stats = await store.admin.stats();
-  const selected: Selected = {
-    places,
-    filter: { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) },
-    total: places.reduce((sum, place) => sum + sizeOf(place, stats), 0),
-  };
+  const { class: name, queue, group, error, tag, "older-than": older, "newer-than": newer } = flags;
+  const criteria = { class: name, queue, group, error, tag, older, newer };
+  const given = Object.entries(criteria).filter(([, value]) => value !== undefined);
+  const all: All = { in: state, ...Object.fromEntries(given) };
+  parseFilter(flags, systemClock.now());
+  const selected = await select(store, all, systemClock.now());
   const [imperative, participle, past] = command.words;
   const what = [`${state} jobs`, describeFilterFlags(flags)].filter(Boolean).join(" ");
   const suffix = command.suffix ?? "";
@@ -87,17 +75,11 @@ async function editState(
     else print(`Would ${imperative.toLowerCase()} ${countOf(count!, what)}${suffix}`);
     return 0;
   }
-  const limit = deadLimit(command, count ?? selected.total, stats, flags.deadMaxJobs);
+  const limit = await deadLimit(store, command, count ?? selected.total, flags.deadMaxJobs);
   if (count !== undefined && count > 0) confirm(imperative, `${countOf(count, what)}${suffix}${limit}`, flags);
-  const changed = count === 0 ? 0 : await runBulk(store, {
-    name: command.name,
-    doing: participle,
-    done: past,
-    target: `all ${what}`,
-    details: suffix.trim() || undefined,
-    total: count ?? selected.total,
-    steps: stepsOf(store, command, selected),
-  });
+  const raw = { action: command.name, all, ...(command.queue !== undefined && { queue: command.queue }) };
+  const words = { doing: participle, done: past, total: count };
+  const { changed = 0 } = count === 0 ? {} : await actInSteps(store, editJobs, raw, words);
   if (flags.json) printJson({ [past.toLowerCase()]: changed });
   else print(`${past} ${countOf(changed, what)}${suffix}`);
   return 0;
@@ -109,8 +91,8 @@ function countOf(count: number, what: string): string {
 }
 
 /** Returns a warning if killing exceeds what the dead set keeps. */
-function deadLimit({ edit }: EditCommand, count: number, stats: Stats, most: number): string {
-  const over = edit === "kill" ? Math.min(stats.dead, most) + count - most : 0;
+async function deadLimit({ admin }: Store, { name }: EditCommand, count: number, most: number): Promise<string> {
+  const over = name === "kill" ? Math.min((await admin.stats()).dead, most) + count - most : 0;
   return over > 0 ? ` (the dead set keeps the latest ${number(most)}: ${number(over)} are deleted)` : "";
 }
 
@@ -120,7 +102,7 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
   const shown: Entry[] = [];
   let count = 0;
   let looked = 0;
-  for await (const window of windowsOf(store, selected)) {
+  for await (const window of windowsOf({ store }, selected)) {
     count += window.rows.length;
     shown.push(...window.rows.slice(0, MAX_SHOWN - shown.length));
     work.at({ done: looked += window.looked, total: selected.total });
@@ -132,35 +114,4 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
     if (count > shown.length) print(`… and ${number(count - shown.length)} more`);
   }
   return count;
-}
-
-/** Windows over all places; jobs that arrive meanwhile are left out. */
-async function* windowsOf(store: Store, { places, filter, total }: Selected) {
-  let left = total;
-  for (const place of places) {
-    for await (const window of windows(jobsIn({ store }, { place, filter }), { most: left })) {
-      left -= window.looked;
-      yield window;
-    }
-  }
-}
-
-async function* stepsOf(store: Store, command: EditCommand, selected: Selected): AsyncGenerator<number> {
-  const { edit, queue } = command;
-  if (edit !== "cancel" && queue === undefined && isEmptyFilter(selected.filter)) {
-    // The store edits whole places without sending the jobs to and fro.
-    let left = selected.total;
-    for (const place of selected.places) {
-      for await (const changed of editSteps(store, { place, edit, total: left })) {
-        left -= changed;
-        yield changed;
-      }
-    }
-    return;
-  }
-  for await (const { rows } of windowsOf(store, selected)) {
-    if (rows.length === 0) yield 0;
-    else if (edit === "cancel") yield await cancelEntries(store, rows, systemClock.now());
-    else yield await store.admin.edit(rows.map(({ ref }) => ref), edit, queue);
-  }
 }

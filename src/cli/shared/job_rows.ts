@@ -12,7 +12,7 @@ import type { Mask } from "../../text/mask.ts";
 import { localTime } from "../../text/times.ts";
 import type { Column } from "../terminal/table.ts";
 import { glance } from "../top/job_summary.ts";
-import { type State, stateOfPlace } from "./states.ts";
+import { type State, stateOfPlace } from "../../operator/actions/places.ts";
 
 /** Returns `queued`, `scheduled`, `retrying`, `dead` or `running`. */
 export function stateOf(entry: Entry): State {

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { closestWord } from "../../job/suggest.ts";
 import { number } from "../../text/format.ts";
 import type { Flag } from "./args.ts";
-import { CommandFailed, NotFoundError, UsageError } from "./errors.ts";
+import { CommandFailed, UsageError } from "./errors.ts";
 import { ask } from "./output.ts";
 
 /** The option that confirms in advance. */
@@ -32,10 +31,4 @@ export function confirm(verb: string, what: string, { yes }: { readonly yes: boo
 /** Returns `1 job`, `2,500 jobs`, `3 dead jobs`. */
 export function jobCount(count: number, state = ""): string {
   return `${number(count)} ${state === "" ? "" : `${state} `}${count === 1 ? "job" : "jobs"}`;
-}
-
-/** Returns the error for a queue that doesn't exist, with a suggestion. */
-export function queueNotFound(name: string, known: readonly string[]): NotFoundError {
-  const meant = closestWord(name, known);
-  return new NotFoundError(`Queue "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs queues"}`);
 }

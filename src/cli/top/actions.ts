@@ -6,9 +6,8 @@
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Edit } from "../../store/port/entries.ts";
-import { cancelJob, type CancelResult, isCancelled } from "../../store/ops/cancel.ts";
 import { act } from "../../operator/actions/act.ts";
-import { type AnyAction, type Deed, Refused, type Tools } from "../../operator/actions/action.ts";
+import { type AnyAction, Refused, type Tools } from "../../operator/actions/action.ts";
 import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
 import * as workers from "../../operator/actions/workers.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";
@@ -17,7 +16,8 @@ import { authorBy, record as recordEvent } from "../shared/act.ts";
 import { dumpOf } from "../commands/dump.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import { jobLines } from "../commands/show.ts";
-import { notFoundText } from "../shared/edit_by_jid.ts";
+import { notFoundText } from "../../operator/actions/job_ids.ts";
+import { editJobs, oneJob } from "../../operator/actions/jobs.ts";
 import { boundLines } from "./text.ts";
 
 /** An action of the operator. */
@@ -43,14 +43,6 @@ const EDITED: Readonly<Record<Edit, string>> = {
 
 const SIGNALLED = { quiet: "is quieting", resume: "is resuming", stop: "is stopping" } as const;
 
-const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
-  removed: (jid) => `${jid} cancelled`,
-  aborted: (jid) => `${jid} is running: cancelling it`,
-  dead: (jid) => `${jid} is dead: delete it instead`,
-  moved: (jid) => `${jid} changed its state meanwhile: try again`,
-  absent: (jid) => `${jid} not found: it may have finished`,
-};
-
 /**
  * Performs an action, and records it in the audit log.
  *
@@ -59,67 +51,56 @@ const CANCELLED: Readonly<Record<CancelResult, (jid: string) => string>> = {
 export async function perform(store: Store, action: Action): Promise<Outcome> {
   let auditError = "";
   const record = (event: AuditEvent) => recordEvent(store, event, (why) => auditError = `; ${why}`);
-  const plan = planOf(action);
-  if (plan !== undefined) {
-    try {
-      await act({ store, clock: systemClock, record }, authorBy("jobs top"), plan.of, plan.input);
-      return success(`${plan.done}${auditError}`);
-    } catch (error) {
-      if (error instanceof Refused) return failure(error.message);
-      throw error;
-    }
+  const { of, input, done } = planOf(action);
+  try {
+    const out = await act({ store, clock: systemClock, record }, authorBy("jobs top"), of, input);
+    return done(out, auditError);
+  } catch (error) {
+    if (error instanceof Refused) return failure(error.message);
+    throw error;
   }
-  const outcome = await carryOut(store, action as OldAction);
-  if (outcome.isError) return outcome;
-  await record({ ...authorBy("jobs top"), ...auditRecord(action as OldAction) });
-  return { ...outcome, text: outcome.text + auditError };
 }
 
 /** The operator's action of a key. */
 interface Plan {
   readonly of: AnyAction<Tools>;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The line after it. */
-  readonly done: string;
+  /** Returns the line after it. */
+  readonly done: (out: { readonly changed?: number; readonly asked?: number }, more: string) => Outcome;
 }
 
 const PAUSES = { pause: [pauseAll, pauseQueue], resume: [resumeAll, resumeQueue] } as const;
 
-function planOf(action: Action): Plan | undefined {
+function planOf(action: Action): Plan {
   switch (action.do) {
     case "pause":
     case "resume": {
       const { queue } = action;
       const [all, one] = PAUSES[action.do];
-      const done = `${shownQueue(queue)} ${action.do}d`;
+      const done: Plan["done"] = (_, more) => success(`${shownQueue(queue)} ${action.do}d${more}`);
       return queue === ALL_QUEUES ? { of: all, input: {}, done } : { of: one, input: { name: queue }, done };
     }
     case "signal": {
       const { verb, workerId: id } = action;
-      return { of: workers[verb].one, input: { id }, done: `${id} ${SIGNALLED[verb]}` };
+      return { of: workers[verb].one, input: { id }, done: (_, more) => success(`${id} ${SIGNALLED[verb]}${more}`) };
+    }
+    case "cancel": {
+      const { jid } = action;
+      const done: Plan["done"] = ({ asked }, more) =>
+        success(asked ? `${jid} is running: cancelling it${more}` : `${jid} cancelled${more}`);
+      return { of: oneJob.cancel, input: { jid }, done };
+    }
+    default: {
+      // By ref rather than by jid: an unreadable job has no jid, and several jobs may have the same.
+      const { ref, jid } = action;
+      const input = { action: action.do === "requeue" ? "retry" : action.do, refs: [ref] };
+      const done: Plan["done"] = ({ changed = 0 }, more) =>
+        changed > 0
+          ? success(`${jid} ${EDITED[action.do]}${more}`)
+          : failure(`${jid} was moved in the meantime, or is running`);
+      return { of: editJobs, input, done };
     }
   }
-  return undefined;
-}
-
-type OldAction = Exclude<Action, { readonly do: "pause" | "resume" | "signal" }>;
-
-function auditRecord(action: OldAction): Deed & { readonly action: string } {
-  if (action.do === "cancel") return { action: "cancel", target: action.jid, count: 1 };
-  return { action: action.do === "requeue" ? "retry" : action.do, target: action.jid, count: 1 };
-}
-
-async function carryOut(store: Store, action: OldAction): Promise<Outcome> {
-  if (action.do !== "cancel") return await edit(store, action.do, action.ref, action.jid);
-  const result = await cancelJob(store, action.jid, systemClock.now());
-  return { text: CANCELLED[result](action.jid), isError: !isCancelled(result) };
-}
-
-/** Edits by ref rather than by jid: an unreadable job has no jid, and several jobs may have the same. */
-async function edit(store: Store, edit: Edit, ref: string, jid: string): Promise<Outcome> {
-  return await store.admin.edit([ref], edit) > 0
-    ? success(`${jid} ${EDITED[edit]}`)
-    : failure(`${jid} was moved in the meantime, or is running`);
 }
 
 /** Returns the lines of `jobs show` about a job. */

@@ -13,7 +13,7 @@ import { batchProgress } from "../../text/batches.ts";
 import { number } from "../../text/format.ts";
 import { groupHeldText, groupLimitText, groupName, heldGroupsText } from "../../text/groups.ts";
 import { workerState } from "../../text/workers.ts";
-import { stateOfPlace } from "../shared/states.ts";
+import { stateOfPlace } from "../../operator/actions/places.ts";
 import { glance } from "./job_summary.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import type { History } from "./history.ts";

@@ -8,7 +8,7 @@ import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";
 import type { Place } from "../../store/port/entries.ts";
 import { pausedQueues } from "../shared/queue_rows.ts";
-import { stateOfPlace } from "../shared/states.ts";
+import { stateOfPlace } from "../../operator/actions/places.ts";
 import { type CellContext, columnsOf } from "./columns.ts";
 import type { History } from "./history.ts";
 import { GAP, type LaidColumn, layColumns, sharePanes } from "./layout.ts";

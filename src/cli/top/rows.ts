@@ -8,7 +8,7 @@ import type { Entry, SetName } from "../../store/port/entries.ts";
 import type { GroupInfo } from "../../store/port/groups.ts";
 import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";
-import { stateOfPlace } from "../shared/states.ts";
+import { stateOfPlace } from "../../operator/actions/places.ts";
 import { shownQueue } from "../shared/queue_rows.ts";
 import type { RunningJob } from "./running_jobs.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -36,8 +36,9 @@ export async function act<In, Out, Has extends Tools>(
 ): Promise<Out> {
   const given = action.takes.read(raw);
   let begun: { changed: number; outcome?: string } | undefined;
+  let noted: Deed = {};
   const record = async (deed: Deed | undefined, kind: EventKind = action.isFrequent ? "frequent" : "rare") => {
-    if (deed !== undefined) await tools.record({ ...by, action: action.name, ...deed }, kind);
+    if (deed !== undefined) await tools.record({ ...by, action: action.name, ...noted, ...deed }, kind);
   };
   const runSteps = async ({ total, steps, answer = {} }: Steps) => {
     await record({ ...action.deed(given), count: total, outcome: "begun" });
@@ -55,7 +56,7 @@ export async function act<In, Out, Has extends Tools>(
     return state.changed;
   };
   try {
-    const out = await action.run(tools, given, runSteps);
+    const out = await action.run(tools, given, runSteps, (deed) => noted = deed);
     await record(begun ? { ...action.deed(given, out), ...eventOf(begun) } : action.deed(given, out));
     return out;
   } catch (error) {

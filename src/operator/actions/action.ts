@@ -10,12 +10,17 @@ import type { Clock } from "../../clock.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
+import type { Reader } from "../query/jobs.ts";
 import type { Shape } from "../shapes/shape.ts";
 
 /** The parts that an action works with. */
 export interface Tools {
   readonly store: Store;
   readonly clock: Clock;
+  /** Hides secrets from the author: a filter matches only what is shown, so that it reveals none. Absent: nothing is hidden. */
+  readonly mask?: Mask;
+  /** Does long work in slices, for programs that do something else, too. */
+  readonly slices?: NonNullable<Reader["slices"]>;
   /** Keeps an event in the audit log. Never rejects: the action has happened. */
   readonly record: (event: AuditEvent, kind: EventKind) => Promise<void>;
 }
@@ -26,8 +31,6 @@ export interface ClientTools extends Tools {
   readonly crontab: Crontab;
   /** The author may be in another time zone. */
   readonly isRemote?: boolean;
-  /** Restores the secrets in a document that a visitor has edited. Absent: the visitor sees them. */
-  readonly mask?: Mask;
 }
 
 /** `frequent`: programs repeat the action by the thousand; `refused`: they may repeat it without any effect. */
@@ -59,12 +62,12 @@ export interface Action<In, Out, Has extends Tools = Tools> {
   readonly status?: (out: Out) => 200 | 201 | 202;
   /** Programs repeat it by the thousand. */
   readonly isFrequent?: true;
-  /** Of an action on many jobs, which is done in steps: the words for its progress. */
-  readonly label?: (given: In) => string;
+  /** Of an action on many jobs, which is done in steps: the words for its progress. Undefined if this input has no steps. */
+  readonly label?: (given: In) => string | undefined;
   /** Returns its event. `out` is undefined if it was refused, or has just begun. Undefined: nothing was done. */
   readonly deed: (given: In, out?: Out) => Deed | undefined;
   /** Does it. Throws {@linkcode Refused} before any change. */
-  readonly run: (tools: Has, given: In, steps: RunSteps) => Promise<Out>;
+  readonly run: (tools: Has, given: In, steps: RunSteps, note: Note) => Promise<Out>;
 }
 
 /** Describes an action: its types follow from its shapes. */
@@ -88,6 +91,9 @@ export interface Steps {
 
 /** Makes steps one after the other; returns how many jobs they changed. */
 export type RunSteps = (steps: Steps) => Promise<number>;
+
+/** Adds to the event of an action what is known only before the change. */
+export type Note = (deed: Deed) => void;
 
 /** The progress of an action. */
 export interface Progress {

@@ -6,12 +6,14 @@
 import type { AnyAction } from "./action.ts";
 import { batchActions } from "./batches.ts";
 import { cronActions } from "./cron.ts";
+import { jobActions } from "./jobs.ts";
 import { queueActions } from "./queues.ts";
 import { stepActions } from "./steps.ts";
 import { workerActions } from "./workers.ts";
 
 /** The actions, in the order of the API's document. */
 export const ACTIONS: readonly AnyAction[] = [
+  ...jobActions,
   ...queueActions,
   ...workerActions,
   ...stepActions,

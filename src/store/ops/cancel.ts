@@ -10,7 +10,7 @@ import { mayHaveSteps } from "../../job/step.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore } from "../admin/admin.ts";
-import type { Entry, Page, Place } from "../port/entries.ts";
+import type { Entry } from "../port/entries.ts";
 import { CANCELLED_WORKER, type WorkerStore } from "../port/workers.ts";
 import type { ResultStore } from "../port/results.ts";
 import type { StepStore } from "../port/steps.ts";
@@ -28,8 +28,6 @@ export type CancelStore = {
 
 /** Maximum number of attempts: a job may move between the search and the cancel. */
 const MAX_ATTEMPTS = 5;
-/** Maximum number of jobs that one step cancels. */
-const PAGE = 500;
 /** How long the record of a removed job is kept. */
 export const RECORD_TTL_MS = 24 * 3_600 * 1_000;
 
@@ -62,18 +60,6 @@ export async function cancelElsewhere(
   const isHere = (entry: Entry) => entry.place.in === "running" && entry.worker === worker;
   if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
   return await cancelJob(store, jid, now) !== "moved";
-}
-
-/**
- * Cancels a job at the worker that runs it, also if that worker is offline. If it has left that worker, the worker searches for it.
- *
- * @param now epoch milliseconds
- * @returns false if the worker neither has the job nor is online
- */
-export async function cancelAt(store: CancelStore, jid: string, worker: string, now: number): Promise<boolean> {
-  const here = (await store.admin.find([jid])).filter((one) => one.place.in === "running" && one.worker === worker);
-  if (here.length === 0) return await store.workers.send(worker, { verb: "cancel", jid });
-  return await cancelEntries(store, here, now) > 0;
 }
 
 /**
@@ -126,29 +112,6 @@ export async function cancelEntries(store: CancelStore, entries: readonly Entry[
   const moved = named.filter((_, i) => inPlace[i] === undefined).map(({ jid }) => jid);
   const results = await cancelJobs(store, moved, now);
   return inPlace.length - moved.length + [...results.values()].filter(isCancelled).length;
-}
-
-/**
- * Cancels the jobs of a place in steps of a page, which is read before any of its jobs leaves. Yields how many jobs each step
- * cancelled. Reads at most `total` jobs: those that arrive meanwhile stay.
- *
- * @param now epoch milliseconds, by the caller's clock
- */
-export async function* cancelSteps(
-  store: CancelStore & { readonly admin: Pick<AdminStore, "page"> },
-  { place, total, now }: { readonly place: Place; readonly total: number; readonly now: () => number },
-): AsyncGenerator<number> {
-  let cursor: string | undefined;
-  for (let left = total; left > 0;) {
-    const { entries, next }: Page = await store.admin.page(place, {
-      limit: Math.min(PAGE, left),
-      ...(cursor !== undefined && { cursor }),
-    });
-    yield await cancelEntries(store, entries, now());
-    left -= entries.length;
-    cursor = next;
-    if (next === undefined) return;
-  }
 }
 
 /** Cancels a job by its entry. Returns undefined if the job has moved. */

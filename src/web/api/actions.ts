@@ -62,6 +62,6 @@ async function run(
   const named = inPath.map((name) => [name, c.req.param(name)]);
   const raw = { ...(key !== undefined && { [action.key!]: key }), ...body, ...Object.fromEntries(named) };
   const out = await actFor(services, c.get("visitor"), action, raw);
-  const continues = action.label !== undefined && out.changed === undefined;
+  const continues = action.label?.(action.takes.read(raw)) !== undefined && out.changed === undefined;
   return { value: out, status: continues ? 202 : action.status?.(out) ?? 200 };
 }

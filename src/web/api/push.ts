@@ -10,7 +10,7 @@ import { meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { requireZone } from "../../job/time.ts";
 import { closestWord } from "../../job/suggest.ts";
-import { pushAgain, pushJob, pushJobs } from "../actions/jobs.ts";
+import { pushAgain, pushJob, pushJobs } from "../push.ts";
 import { warningsOf } from "../../operator/actions/warnings.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { type ScopedToken, withinScope } from "../auth/push_scope.ts";

@@ -11,7 +11,6 @@ import type { Services, WebEnv } from "../services.ts";
 import { actionRoutes } from "./actions.ts";
 import { batchRoutes } from "./batches.ts";
 import { cronRoutes } from "./cron.ts";
-import { jobActionRoutes } from "./job_actions.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -26,7 +25,6 @@ const API_PATH = "/api/v1";
 export const API_ROUTES: readonly ApiRoute[] = [
   ...jobRoutes,
   ...pushRoutes,
-  ...jobActionRoutes,
   ...stateRoutes,
   ...stepRoutes,
   ...batchRoutes,

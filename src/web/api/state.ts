@@ -20,7 +20,6 @@ import { isoTime } from "../../text/times.ts";
 import { workerJson } from "../../text/workers.ts";
 import { AUDIT_FILTERS, readAuditPage } from "../read/audit.ts";
 import { queryOf } from "../read/filter.ts";
-import { actOnJobs } from "../actions/jobs.ts";
 import { pageOf } from "../read/paging.ts";
 import { apiPage } from "../read/rows.ts";
 import { measuredClasses, windowOf } from "../read/class_metrics.ts";
@@ -88,19 +87,6 @@ export const stateRoutes: readonly ApiRoute[] = [
       return await services.store.admin.groups(checkQueue(c.req.param("name") ?? ""), { ...page, withSlowest });
     },
   }),
-  {
-    method: "POST",
-    path: "/queues/{name}/clear",
-    access: "act",
-    about: "Deletes all jobs of a queue permanently",
-    answer: { type: "object", properties: { changed: { type: "integer" } } },
-    run: async (c, services) => {
-      const queue = checkQueue(c.req.param("name") ?? "");
-      const all = { place: { in: "queue", queue } as const, filter: {} };
-      const result = await actOnJobs(services, c.get("visitor"), "delete", all);
-      return { value: result, status: result.changed === undefined ? 202 : 200 };
-    },
-  },
   reads({
     path: "/workers",
     about: "Lists the workers and their running jobs, by ID",

@@ -6,7 +6,8 @@
  */
 import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
-import { actOnJobs } from "../actions/jobs.ts";
+import { editJobs, oneJob } from "../../operator/actions/jobs.ts";
+import type { JobAction } from "../../operator/actions/job_ids.ts";
 import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { dump, quiet, resume, stop } from "../../operator/actions/workers.ts";
@@ -18,8 +19,7 @@ import { count } from "../../store/ops/scan.ts";
 import { describeFilter, type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
-import { type JobAction, parsePlace, placePath } from "../read/job_sets.ts";
-import { cancelRunning } from "../actions/workers.ts";
+import { parsePlace, placePath } from "../read/job_sets.ts";
 import type { Place } from "../../store/port/entries.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
@@ -54,7 +54,7 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
       label: "Cancel the job",
     });
     if (question !== undefined) return question;
-    await cancelRunning(services, c.get("visitor"), jid, form.get("worker") ?? "");
+    await actFor(services, c.get("visitor"), oneJob.cancel, { jid });
     return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
   });
 
@@ -112,8 +112,9 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   if (action === "move" && !await canMoveTo(services, queue)) return await askQueue(services, c, request, form);
   const question = (all || isRemoval(action)) && await askFirst(services, c, () => questionOf(services, request));
   if (question) return question;
-  const selection = all ? { place, filter } : { refs };
-  const { changed } = await actOnJobs(services, c.get("visitor"), action, selection, queue);
+  const selection = all ? { all: { ...filter, in: placeName(place) } } : { refs };
+  const input = { action, ...selection, ...(action === "move" && { queue }) };
+  const { changed }: { readonly changed?: number } = await actFor(services, c.get("visitor"), editJobs, input);
   if (changed === undefined) return await back(services, c, { kind: "ok", text: "Running in the background…" });
   const missed = all ? 0 : refs.length - changed;
   const why = action === "cancel" ? "had moved or cannot be read" : "had moved";

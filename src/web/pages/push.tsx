@@ -9,7 +9,7 @@ import { parseDuration } from "../../job/duration.ts";
 import { requireZone } from "../../job/time.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import { pushAgain, pushJob } from "../actions/jobs.ts";
+import { pushAgain, pushJob } from "../push.ts";
 import { warningsOf } from "../../operator/actions/warnings.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf, parseArgs } from "../http/forms.ts";

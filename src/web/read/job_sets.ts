@@ -8,10 +8,8 @@ import { priorityIn } from "../../job/priority.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import type { Place } from "../../store/port/entries.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
+import type { JobAction } from "../../operator/actions/job_ids.ts";
 import { HttpError } from "../http/body.ts";
-
-/** An action on jobs. Cancelling and deleting both remove the job; cancelling also leaves a record. */
-export type JobAction = "retry" | "kill" | "cancel" | "delete" | "move";
 
 /**
  * Returns the place of this name.

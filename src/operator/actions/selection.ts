@@ -1,0 +1,132 @@
+/**
+ * The jobs that an operator selects: all of a state or a place that match criteria.
+ *
+ * @module
+ */
+import { isGroup } from "../../job/group.ts";
+import { priorityIn } from "../../job/priority.ts";
+import { isQueueName } from "../../job/queue_name.ts";
+import type { Entry, Place } from "../../store/port/entries.ts";
+import { readSize } from "../../store/ops/job_sets.ts";
+import { windows } from "../../store/ops/scan.ts";
+import { CRITERIA, type Criteria, describeCriteria, filterOf, InvalidCriterion } from "../query/criteria.ts";
+import type { JobFilter } from "../query/filter.ts";
+import { jobsIn } from "../query/jobs.ts";
+import { invalid, object, optional } from "../shapes/shape.ts";
+import { parsed } from "../shapes/values.ts";
+import type { Tools } from "./action.ts";
+import { placesOf, readIn, stateOfPlace } from "./places.ts";
+
+const MAX_CRITERION_CHARS = 500;
+const { state: _, text: q, ...CRITERIA_OF_JOBS } = CRITERIA;
+
+/** A criterion. Left out, an empty one would select all: it may be a variable that is unset. */
+function criterion(about: string) {
+  return parsed(about, {
+    word: "text",
+    expected: `a text that isn't empty, of at most ${MAX_CRITERION_CHARS} characters`,
+    schema: { type: "string" },
+    parse: (value) =>
+      typeof value === "string" && value.trim() !== "" && value.trim().length <= MAX_CRITERION_CHARS
+        ? value.trim()
+        : undefined,
+  });
+}
+
+/** All jobs of a place that match all criteria. */
+export const allShape = object("", {
+  in: parsed("a state, or scheduled, retry, dead, running, queue:NAME or queue:NAME|GROUP", {
+    word: "text",
+    expected: "queued, scheduled, retrying, dead, running, queue:NAME or queue:NAME|GROUP",
+    schema: { type: "string" },
+    parse: (value) => {
+      const place = typeof value === "string" ? readIn(value) : undefined;
+      if (place?.in !== "queue") return place && value as string;
+      const { queue, group } = place;
+      const isValid = isQueueName(queue) && (group === undefined || isGroup(group) || priorityIn(group) !== undefined);
+      return isValid ? value as string : undefined;
+    },
+  }),
+  ...Object.fromEntries(
+    Object.entries({ q, ...CRITERIA_OF_JOBS }).map(([name, { about }]) => [name, optional(criterion(about))]),
+  ) as Readonly<Record<"q" | keyof typeof CRITERIA_OF_JOBS, ReturnType<typeof optional<string>>>>,
+});
+
+/** Jobs as an operator selects them. */
+export interface All {
+  /** A state, or the name of a place. */
+  readonly in: string;
+  readonly q?: string;
+  readonly class?: string;
+  readonly queue?: string;
+  readonly group?: string;
+  readonly error?: string;
+  readonly tag?: string;
+  readonly older?: string;
+  readonly newer?: string;
+}
+
+/** The jobs that an operator has selected, in the store. */
+export interface Selected {
+  readonly places: readonly Place[];
+  readonly filter: JobFilter;
+  /** The jobs in these places, matching or not. */
+  readonly total: number;
+}
+
+/**
+ * Finds the places of selected jobs.
+ *
+ * @param now epoch milliseconds, which ages are relative to
+ * @throws {Refused} if a queue doesn't exist
+ */
+export async function select(store: Tools["store"], { in: name, q, ...criteria }: All, now: number): Promise<Selected> {
+  const place = readIn(name)!;
+  const { places, queue } = place.in === "queued"
+    ? await placesOf(store, "queued", criteria.queue)
+    : { places: [place], queue: criteria.queue };
+  const texts: Criteria = { text: q, ...criteria, queue };
+  // The places of a state overlap: a queue counts its groups.
+  const whole = places.filter((one) => one.in !== "queue" || one.group === undefined || places.length === 1);
+  const sizes = await Promise.all(whole.map((one) => readSize(store.admin, one)));
+  return { places, filter: filterOf(texts, now), total: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** Returns `dead jobs with class "Import"`, `queued jobs in queue "mail"`. */
+export function describeAll({ in: name, q, ...criteria }: All): string {
+  const place = readIn(name)!;
+  const { queue, ...others } = criteria;
+  const isNamed = place.in === "queued" && queue !== undefined && !queue.includes("*");
+  const filter = describeCriteria({ text: q, ...(isNamed ? others : criteria) });
+  const at = place.in === "queue" ? place : isNamed ? { queue, group: undefined } : undefined;
+  return [
+    `${place.in === "queued" ? "queued" : stateOfPlace(place)} jobs`,
+    at?.group !== undefined && `in group "${at.group}" of`,
+    at !== undefined && `${at.group === undefined ? "in " : ""}queue "${at.queue}"`,
+    filter !== "" && `with ${filter}`,
+  ].filter(Boolean).join(" ");
+}
+
+/** @throws {InvalidInput} if an age can't be read */
+export function checkCriteria({ q, ...criteria }: All): void {
+  try {
+    filterOf({ ...criteria, text: q }, 0);
+  } catch (error) {
+    if (!(error instanceof InvalidCriterion)) throw error;
+    throw invalid(error.value, error.message.replace(/^expected /, ""), `all.${error.criterion}`);
+  }
+}
+
+/** Reads selected jobs in windows over all places; jobs that arrive meanwhile are left out. */
+export async function* windowsOf(
+  tools: Pick<Tools, "store" | "mask" | "slices">,
+  { places, filter, total }: Selected,
+): AsyncGenerator<{ readonly rows: readonly Entry[]; readonly looked: number }> {
+  let left = total;
+  for (const place of places) {
+    for await (const window of windows(jobsIn(tools, { place, filter }), { most: left })) {
+      left -= window.looked;
+      yield window;
+    }
+  }
+}
