@@ -24,6 +24,7 @@ interface Schema {
   readonly required?: readonly string[];
   readonly description?: string;
   readonly enum?: readonly unknown[];
+  readonly oneOf?: readonly Schema[];
 }
 
 /** An operation of the OpenAPI document. */
@@ -84,6 +85,7 @@ function schemaTable(schema: Schema): string {
 function typeOf(schema: Schema): string {
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1)!;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  if (schema.oneOf !== undefined) return schema.oneOf.map(typeOf).join(" or ");
   if (schema.type === "array") return `list of ${schema.items === undefined ? "any" : typeOf(schema.items)}`;
   return typeof schema.type === "string" ? schema.type : schema.type?.join(" or ") ?? "any";
 }

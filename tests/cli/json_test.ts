@@ -71,7 +71,9 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs top --once", ["top", "--once"]);
   await check(bench, "jobs resume", ["resume", "low"]);
   await jobs(["limit", "low", "--off"], { env: { JOBS_STORE: bench.url } });
-  for (const group of ["acme", undefined]) await bench.store.admin.configure("low", { group, limit: {} });
+  for (const at of [{ group: "acme" }, { eachGroup: true }] as const) {
+    await bench.store.admin.configure("low", { ...at, limit: {} });
+  }
   await check(bench, "jobs kill", ["kill", scheduled]);
   await check(bench, "jobs move", ["move", queued, "--to", "low"]);
   await check(bench, "jobs retry", ["retry", "--all", "dead", "--yes"]);
