@@ -15,7 +15,7 @@ export const PRIORITY_EXPECTED = "high, normal or low";
 
 /**
  * The share of the queue of each priority. Jobs without a priority or group together have 1, as has each group without a
- * weight. `redis/lua/included/group_limits.lua` has the same numbers.
+ * weight. `redis/lua/limits.lua` has the same numbers.
  */
 export const PRIORITY_WEIGHTS: Readonly<Record<RaisedOrLowered, number>> = { high: 10, low: 0.1 };
 

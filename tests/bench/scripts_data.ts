@@ -20,7 +20,7 @@ export interface Redis extends AsyncDisposable {
 
 /** One case. */
 export interface Case {
-  readonly script: keyof typeof SCRIPTS | "claimScratch";
+  readonly script: keyof typeof SCRIPTS;
   readonly what: string;
   /** Runs before each round, and is not measured. */
   readonly prepare?: (redis: Redis) => Promise<unknown>;

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { Script, SCRIPTS } from "../../src/store/redis/client/scripts.ts";
-import claimScratch from "../../src/store/redis/lua/claim_scratch.lua" with { type: "text" };
+import { type Script, SCRIPTS } from "../../src/store/redis/client/scripts.ts";
 import {
   ASLEEP,
   BATCHES,
@@ -30,7 +29,7 @@ import type { Call } from "./redis_whole.ts";
 
 /** The scripts that may write. One that can't has the flag `no-writes`. */
 export const WRITING: Readonly<Record<string, Script>> = Object.fromEntries(
-  Object.entries({ ...SCRIPTS, claimScratch: new Script(claimScratch, "") })
+  Object.entries<Script>(SCRIPTS)
     .filter(([, { text }]) => !text.slice(0, text.indexOf("\n")).includes("no-writes")),
 );
 

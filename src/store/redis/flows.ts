@@ -13,7 +13,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { flowKey, flowNodesKey } from "./keys.ts";
-/** The fields of a node: see `lua/included/flow.lua`. */
+/** The fields of a node: see `lua/flows.lua`. */
 export const NODE_FIELDS = ["s", "n", "j", "f", "p", "x", "r"] as const;
 /** Without the names after it, and its result: these may be large. */
 const SHOWN_FIELDS = ["s", "n", "j", "p"] as const;

@@ -92,7 +92,7 @@ function findings(info: ReadonlyMap<string, string>, sentinel: boolean): HealthF
   return found;
 }
 
-/** Reports the parts of scripts that failed (job.lua). @param reply how many, when the last one did in seconds, and its error */
+/** Reports the parts of scripts that failed (`apart` in lua/payloads.lua). @param reply how many, when the last one did in seconds, and its error */
 function failureFindings(reply: unknown): HealthFinding[] {
   const [count, at, last] = (reply ?? []) as (string | null)[];
   if (typeof count !== "string") return [];

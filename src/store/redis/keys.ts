@@ -39,7 +39,7 @@ export function listKey({ queue, group }: { readonly queue: string; readonly gro
   return queueKey(nameOf(queue, group));
 }
 
-/** Ours: the state of a queue's groups (see `lua/included/groups.lua`). */
+/** Ours: the state of a queue's groups (see `lua/groups.lua`). */
 export function groupsKey(what: "ready" | "held" | "limits" | "paused" | "state", queue: string): string {
   return `jobs:groups:${what}:${queue}`;
 }
@@ -146,7 +146,7 @@ export const BATCHES = "jobs:batches";
 /** Ours: IDs of batches → when they are abandoned or removed, in epoch milliseconds (sorted set). */
 export const BATCHES_DUE = "jobs:batches:due";
 
-/** Ours: the nodes of a flow: `lua/included/flow.lua` has its fields (hash). */
+/** Ours: the nodes of a flow: `lua/flows.lua` has its fields (hash). */
 export function flowKey(id: string): string {
   return `jobs:flow:${id}`;
 }

@@ -5,16 +5,16 @@
  * it crashes between two fsyncs, or a replica that lagged takes its place. The book covers both.
  *
  *  1. **A lost reply of `take` strands no lease.** Each take has a name, which its tokens contain. The book keeps the name
- *     until the reply is here. The next take passes the names of unanswered takes, and `take.lua` returns their leases
+ *     until the reply is here. The next take passes the names of unanswered takes, and `take` returns their leases
  *     again. A worker that takes no more jobs passes them with a limit of 0: the leases return to their queues.
  *  2. **A lost reply of `settle` doesn't make an outcome count as lost.** The book keeps the tokens that may be settled. When
  *     the settlement is repeated and such a token is missing, this process ended it itself.
  *  3. **A server that lost its latest writes strands no lease.** It may again have leases that this process has settled. After
- *     each loss of the connection, `reconcile_leases.lua` returns those leases of this process to their queues that are neither
+ *     each loss of the connection, `reconcileLeases` returns those leases of this process to their queues that are neither
  *     held nor of an unanswered take. Their jobs run again: at least once.
  *  4. **A worker settles nothing that it no longer owns.** A rescue that takes leases from a worker leaves a mark
  *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its latest writes, so
- *     `settle.lua` deletes held tokens together. With the mark it checks each.
+ *     `settle` deletes held tokens together. With the mark it checks each.
  *
  *  5. **The book doesn't grow.** Another connection may settle leases of the same worker, as the heartbeat's thread does while
  *     the event loop is blocked. Once the held tokens have doubled, a take asks which of them are left.

@@ -9,9 +9,9 @@ import type { Scratch, ScratchOptions } from "../open.ts";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
 import type { Connection } from "./client/connection.ts";
-import scratch from "./lua/claim_scratch.lua" with { type: "text" };
 import { connect, readTls } from "./open.ts";
 import { RedisError, toStoreError } from "./client/errors.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 
 /** The number of the last database by Redis's default configuration. */
 const LAST_DATABASE = 15;
@@ -33,7 +33,7 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
   const bench = crypto.randomUUID();
   const claim = (database: number, verb: "take" | "keep" | "leave") =>
     within({ ...address, database }, async (connection) => {
-      const send = (...args: string[]) => connection.send(["EVAL", scratch, "0", ...args]);
+      const send = (...args: string[]) => connection.send(["EVAL", SCRIPTS.claimScratch.text, "0", ...args]);
       const run = () => send(verb, bench, queue, `${TTL_MS}`);
       if (verb === "keep") return await run();
       if (verb === "take") {

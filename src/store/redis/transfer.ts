@@ -76,7 +76,7 @@ export function transferPart(context: Context): TransferStore {
         const lines = found.length === 0 ? [] : await client.call(["MGET", ...found]) as (string | null)[];
         const now = await serverTime(context);
         const rows = found.flatMap((key, i): OnceRow[] => {
-          // As included/once_keys.lua writes it.
+          // As lua/enqueue.lua writes it.
           const [, till, fingerprint = "", jid] = /^(\d+)\/?([\w-]*) (.*)$/s.exec(lines[i] ?? "") ?? [];
           const leftMs = Number(till) - now;
           return leftMs > 0 ? [{ key: key.slice(onceKey("").length), jid: jid!, leftMs, fingerprint }] : [];
@@ -195,7 +195,7 @@ async function putBatch(client: ReconnectingClient, row: BatchRow, wire: 7 | 8):
   ]);
 }
 
-/** Returns the arguments of `flow_import.lua`. */
+/** Returns the arguments of the script `flowImport`. */
 function packNode(node: NodeRecord): string[] {
   const { name, needs, spec, followers, state, changed, effect, payload, result } = node;
   return [

@@ -1,4 +1,4 @@
-#!lua
+--- script enqueue: job addMember onceKeys throttle debounce replace groups batch flow
 -- Stores a batch of jobs, once: in their queues or in `schedule`, with their unique locks.
 --
 -- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
@@ -290,3 +290,48 @@ apart(countMembers, now)
 -- The user may lack the permission to publish: pollers then see the job a second later.
 if earliest then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return result
+
+--- part onceKeys
+-- A unique lock holds "MS JID", and a once key "MS JID" or "MS/FINGERPRINT JID": when they expire, and the job. That time counts;
+-- Redis deletes the key later.
+local function holderIn(now, line)
+  local till, fingerprint, holder = string.match(line or '', '^(%d+)/?([%w_-]*) (.*)$')
+  return till and tonumber(till) > now and holder, fingerprint
+end
+
+local function lineOf(till, jid, fingerprint)
+  return string.format('%d', till) .. ((fingerprint or '') ~= '' and '/' .. fingerprint or '') .. ' ' .. jid
+end
+
+--- part throttle
+-- Throttles of pushes. jobs:throttle:KEY is a list of "MS JID", the latest on the left: when the last pushes with the
+-- key were accepted, and their jobs.
+
+-- Returns nil if a throttle accepts a push now; else ms until it does, a space, and the jid of the job whose place is free then.
+local function fullThrottle(now, key, _, count, per)
+  local list = 'jobs:throttle:' .. key
+  local oldest = redis.call('LINDEX', list, count - 1)
+  if not oldest then return end
+  local latest = redis.call('LINDEX', list, 0)
+  if (tonumber(string.match(latest, '^%d+') or nil) or 0) > now then
+    -- The clock was set back. Later times become now, so that the throttle is full for `per` at most.
+    for i, line in ipairs(redis.call('LRANGE', list, 0, -1)) do
+      local at, jid = string.match(line, '^(%d+) (.*)$')
+      if not at or tonumber(at) <= now then break end
+      redis.call('LSET', list, i - 1, string.format('%d', now) .. ' ' .. jid)
+    end
+    oldest = redis.call('LINDEX', list, count - 1)
+  end
+  local at, jid = string.match(oldest, '^(%d+) (.*)$')
+  -- Another text isn't a push.
+  if not at then return end
+  local wait = at + per - now
+  if wait > 0 then return string.format('%d', wait) .. ' ' .. jid end
+end
+
+local function noteThrottled(now, key, jid, count, per)
+  local list = 'jobs:throttle:' .. key
+  redis.call('LPUSH', list, string.format('%d', now) .. ' ' .. jid)
+  redis.call('LTRIM', list, 0, count - 1)
+  redis.call('PEXPIRE', list, per)
+end

@@ -1,4 +1,4 @@
-#!lua flags=allow-oom
+--- script settle allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- KEYS[1]  jobs:leases:WORKER
@@ -323,3 +323,44 @@ apart(countTotals, now, 'failed', failed)
 
 table.insert(lost, 1, dropped)
 return lost
+
+--- part trimDead: job batch
+-- Call `countMembers` afterwards. Drops dead jobs that are too old, and the oldest ones beyond the
+-- limit. Returns how many. Drops at most 1,000 at once: after the limit was lowered there may be a million too many, which the
+-- next burials drop.
+local function trimDead(now, max, ageMs)
+  local old = redis.call('ZCOUNT', 'dead', '-inf', string.format('(%.3f', (now - ageMs) / 1000))
+  local over = redis.call('ZCARD', 'dead') - max
+  local drop = math.min(math.max(old, over), 1000)
+  if drop <= 0 then return 0 end
+  for _, member in ipairs(redis.call('ZRANGE', 'dead', 0, drop - 1)) do
+    local batch, counted, node = memberOf(member)
+    if batch then noteMember(batch, counted, 'deleted', node) end
+    local job = jobWith(member, 'has_steps"')
+    if job and job.has_steps and type(job.jid) == 'string' then redis.call('UNLINK', 'jobs:steps:' .. job.jid) end
+  end
+  return redis.call('ZREMRANGEBYRANK', 'dead', 0, drop - 1)
+end
+
+--- part countTotals
+-- Adds to the overall total, and to that of the day (UTC).
+local function countTotals(now, name, more)
+  if more == 0 then return end
+  -- The civil date of a day number, counted in eras of 400 years that begin on 1 March.
+  local days = math.floor(now / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local dayOfEra = days - era * 146097
+  local yearOfEra = math.floor(
+    (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365)
+  local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+  local monthFromMarch = math.floor((5 * dayOfYear + 2) / 153)
+  local day = dayOfYear - math.floor((153 * monthFromMarch + 2) / 5) + 1
+  local month = monthFromMarch < 10 and monthFromMarch + 3 or monthFromMarch - 9
+  local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
+
+  local total = 'stat:' .. name
+  local daily = string.format('%s:%04d-%02d-%02d', total, year, month, day)
+  redis.call('INCRBY', total, more)
+  redis.call('INCRBY', daily, more)
+  redis.call('EXPIRE', daily, 157680000)
+end

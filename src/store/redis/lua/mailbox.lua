@@ -1,0 +1,56 @@
+--- script send
+-- Sends a command to an online worker: to a worker of this program through its list of commands, to a worker of Sidekiq through
+-- its list of signals. With the token of a lease, the command cancels its job: it is sent if the worker still has the lease, even
+-- if it is offline, and the lease is marked, so that the job never returns to its queue. A frozen worker finds the command later.
+--
+-- ARGV     offset of the clock in ms, worker ID, command (JSON), Sidekiq's signal with the same meaning ("" for none),
+--          token of a lease ("" for none)
+-- Result   1, or 0 if no such worker is alive, it doesn't support the command, or it doesn't have the lease
+-- O(log N) for N workers
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local worker, token = ARGV[2], ARGV[5]
+
+local key, value = 'jobs:commands:' .. worker, ARGV[3]
+local deadline = call('ZSCORE', 'jobs:workers', worker)
+if token ~= '' then
+  if call('HEXISTS', 'jobs:leases:' .. worker, token) == 0 then return 0 end
+elseif deadline then
+  if tonumber(deadline) <= now then return 0 end
+elseif ARGV[4] ~= '' and call('EXISTS', worker) == 1 and call('SISMEMBER', 'processes', worker) == 1 then
+  key, value = worker .. '-signals', ARGV[4]
+else
+  return 0
+end
+-- A cancellation must reach a worker that is frozen for days, and those after it must not shorten that.
+local seconds = math.max(token == '' and 60 or 604800, call('TTL', key))
+if token ~= '' then
+  local cancelled = 'jobs:cancelled:' .. worker
+  -- Fail on a key of the wrong type before anything is written.
+  call('LLEN', key)
+  -- Marks of leases that have ended: each call removes more than it adds.
+  for _, other in ipairs(call('SRANDMEMBER', cancelled, 2)) do
+    if call('HEXISTS', 'jobs:leases:' .. worker, other) == 0 then call('SREM', cancelled, other) end
+  end
+  call('SADD', cancelled, token)
+end
+call('LPUSH', key, value)
+call('EXPIRE', key, seconds)
+return 1
+
+--- script reply
+-- Stores the reply to a command for a minute.
+--
+-- KEYS[1]  jobs:reply:ID
+-- ARGV     offset of the clock in ms, text
+-- Result   nothing
+-- O(1)
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+-- The time in the value counts. Redis only deletes the key.
+call('LPUSH', KEYS[1], string.format('%d ', now + 60000) .. ARGV[2])
+call('EXPIRE', KEYS[1], 60)

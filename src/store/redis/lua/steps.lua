@@ -1,0 +1,366 @@
+--- part steps: job
+-- The records of steps (src/job/step.ts), by name in the hash jobs:steps:JID. Its field without a name is the score
+-- of the job in `schedule`, or "wake": a wait ended while the job ran, and the job must not sleep.
+-- The hash jobs:waits has the number of waits by kind and by the hour in which their time passes: an entry per wait would take as
+-- much memory as half of the job. A wait that is left there when its job has ended counts until that hour has passed.
+local WAITS, HOUR_MS = 'jobs:waits', 3600000
+-- Longer waits are counted by day, so that the hash stays small: for a year it has 1,440 hours and 305 days at most.
+local LONG_WAIT_MS = 60 * 24 * HOUR_MS
+-- No record of a wait is longer. Those of ended steps may have a megabyte.
+local MAX_WAIT_BYTES = 8192
+local WAITING = '^{"state":"waiting","until":(%d+),"since":(%d+)(.*)}$'
+
+-- A record without a kind is that of a sleep.
+local function kindOf(record)
+  return string.match(record, ',"kind":"(%a+)"') or 'sleep'
+end
+
+-- Returns the field of jobs:waits that counts a wait: "KIND HOUR", the end of the hour or day in which its time passes.
+local function countedIn(record)
+  local untilMs, since = string.match(record, WAITING)
+  local hours = untilMs - since > LONG_WAIT_MS and 24 or 1
+  return string.format('%s %.0f', kindOf(record), math.ceil(untilMs / HOUR_MS / hours) * hours)
+end
+
+-- Counts a wait that begins. Forgets up to two hours that have passed, which is more than begin.
+local function countWait(now, record)
+  redis.call('HINCRBY', WAITS, countedIn(record), 1)
+  for _, field in ipairs(redis.call('HRANDFIELD', WAITS, 2)) do
+    local hour = tonumber(string.match(field, '%d+$') or nil)
+    if not hour or hour * HOUR_MS <= now then redis.call('HDEL', WAITS, field) end
+  end
+end
+
+-- No longer counts a wait. Does nothing if the record isn't that of a wait.
+local function uncountWait(record)
+  if not string.match(record, WAITING) then return end
+  local field = countedIn(record)
+  if redis.call('HINCRBY', WAITS, field, -1) <= 0 then redis.call('HDEL', WAITS, field) end
+end
+
+-- Returns a record as a table; an empty one if it can't be read.
+local function recordIn(text)
+  local fine, record = pcall(cjson.decode, text)
+  return fine and type(record) == 'table' and record or {}
+end
+
+-- jobs:waiting:KEY has the waits for a signal, "BYTES_OF_JID JID NAME", in the order in which they began (sorted set). A wait leaves it when it
+-- ends, and when its job dies: a signal must not go to a dead job.
+local function waiterOf(jid, name) return #jid .. ' ' .. jid .. ' ' .. name end
+
+-- Returns jid and name of a member of that set; nil for another text.
+local function waiterIn(text)
+  local bytes, rest = string.match(text, '^(%d+) (.*)$')
+  if not bytes then return nil end
+  return string.sub(rest, 1, bytes), string.sub(rest, bytes + 2)
+end
+
+local function joinWaiting(now, jid, name, key, forMs)
+  local call = redis.call
+  local waiters, member = 'jobs:waiting:' .. key, waiterOf(jid, name)
+  if call('ZSCORE', waiters, member) then return end
+  -- The clock may have been set back.
+  local last = tonumber(call('ZRANGE', waiters, -1, -1, 'WITHSCORES')[2] or 0)
+  call('ZADD', waiters, string.format('%.3f', math.max(now, last + 0.001)), member)
+  -- Redis deletes the key a day after the last of its waits has timed out.
+  local ttl = string.format('%.0f', forMs + 86400000)
+  if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+end
+
+-- Does nothing if the record isn't that of a wait for a signal.
+local function leaveWaiting(jid, name, record)
+  if kindOf(record) ~= 'wait' or not string.match(record, WAITING) then return end
+  local key = recordIn(record).key
+  if type(key) == 'string' then redis.pcall('ZREM', 'jobs:waiting:' .. key, waiterOf(jid, name)) end
+end
+
+-- The same for all waits of a job. O(N) for N steps.
+local function leaveAllWaiting(jid)
+  local steps = 'jobs:steps:' .. jid
+  for _, name in ipairs(redis.call('HKEYS', steps)) do
+    if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
+      leaveWaiting(jid, name, redis.call('HGET', steps, name) or '')
+    end
+  end
+end
+
+-- Forgets those waits of a job that have these names. O(N) for N names.
+local function forgetWaits(steps, names)
+  for _, name in ipairs(names) do
+    if redis.call('HSTRLEN', steps, name) <= MAX_WAIT_BYTES then
+      local record = redis.call('HGET', steps, name) or ''
+      leaveWaiting(string.sub(steps, 12), name, record)
+      apart(uncountWait, record)
+    end
+  end
+end
+
+local function endedRecord(record, now, outcome, state)
+  local _, since, about = string.match(record, WAITING)
+  return string.format('{"state":"%s","since":%s,"ended":%.0f', state, since, now) .. about ..
+    (outcome == '' and '' or ',' .. outcome) .. '}'
+end
+
+-- Writes the end of a wait. Returns its record.
+local function endWait(now, jid, name, record, outcome, state)
+  local ended = endedRecord(record, now, outcome, state)
+  redis.call('HSET', 'jobs:steps:' .. jid, name, ended)
+  leaveWaiting(jid, name, record)
+  apart(uncountWait, record)
+  return ended
+end
+
+-- The same for a wait whose time has passed. A sleep ends without a timeout.
+local function passWait(now, jid, name, record)
+  return endWait(now, jid, name, record, kindOf(record) == 'sleep' and '' or '"timedOut":true', 'succeeded')
+end
+
+-- A child named by no record is any.
+local function waitsForChild(record, child)
+  local waited = recordIn(record).child
+  return waited == nil or waited == child
+end
+
+-- Returns whether a payload is that of a job. Its jid may be escaped.
+local function isJob(payload, jid)
+  if not string.find(payload, jid, 1, true) and not string.find(payload, '\\', 1, true) then return false end
+  local job = jobWith(payload, 'jid"')
+  return job ~= nil and job.jid == jid
+end
+
+-- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
+-- `schedule` that are due in the same millisecond.
+local function makeDue(now, jid)
+  local call = redis.call
+  local steps = 'jobs:steps:' .. jid
+  local score = call('HGET', steps, '')
+  local from = 0
+  while score and score ~= 'wake' do
+    local members = redis.pcall('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
+    if members.err then break end
+    for _, member in ipairs(members) do
+      if isJob(member, jid) then
+        call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
+        call('HDEL', steps, '')
+        -- The user may lack the permission to publish: pollers then see the job a second later.
+        redis.pcall('PUBLISH', 'jobs:wake', 'due')
+        return
+      end
+    end
+    if #members < 100 then break end
+    from = from + 100
+  end
+  call('HSET', steps, '', 'wake')
+end
+
+-- Ends a wait that has not ended, and makes its job due. child: the jid of the job whose end ends it, if one does. A step that
+-- was run again waits for another one.
+local function finishWait(now, jid, name, outcome, state, child)
+  local steps = 'jobs:steps:' .. jid
+  local record = redis.pcall('HGET', steps, name)
+  if type(record) ~= 'string' or not string.match(record, WAITING) then return false end
+  if child and not waitsForChild(record, child) then return false end
+  endWait(now, jid, name, record, outcome, state)
+  makeDue(now, jid)
+  return true
+end
+
+--- part noteSleep
+-- Notes that a job with steps sleeps until a time in ms. Returns that time, or now if a wait ended while the job ran.
+local function noteSleep(now, jid, at)
+  local call = redis.call
+  local steps = 'jobs:steps:' .. jid
+  if call('EXISTS', steps) == 0 then return at end
+  if call('HGET', steps, '') == 'wake' then
+    call('HDEL', steps, '')
+    return now
+  end
+  call('HSET', steps, '', string.format('%.3f', at / 1000))
+  return at
+end
+
+--- script stepRemember
+-- Writes steps of jobs under their leases, except those that have succeeded already.
+--
+-- KEYS[1]  jobs:leases:WORKER
+-- KEYS     per step: jobs:steps:JID
+-- ARGV     per step: token, name, record
+-- Result   per step that was not written: place (from 1), and the stored record of a step that had succeeded, or false if the
+--          worker has lost the lease
+-- O(N) for N steps
+
+local call = redis.call
+local result = {}
+local function reject(place, record)
+  result[#result + 1] = place
+  result[#result + 1] = record
+end
+for place = 1, #KEYS - 1 do
+  local key = KEYS[place + 1]
+  local token, name, record = ARGV[3 * place - 2], ARGV[3 * place - 1], ARGV[3 * place]
+  if call('HEXISTS', KEYS[1], token) == 0 then
+    reject(place, false)
+  elseif call('HSETNX', key, name, record) == 0 then
+    local present = call('HGET', key, name)
+    if string.sub(present, 1, 21) == '{"state":"succeeded",' then
+      reject(place, present)
+    else
+      call('HSET', key, name, record)
+    end
+  end
+end
+return result
+
+--- script stepWait: job addMember groups steps
+-- Begins or continues a wait of a job, under its lease.
+--
+-- KEYS[1]  jobs:leases:WORKER
+-- KEYS[2]  jobs:steps:JID
+-- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, longest wait in ms, when the job's last
+--          step began, key of its signal ("" for none), wire (7 or 8),
+--          and of its child job, if it has one: queue, payload, "at" or "in" ("" for now), ms
+-- Result   its record, ms until it times out; false if the worker has lost the lease
+-- O(1), and O(log M) for a scheduled child, with M members of `schedule`
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local leases, steps = KEYS[1], KEYS[2]
+local token, jid, name, about, forMs, after, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
+
+if call('HEXISTS', leases, token) == 0 then return false end
+local present = call('HGET', steps, name)
+if present then
+  local untilMs = tonumber((string.match(present, WAITING)))
+  if not untilMs then return { present, '0' } end
+  if untilMs > now then
+    -- The job was dead, and has been retried.
+    if key ~= '' then joinWaiting(now, jid, name, key, untilMs - now) end
+    return { present, string.format('%.0f', untilMs - now) }
+  end
+  return { passWait(now, jid, name, present), '0' }
+end
+
+-- Fail on a key of the wrong type before anything is written.
+call('HLEN', 'jobs:waits')
+if key ~= '' then
+  call('LLEN', 'jobs:signals:' .. key)
+  call('ZCARD', 'jobs:waiting:' .. key)
+end
+local queue, payload = ARGV[10], ARGV[11]
+if queue then
+  checkQueue(queue)
+  call('ZCARD', 'schedule')
+end
+local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, math.max(now, after + 1)) ..
+  (about == '' and '' or ',' .. about) .. '}'
+if key ~= '' then
+  local kept = call('LPOP', 'jobs:signals:' .. key)
+  while kept do
+    local expires, data = string.match(kept, '^(%d+) (.*)$')
+    if expires and tonumber(expires) > now then
+      local ended = endedRecord(waiting, now, '"value":' .. data, 'succeeded')
+      call('HSET', steps, name, ended)
+      return { ended, '0' }
+    end
+    kept = call('LPOP', 'jobs:signals:' .. key)
+  end
+  joinWaiting(now, jid, name, key, forMs)
+end
+call('HSET', steps, name, waiting)
+apart(countWait, now, waiting)
+
+if queue then
+  local at = now
+  if ARGV[12] == 'in' then at = now + ARGV[13] elseif ARGV[12] == 'at' then at = tonumber(ARGV[13]) end
+  if at <= now then
+    local enqueuedAt = ARGV[9] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
+    call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
+    notePush(queue, 1)
+  else
+    addMember('schedule', at, payload)
+    redis.pcall('PUBLISH', 'jobs:wake', 'due')
+  end
+end
+return { waiting, string.format('%.0f', forMs) }
+
+--- script stepWake: steps
+-- Ends the sleeps and waits of a job as if their time had passed, and makes it due.
+--
+-- KEYS[1]  jobs:steps:JID
+-- ARGV     offset of the clock in ms, jid
+-- Result   how many it ended
+-- O(N) for N steps of the job
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local ended = 0
+local rows = call('HGETALL', KEYS[1])
+for i = 1, #rows, 2 do
+  if string.match(rows[i + 1], WAITING) then
+    passWait(now, ARGV[2], rows[i], rows[i + 1])
+    ended = ended + 1
+  end
+end
+if ended > 0 then makeDue(now, ARGV[2]) end
+return ended
+
+--- script stepClear: steps
+-- Deletes steps of a job.
+--
+-- KEYS[1]  jobs:steps:JID
+-- ARGV     names; none: all steps
+-- Result   how many it deleted
+-- O(N) for N steps
+
+local call = redis.call
+local names = {}
+for _, name in ipairs(#ARGV > 0 and ARGV or call('HKEYS', KEYS[1])) do
+  -- The field without a name isn't a step.
+  if name ~= '' then names[#names + 1] = name end
+end
+forgetWaits(KEYS[1], names)
+local cleared = #names > 0 and call('HDEL', KEYS[1], unpack(names)) or 0
+-- Without steps, the time at which a job wakes is of no use. A mark of a running job stays: it must not sleep.
+if call('HLEN', KEYS[1]) == 1 and call('HGET', KEYS[1], '') ~= 'wake' then call('HDEL', KEYS[1], '') end
+return cleared
+
+--- script signal: steps
+-- Ends the oldest wait for a key, and makes its job due. Keeps the signal if no job waits. Sent again because its reply was
+-- lost, it does nothing, and returns the same.
+--
+-- KEYS[1]  jobs:signalled:ID, the result of this signal
+-- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, max signals per key
+-- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many; 0 to run it again, because the key has
+--          further waits of jobs that have ended
+-- O(N log M) for N of M waits for the key whose jobs have ended, at most 1,000
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local key, data, ttl = ARGV[3], ARGV[4], tonumber(ARGV[5])
+
+local earlier = call('GET', KEYS[1])
+if earlier then return earlier end
+
+-- Fail on a key of the wrong type before anything is written.
+local kept, waiters = 'jobs:signals:' .. key, 'jobs:waiting:' .. key
+call('LLEN', kept)
+local waiting = call('ZRANGE', waiters, 0, 999)
+for _, waiter in ipairs(waiting) do
+  local jid, name = waiterIn(waiter)
+  local isReached = jid and finishWait(now, jid, name, '"value":' .. data, 'succeeded')
+  call('ZREM', waiters, waiter)
+  if isReached then
+    call('SET', KEYS[1], jid, 'PX', ARGV[2])
+    return jid
+  end
+end
+if #waiting == 1000 then return 0 end
+
+if call('LLEN', kept) >= tonumber(ARGV[6]) then return false end
+call('RPUSH', kept, string.format('%.0f ', now + ttl) .. data)
+if call('PTTL', kept) < ttl then call('PEXPIRE', kept, string.format('%.0f', ttl + 60000)) end
+call('SET', KEYS[1], '', 'PX', ARGV[2])
+return ''
