@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type ClassStore, DECLARATION_TTL_MS, type DeclaredClass } from "../port/classes.ts";
-import { all, type Engine } from "./body.ts";
+import { type ClassStore, DECLARATION_TTL_MS } from "../port/classes.ts";
+import { type Engine, query, type Row } from "./body.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -15,23 +15,23 @@ export function classesPart({ write, read }: Engine): ClassStore {
       write(function* (now) {
         for (const { name, options } of classes) {
           // An unchanged declaration is written once a day, so that the start of a worker costs no write.
-          yield* all(
+          yield query(
             `INSERT INTO class (name, options, declared_at) VALUES (?1, ?2, ?3)
              ON CONFLICT (name) DO UPDATE SET options = ?2, declared_at = ?3
              WHERE class.options <> ?2 OR class.declared_at < ?4`,
             [name, options, now, now - DAY_MS],
           );
         }
-        yield* all("DELETE FROM class WHERE declared_at < ?1", [now - DECLARATION_TTL_MS]);
+        yield query("DELETE FROM class WHERE declared_at < ?1", [now - DECLARATION_TTL_MS]);
       }, { rows: classes.length }),
     read: (names) =>
       read(function* () {
-        if (names === undefined) return [...yield* all<DeclaredClass>("SELECT name, options FROM class")];
-        const found: DeclaredClass[] = [];
-        for (const name of names) {
-          found.push(...yield* all<DeclaredClass>("SELECT name, options FROM class WHERE name = ?1", [name]));
+        const rows: Row[] = [];
+        if (names === undefined) rows.push(...yield query("SELECT name, options FROM class"));
+        for (const name of names ?? []) {
+          rows.push(...yield query("SELECT name, options FROM class WHERE name = ?1", [name]));
         }
-        return found;
+        return rows.map((row) => ({ name: String(row.name), options: String(row.options) }));
       }),
   };
 }

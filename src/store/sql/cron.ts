@@ -4,7 +4,7 @@
  * @module
  */
 import type { CronReading, CronRemoval, CronStore, CronWrite, StoredCron } from "../port/cron.ts";
-import { all, type Body, type Engine, lock, one } from "./body.ts";
+import { type Body, type Engine, lock, query, type Row } from "./body.ts";
 import { addEntry } from "./logs.ts";
 
 /** A row of the table. */
@@ -53,24 +53,24 @@ export class Cron implements CronStore {
 
 /** A job has left the store, or is dead: its cron entry no longer has a live job. */
 export function* endLive(jid: string): Body<void> {
-  const entry = yield* one("SELECT name, awaited FROM cron WHERE live = ?1", [jid]);
+  const [entry] = yield query("SELECT name, awaited FROM cron WHERE live = ?1", [jid]);
   if (entry === undefined) return;
   const version = yield* nextVersion();
-  yield* all("UPDATE cron SET live = NULL, awaited = 0, version = ?1 WHERE name = ?2", [version, String(entry.name)]);
+  yield query("UPDATE cron SET live = NULL, awaited = 0, version = ?1 WHERE name = ?2", [version, String(entry.name)]);
   if (entry.awaited === 1) yield* announceChange();
 }
 
 function* markSeen(names: readonly string[], now: number): Body<void> {
-  for (const name of names) yield* all("UPDATE cron SET seen_at = ?1 WHERE name = ?2", [now, name]);
+  for (const name of names) yield query("UPDATE cron SET seen_at = ?1 WHERE name = ?2", [now, name]);
 }
 
 function* readEntries(names: readonly string[] | undefined, now: number): Body<CronReading & { changes: number }> {
   // Read the number before the entries: a change in between is then reported twice rather than missed.
   const changes = yield* countChanges();
-  const rows: CronRow[] = [];
-  if (names === undefined) rows.push(...yield* all<CronRow>("SELECT * FROM cron ORDER BY name"));
-  for (const name of names ?? []) rows.push(...yield* all<CronRow>("SELECT * FROM cron WHERE name = ?1", [name]));
-  return { changes, now, entries: rows.map(toStored) };
+  const rows: Row[] = [];
+  if (names === undefined) rows.push(...yield query("SELECT * FROM cron ORDER BY name"));
+  for (const name of names ?? []) rows.push(...yield query("SELECT * FROM cron WHERE name = ?1", [name]));
+  return { changes, now, entries: (rows as unknown as readonly CronRow[]).map(toStored) };
 }
 
 function* writeAll(
@@ -78,7 +78,7 @@ function* writeAll(
   writes: readonly (CronWrite | CronRemoval)[],
   now: number,
 ): Body<(number | undefined)[]> {
-  yield* lock("cron");
+  yield lock("cron");
   const versions: (number | undefined)[] = [];
   for (const write of writes) {
     versions.push("remove" in write ? yield* remove(write) : yield* apply(engine, write, now));
@@ -87,9 +87,9 @@ function* writeAll(
 }
 
 function* remove({ name, version }: CronRemoval): Body<number | undefined> {
-  const removed = yield* one("DELETE FROM cron WHERE name = ?1 AND version = ?2 RETURNING 1", [name, version]);
+  const [removed] = yield query("DELETE FROM cron WHERE name = ?1 AND version = ?2 RETURNING 1", [name, version]);
   if (removed === undefined) return undefined;
-  yield* all("DELETE FROM log WHERE name = ?1", [`cron:${name}`]);
+  yield query("DELETE FROM log WHERE name = ?1", [`cron:${name}`]);
   yield* announceChange();
   return version;
 }
@@ -99,10 +99,10 @@ function* apply(
   { name, version, definition, state, jobs, awaited, records }: CronWrite,
   now: number,
 ): Body<number | undefined> {
-  const stored = yield* one<CronRow>("SELECT * FROM cron WHERE name = ?1", [name]);
+  const [stored] = (yield query("SELECT * FROM cron WHERE name = ?1", [name])) as unknown as readonly CronRow[];
   if ((stored?.version ?? 0) !== version) return undefined;
   const next = yield* nextVersion();
-  yield* all(
+  yield query(
     `INSERT INTO cron (name, version, definition, state, live, awaited, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
      ON CONFLICT (name) DO UPDATE SET version = ?2, definition = ?3, state = ?4, live = ?5, awaited = ?6, seen_at = ?7`,
     [
@@ -117,15 +117,17 @@ function* apply(
 }
 
 function* countChanges(): Body<number> {
-  return Number((yield* one("SELECT told FROM cron_counter"))!.told);
+  const [row] = yield query("SELECT told FROM cron_counter");
+  return Number(row!.told);
 }
 
 function* nextVersion(): Body<number> {
-  return Number((yield* one("UPDATE cron_counter SET version = version + 1 RETURNING version"))!.version);
+  const [row] = yield query("UPDATE cron_counter SET version = version + 1 RETURNING version");
+  return Number(row!.version);
 }
 
 function* announceChange(): Body<void> {
-  yield* all("UPDATE cron_counter SET told = told + 1");
+  yield query("UPDATE cron_counter SET told = told + 1");
 }
 
 function toStored({ name, version, definition, state, live, seen_at }: CronRow): StoredCron {

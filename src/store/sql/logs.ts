@@ -5,7 +5,7 @@
  */
 import { numberIn } from "../port/cursor.ts";
 import { type LogName, type LogStore, maxEntries } from "../port/logs.ts";
-import { all, type Body, type Engine, lock, one } from "./body.ts";
+import { type Body, type Engine, lock, query } from "./body.ts";
 
 const DEFAULT_LIMIT = 25;
 
@@ -16,7 +16,7 @@ export function logsPart({ write, read }: Engine): LogStore {
     page: (log, { cursor, limit = DEFAULT_LIMIT } = {}) =>
       read(function* () {
         const before = numberIn(cursor) ?? Number.MAX_SAFE_INTEGER;
-        const rows = yield* all(
+        const rows = yield query(
           "SELECT number, at, text FROM log WHERE name = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
           [log, before, limit + 1],
         );
@@ -28,11 +28,11 @@ export function logsPart({ write, read }: Engine): LogStore {
 
 /** Adds an entry. */
 export function* addEntry(log: LogName, text: string, now: number): Body<void> {
-  yield* lock(`log:${log}`);
-  const row = yield* one(
+  yield lock(`log:${log}`);
+  const [row] = yield query(
     `INSERT INTO log (name, number, at, text) SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM log WHERE name = ?1
      RETURNING number`,
     [log, now, text],
   );
-  yield* all("DELETE FROM log WHERE name = ?1 AND number <= ?2", [log, Number(row!.number) - maxEntries(log)]);
+  yield query("DELETE FROM log WHERE name = ?1 AND number <= ?2", [log, Number(row!.number) - maxEntries(log)]);
 }

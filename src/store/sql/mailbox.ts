@@ -4,7 +4,7 @@
  * @module
  */
 import type { Command, Mailbox } from "../port/workers.ts";
-import { all, type Body, one } from "./body.ts";
+import { type Body, query } from "./body.ts";
 import { parseRef } from "./refs.ts";
 import { workerIn } from "./workers.ts";
 
@@ -14,8 +14,8 @@ const REPLY_TTL_MS = 60_000;
 /** See `WorkerStore.send`. */
 export function* send(to: string, message: Command | string, now: number): Body<boolean> {
   if (typeof message === "string") {
-    yield* all("DELETE FROM reply WHERE expires <= ?1", [now]);
-    yield* all(
+    yield query("DELETE FROM reply WHERE expires <= ?1", [now]);
+    yield query(
       `INSERT INTO reply (id, body, expires) VALUES (?1, ?2, ?3)
        ON CONFLICT (id) DO UPDATE SET body = ?2, expires = ?3`,
       [to, message, now + REPLY_TTL_MS],
@@ -24,9 +24,9 @@ export function* send(to: string, message: Command | string, now: number): Body<
   }
   const { ref, ...command } = message;
   const accepts = ref === undefined
-    ? (yield* one("SELECT 1 FROM worker WHERE id = ?1 AND deadline > ?2", [to, now])) !== undefined
+    ? (yield query("SELECT 1 FROM worker WHERE id = ?1 AND deadline > ?2", [to, now])).length > 0
     : yield* cancelLease(to, ref);
-  if (accepts) yield* all("INSERT INTO command (worker, body) VALUES (?1, ?2)", [to, JSON.stringify(command)]);
+  if (accepts) yield query("INSERT INTO command (worker, body) VALUES (?1, ?2)", [to, JSON.stringify(command)]);
   return accepts;
 }
 
@@ -34,7 +34,7 @@ export function* send(to: string, message: Command | string, now: number): Body<
 function* cancelLease(worker: string, ref: string): Body<boolean> {
   const parts = parseRef(ref);
   if (parts === undefined) return false;
-  const marked = yield* one(
+  const [marked] = yield query(
     `UPDATE lease SET cancelled = 1
      WHERE job = ?1 AND worker_id = ${workerIn("?2")} AND (SELECT jid FROM job WHERE id = ?1) IS NOT DISTINCT FROM ?3
      RETURNING 1`,
@@ -45,16 +45,16 @@ function* cancelLease(worker: string, ref: string): Body<boolean> {
 
 /** Returns whether a mailbox has messages. */
 export function* hasMail(box: Mailbox, now: number): Body<boolean> {
-  const row = "commandsTo" in box
-    ? yield* one("SELECT 1 FROM command WHERE worker = ?1 LIMIT 1", [box.commandsTo])
-    : yield* one("SELECT 1 FROM reply WHERE id = ?1 AND expires > ?2", [box.replyTo, now]);
-  return row !== undefined;
+  const rows = "commandsTo" in box
+    ? yield query("SELECT 1 FROM command WHERE worker = ?1 LIMIT 1", [box.commandsTo])
+    : yield query("SELECT 1 FROM reply WHERE id = ?1 AND expires > ?2", [box.replyTo, now]);
+  return rows.length > 0;
 }
 
 /** See `WorkerStore.collect`. */
 export function* collect(box: Mailbox, now: number): Body<string[]> {
   const rows = "commandsTo" in box
-    ? yield* all("DELETE FROM command WHERE worker = ?1 RETURNING id, body", [box.commandsTo])
-    : yield* all("DELETE FROM reply WHERE id = ?1 AND expires > ?2 RETURNING id, body", [box.replyTo, now]);
+    ? yield query("DELETE FROM command WHERE worker = ?1 RETURNING id, body", [box.commandsTo])
+    : yield query("DELETE FROM reply WHERE id = ?1 AND expires > ?2 RETURNING id, body", [box.replyTo, now]);
   return [...rows].sort((a, b) => Number(a.id) - Number(b.id)).map(({ body }) => String(body));
 }

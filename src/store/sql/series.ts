@@ -26,7 +26,7 @@ import {
   SeriesBuilder,
 } from "../port/queue_samples.ts";
 import { seriesPart, type SeriesStore } from "../port/series.ts";
-import { all, type Body, type Engine, one, type Row } from "./body.ts";
+import { type Body, type Engine, query, type Row } from "./body.ts";
 
 /** The columns of the histogram. */
 const COUNTS = [...RUN_BOUNDS_MS, Infinity].map((_, i) => `h${i}`);
@@ -85,10 +85,10 @@ function largest(column: string): string {
 
 function* addMetrics(measurements: readonly ClassMetrics[], now: number): Body<void> {
   for (const { stepMs, keptMs } of [FINE, COARSE]) {
-    yield* all("DELETE FROM measure WHERE step = ?1 AND at < ?2", [stepMs, now - keptMs]);
+    yield query("DELETE FROM measure WHERE step = ?1 AND at < ?2", [stepMs, now - keptMs]);
     const at = Math.floor(now / stepMs) * stepMs;
     for (const { class: name, processed, failed, workedMs, histogram } of measurements) {
-      yield* all(ADD, [stepMs, at, name, processed, failed, Math.round(workedMs), ...histogram]);
+      yield query(ADD, [stepMs, at, name, processed, failed, Math.round(workedMs), ...histogram]);
     }
   }
 }
@@ -110,10 +110,10 @@ async function readMetrics({ read, turn, now }: Engine, window: MetricsWindow): 
 
 /** Reads the rows of a slice, and its last step. */
 function* readSlice(stepMs: number, from: number, last: number): Body<{ until: number; rows: readonly Row[] }> {
-  const ahead = yield* one(STEP_AT, [stepMs, from, last, SLICE_ROWS]);
+  const [ahead] = yield query(STEP_AT, [stepMs, from, last, SLICE_ROWS]);
   // The step before that is complete. A single step with more rows is read at once.
   const until = ahead === undefined ? last : Math.max(from, Number(ahead.at) - stepMs);
-  return { until, rows: yield* all(READ, [stepMs, from, until]) };
+  return { until, rows: yield query(READ, [stepMs, from, until]) };
 }
 
 function addRow(sums: MeasuredSums, row: Row, stepAt: (at: number) => number): void {
@@ -148,7 +148,7 @@ async function readHistograms(
 function* readCounts(steps: readonly number[], stepMs: number, className: string): Body<number[][]> {
   const histograms: number[][] = [];
   for (const at of steps) {
-    const row = yield* one(HISTOGRAM, [stepMs, at, className]);
+    const [row] = yield query(HISTOGRAM, [stepMs, at, className]);
     histograms.push(COUNTS.map((name) => Number(row?.[name] ?? 0)));
   }
   return histograms;
@@ -156,10 +156,10 @@ function* readCounts(steps: readonly number[], stepMs: number, className: string
 
 function* addSamples(samples: readonly QueueSample[], now: number): Body<void> {
   for (const { stepMs, keptMs } of SAMPLE_STEPS) {
-    yield* all("DELETE FROM queue_sample WHERE step = ?1 AND at < ?2", [stepMs, now - keptMs]);
+    yield query("DELETE FROM queue_sample WHERE step = ?1 AND at < ?2", [stepMs, now - keptMs]);
     const at = Math.floor(now / stepMs) * stepMs;
     for (const { queue, size, latencyMs } of samples) {
-      yield* all(ADD_SAMPLE, [stepMs, at, queue, size, Math.round(latencyMs)]);
+      yield query(ADD_SAMPLE, [stepMs, at, queue, size, Math.round(latencyMs)]);
     }
   }
 }
@@ -172,7 +172,7 @@ async function readSamples({ read, now, turn }: Engine, window: SampleWindow): P
   const first = steps[0]!;
   for (let i = 0; i < steps.length; i += SAMPLE_SLICE_STEPS) {
     const from = first + i * stepMs;
-    const rows = await read(() => all(READ_SAMPLES, [stepMs, from, from + SAMPLE_SLICE_STEPS * stepMs]));
+    const rows = await read(() => readSampleRows(stepMs, from, from + SAMPLE_SLICE_STEPS * stepMs));
     for (const { at, queue, size, latency } of rows) {
       const step = (Number(at) - first) / stepMs;
       series.add(step, { queue: String(queue), size: Number(size), latencyMs: Number(latency) });
@@ -182,13 +182,17 @@ async function readSamples({ read, now, turn }: Engine, window: SampleWindow): P
   return series.list();
 }
 
+function* readSampleRows(stepMs: number, from: number, to: number): Body<readonly Row[]> {
+  return yield query(READ_SAMPLES, [stepMs, from, to]);
+}
+
 /** Reads the totals of each day, to which `settle` adds. */
 function* readDays(from: number, to: number): Body<DayCount[]> {
   const days = daysBetween(from, to);
   if (days.length === 0) return [];
   const counts = new Map<unknown, number>();
   for (const name of ["processed", "failed"]) {
-    const rows = yield* all("SELECT name, count FROM total WHERE name BETWEEN ?1 AND ?2", [
+    const rows = yield query("SELECT name, count FROM total WHERE name BETWEEN ?1 AND ?2", [
       `${name}:${days[0]}`,
       `${name}:${days.at(-1)}`,
     ]);

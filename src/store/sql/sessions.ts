@@ -4,26 +4,28 @@
  * @module
  */
 import { MAX_SESSIONS, newSessionKey, type SessionStore } from "../admin/sessions.ts";
-import { all, type Body, type Engine, one } from "./body.ts";
+import { type Body, type Engine, query } from "./body.ts";
 
 /** Returns the part. */
 export function sessionsPart({ write, read }: Engine): SessionStore {
   return {
     async key() {
       return await read(storedKey) ?? await write(function* () {
-        yield* all("INSERT INTO session_key (id, value) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING", [newSessionKey()]);
+        yield query("INSERT INTO session_key (id, value) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING", [
+          newSessionKey(),
+        ]);
         return (yield* storedKey())!;
       });
     },
     begin: ({ user, id, expiresAt, ttlMs }) =>
       write(function* (now) {
-        yield* all("DELETE FROM session WHERE kept_until <= ?1", [now]);
-        yield* all(
+        yield query("DELETE FROM session WHERE kept_until <= ?1", [now]);
+        yield query(
           `INSERT INTO session ("user", id, expires, kept_until) VALUES (?1, ?2, ?3, ?4)
            ON CONFLICT ("user", id) DO UPDATE SET expires = ?3, kept_until = ?4`,
           [user, id, expiresAt, now + ttlMs],
         );
-        yield* all(
+        yield query(
           `DELETE FROM session WHERE "user" = ?1 AND id IN
              (SELECT id FROM session WHERE "user" = ?1 ORDER BY expires DESC, id DESC LIMIT ?2 OFFSET ?2)`,
           [user, MAX_SESSIONS],
@@ -31,15 +33,16 @@ export function sessionsPart({ write, read }: Engine): SessionStore {
       }),
     isLive: (user, id) =>
       read(function* () {
-        return (yield* one(`SELECT 1 FROM session WHERE "user" = ?1 AND id = ?2`, [user, id])) !== undefined;
+        return (yield query(`SELECT 1 FROM session WHERE "user" = ?1 AND id = ?2`, [user, id])).length > 0;
       }),
     end: (user, id) =>
       write(function* () {
-        yield* all(`DELETE FROM session WHERE "user" = ?1 AND id = ?2`, [user, id]);
+        yield query(`DELETE FROM session WHERE "user" = ?1 AND id = ?2`, [user, id]);
       }),
   };
 }
 
 function* storedKey(): Body<string | undefined> {
-  return (yield* one<{ value: string }>("SELECT value FROM session_key"))?.value;
+  const [row] = yield query("SELECT value FROM session_key");
+  return row?.value as string | undefined;
 }

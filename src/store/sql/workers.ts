@@ -12,7 +12,7 @@ import {
   type WorkerRecord,
   type WorkerStore,
 } from "../port/workers.ts";
-import { all, type Body, type Engine, lock, one } from "./body.ts";
+import { type Body, type Engine, lock, query } from "./body.ts";
 import { collect, send } from "./mailbox.ts";
 
 /** Workers past their heartbeat timeout. */
@@ -73,7 +73,7 @@ export function workersPart({ write, read, returnLeases }: Engine): WorkerStore 
 
 /** Returns the registered workers. */
 export function* list(now: number): Body<WorkerInfo[]> {
-  const rows = yield* all("SELECT id, record, heartbeat_at, deadline FROM worker ORDER BY id");
+  const rows = yield query("SELECT id, record, heartbeat_at, deadline FROM worker ORDER BY id");
   return rows.map((row) => ({
     ...readRecord(String(row.id), String(row.record)),
     heartbeatAt: Number(row.heartbeat_at),
@@ -83,7 +83,7 @@ export function* list(now: number): Body<WorkerInfo[]> {
 
 /** Returns the workers that `worker` may rescue now, by the rule of `JobStore.rescue`. */
 export function* findOffline(worker: string, now: number): Body<Offline> {
-  const lapsed = yield* all<Lapsed>(
+  const lapsed = (yield query(
     `SELECT id, heartbeat_at, ttl,
             CASE WHEN EXISTS (SELECT 1 FROM lease WHERE worker_id = ${
       workerIn("worker.id")
@@ -96,7 +96,7 @@ export function* findOffline(worker: string, now: number): Body<Offline> {
        FROM lease_worker
        WHERE worker NOT IN (SELECT id FROM worker) AND EXISTS (SELECT 1 FROM lease WHERE worker_id = lease_worker.id)`,
     [now],
-  );
+  )) as unknown as readonly Lapsed[];
   if (lapsed.length === 0) return { workers: [], waits: false };
   const judge = yield* offlineFor(worker, now);
   const isOffline = (one: Lapsed) => one.id === CANCELLED_WORKER || judge(one);
@@ -116,25 +116,25 @@ export function* lastMoments(
   worker: string,
   stillLeased: (worker: string, tokens: readonly string[]) => Body<readonly string[]>,
 ): Body<LastMoments> {
-  const row = yield* one("SELECT suspects, alone, judged, ended FROM worker WHERE id = ?1", [worker]);
+  const [row] = yield query("SELECT suspects, alone, judged, ended FROM worker WHERE id = ?1", [worker]);
   let tokens: readonly string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
   if (!row?.judged) {
     tokens = yield* stillLeased(worker, tokens);
-    yield* all("UPDATE worker SET suspects = ?1, judged = 1 WHERE id = ?2", [JSON.stringify(tokens), worker]);
+    yield query("UPDATE worker SET suspects = ?1, judged = 1 WHERE id = ?2", [JSON.stringify(tokens), worker]);
   }
   return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
 }
 
 /** Returns how many jobs a worker has leased. */
 export function* countLeases(worker: string): Body<number> {
-  const count = `SELECT count(*) AS count FROM lease WHERE worker_id = ${workerIn("?1")}`;
-  return Number((yield* one(count, [worker]))!.count);
+  const [row] = yield query(`SELECT count(*) AS count FROM lease WHERE worker_id = ${workerIn("?1")}`, [worker]);
+  return Number(row!.count);
 }
 
 /** Removes a worker with its commands. */
 export function* forget(worker: string): Body<void> {
-  yield* all("DELETE FROM worker WHERE id = ?1", [worker]);
-  yield* all("DELETE FROM command WHERE worker = ?1", [worker]);
+  yield query("DELETE FROM worker WHERE id = ?1", [worker]);
+  yield query("DELETE FROM command WHERE worker = ?1", [worker]);
 }
 
 /** Returns the rule of `JobStore.rescue`: whether a worker whose heartbeat has lapsed is offline, in the view of `worker`. */
@@ -142,18 +142,20 @@ function* offlineFor(
   worker: string,
   now: number,
 ): Body<(lapsed: Pick<Lapsed, "heartbeat_at" | "ttl">) => boolean> {
-  const rescuer = yield* one<Rescuer>("SELECT heartbeat_at, ttl, since FROM worker WHERE id = ?1", [worker]);
+  const [rescuer] = (yield query("SELECT heartbeat_at, ttl, since FROM worker WHERE id = ?1", [
+    worker,
+  ])) as unknown as readonly Rescuer[];
   return ({ heartbeat_at: heartbeatAt, ttl }) =>
     rescuer !== undefined && isFresh(rescuer.heartbeat_at, rescuer.ttl, now) &&
     now >= Math.max(heartbeatAt, rescuer.since) + Math.max(ttl, rescuer.ttl);
 }
 
 function* heartbeat(record: WorkerRecord, ttlMs: number, now: number): Body<HeartbeatReply> {
-  const before = yield* one("SELECT deadline, heartbeat_at, since FROM worker WHERE id = ?1", [record.id]);
+  const [before] = yield query("SELECT deadline, heartbeat_at, since FROM worker WHERE id = ?1", [record.id]);
   if (before === undefined || Number(before.heartbeat_at) > now) yield* followClockBack(now);
   const isContinuous = before !== undefined && isFresh(Number(before.heartbeat_at), ttlMs, now);
   const since = isContinuous ? Number(before.since) : now;
-  yield* all(
+  yield query(
     `INSERT INTO worker (id, record, heartbeat_at, deadline, ttl, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
      ON CONFLICT (id) DO UPDATE
        SET record = ?2, heartbeat_at = ?3, deadline = ?4, ttl = ?5, since = ?6, judged = 0, ended = NULL`,
@@ -168,7 +170,7 @@ function* heartbeat(record: WorkerRecord, ttlMs: number, now: number): Body<Hear
  * the clock is there again.
  */
 function* followClockBack(now: number): Body<void> {
-  yield* all(
+  yield query(
     "UPDATE worker SET heartbeat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE heartbeat_at > ?1",
     [now],
   );
@@ -181,33 +183,33 @@ function* note(
 ): Body<void> {
   if (running !== undefined) {
     const { tokens, alone } = running;
-    yield* all(
+    yield query(
       "UPDATE worker SET suspects = ?1, alone = ?2 WHERE id = ?3",
       [JSON.stringify(tokens), alone ? 1 : 0, worker],
     );
   }
-  if (ended !== undefined) yield* all("UPDATE worker SET ended = ?1 WHERE id = ?2", [ended, worker]);
+  if (ended !== undefined) yield query("UPDATE worker SET ended = ?1 WHERE id = ?2", [ended, worker]);
 }
 
 function* claim(name: string, worker: string, ttlMs: number, now: number): Body<NameHolder | undefined> {
-  yield* lock(`name:${name}`);
-  const held = yield* one<Lapsed & { readonly deadline: number }>(
+  yield lock(`name:${name}`);
+  const [held] = (yield query(
     `SELECT id, deadline, heartbeat_at, ttl FROM worker_name JOIN worker ON worker.id = worker_name.worker
      WHERE name = ?1 AND worker_name.worker <> ?2 AND expires > ?3`,
     [name, worker, now],
-  );
+  )) as unknown as readonly (Lapsed & { readonly deadline: number })[];
   const other = held && { worker: held.id, heartbeatUntil: held.deadline };
   if (ttlMs === 0) {
-    yield* all("DELETE FROM worker_name WHERE name = ?1 AND worker = ?2", [name, worker]);
+    yield query("DELETE FROM worker_name WHERE name = ?1 AND worker = ?2", [name, worker]);
     return other;
   }
   if (held && (held.deadline > now || !(yield* offlineFor(worker, now))(held))) return other;
-  yield* all(
+  yield query(
     `INSERT INTO worker_name (name, worker, expires) VALUES (?1, ?2, ?3)
      ON CONFLICT (name) DO UPDATE SET worker = ?2, expires = ?3`,
     [name, worker, Math.round(now + ttlMs)],
   );
-  const row = yield* one("SELECT deadline FROM worker WHERE id = ?1", [worker]);
+  const [row] = yield query("SELECT deadline FROM worker WHERE id = ?1", [worker]);
   return { worker, heartbeatUntil: Number(row?.deadline ?? 0) };
 }
 
