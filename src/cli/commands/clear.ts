@@ -5,7 +5,6 @@ import { clearQueue } from "../../operator/actions/jobs.ts";
 import { queueNotFound } from "../../operator/actions/places.ts";
 import { actInSteps } from "../shared/bulk_edit.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { attempt } from "../shared/report.ts";
 import { withStore } from "../shared/store.ts";
 
 /** The text of `--help`. */
@@ -45,12 +44,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (total > 0) confirm("Delete", `${jobCount(total, "queued")}${suffix}`, flags);
     const words = { doing: "Deleting", done: "Deleted" };
     const input = { name: queue, ...(group !== undefined && { group }) };
-    const { changed: deleted = 0 } = await actInSteps(store, clearQueue, input, words);
-    let removed = false;
-    await attempt(async () => {
-      const isProcessed = (await store.workers.list()).some((worker) => worker.alive && worker.queues.includes(queue));
-      removed = group === undefined && !isProcessed && await store.admin.configure(queue, { forget: true });
-    }, "can't remove the queue from the list of queues");
+    const { changed: deleted = 0, removed = false } = await actInSteps(store, clearQueue, input, words);
     if (flags.json) printJson({ queue, group, deleted, removed });
     else print(`Deleted ${jobCount(deleted, "queued")}${suffix}${removed ? ", and removed the queue" : ""}`);
     return 0;

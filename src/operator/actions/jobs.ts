@@ -11,7 +11,7 @@ import { readSize } from "../../store/ops/job_sets.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
 import { isEmptyFilter } from "../query/filter.ts";
 import { invalid, InvalidInput, list, object, optional } from "../shapes/shape.ts";
-import { choice, integer, text } from "../shapes/values.ts";
+import { boolean, choice, integer, text } from "../shapes/values.ts";
 import { action, type AnyAction, Refused, type RunSteps, type Tools } from "./action.ts";
 import { changedShape, queueName, ruled } from "./inputs.ts";
 import { editJids, EDITS, failureShape, JOB_ACTIONS, type JobAction, STATES_OF } from "./job_ids.ts";
@@ -189,17 +189,20 @@ export const oneJob = {
 /** Deletes the jobs of a queue, or of a group of it. */
 export const clearQueue = action({
   name: "clear",
-  about: "Deletes all jobs of a queue permanently",
+  about:
+    "Deletes all jobs of a queue permanently, and removes it from the list if it isn't paused and no worker processes it",
   path: "/queues/{name}/clear",
   label: ({ name }) => `clear queue:${name}`,
   takes: object("", { name: queueName(""), group: optional(text("only the jobs of this group")) }),
-  gives: changedShape,
+  gives: object("", { ...changedShape.fields, removed: optional(boolean("whether the queue was removed")) }),
   deed: ({ name, group }) => ({ target: `queue:${name}${group === undefined ? "" : ` group ${group}`}` }),
   run: async ({ store }, { name: queue, group }, runSteps) => {
     const place: Place = { in: "queue", queue, ...(group !== undefined && { group }) };
     const total = await readSize(store.admin, place);
     const changed = await runSteps({ total, steps: editSteps(store, { place, edit: "delete", total }) });
-    return { changed };
+    if (group !== undefined) return { changed };
+    const isProcessed = (await store.workers.list()).some(({ alive, queues }) => alive && queues.includes(queue));
+    return { changed, removed: !isProcessed && await store.admin.configure(queue, { forget: true }) };
   },
 });
 
