@@ -9,7 +9,8 @@ import { GroupCommit } from "../src/store/sqlite/group_commit.ts";
 import { type Context, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
-import { configure, hasWork } from "../src/store/sqlite/queues.ts";
+import { configure } from "../src/store/sqlite/configure.ts";
+import { hasWork } from "../src/store/sqlite/take.ts";
 
 const path = ":memory:";
 const busyRetry = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });

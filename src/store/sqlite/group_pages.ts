@@ -16,14 +16,14 @@ import {
 } from "../port/groups.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import type { Context } from "./context.ts";
-import { pausedFor } from "./group_pauses.ts";
-import { groupIn, hasLimits, limitOf, wholeName } from "./groups.ts";
+import { groupIn, wholeName } from "./groups.ts";
+import { hasLimits, limitOf, pausedFor } from "./limits.ts";
 import * as limits from "./limits.ts";
 
 const DEFAULT_LIMIT = 25;
 
 /** See `AdminStore.groups`. */
-export function readGroups(context: Context, queue: string, request: GroupRequest): GroupPage {
+export function readGroups(context: Context, queue: string, request: GroupRequest = {}): GroupPage {
   const { sql } = context;
   const row = sql("SELECT id, size FROM queue WHERE name = ?").get(queue);
   if (row === undefined) return { groups: [], ungrouped: 0 };

@@ -1,76 +1,37 @@
 /**
- * Groups of queues: their turns and their limits. Triggers of the schema make them ready when jobs arrive or leases end
- * (`schema.sql`).
+ * The rows of groups: those that are ready, in the order of their turns, and those that are held. Triggers of the schema make
+ * a group ready when jobs arrive or leases end (`schema.sql`).
  *
  * @module
  */
-import { laneOf, PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
-import { type GroupLimit, nameOf } from "../port/groups.ts";
+import { laneOf } from "../../job/priority.ts";
+import type { ByteBudget } from "../port/batch_bytes.ts";
+import { nameOf } from "../port/groups.ts";
 import type { Context } from "./context.ts";
-import { pausedFor, setPause } from "./group_pauses.ts";
-import { limitIn } from "./limits.ts";
-import * as limits from "./limits.ts";
+import { hasLimits, limitOf, pausedFor, room } from "./limits.ts";
+import { arrayStatement, type QueuedRow, readOldest } from "./queues.ts";
+import type { Group, Place } from "../sql/turns.ts";
 
+/** Groups that are read together, with the oldest jobs of each: few at first, because the sizes of the jobs are unknown. */
+const MIN_READ = 16;
+const MAX_READ = 128;
+/** Not before any job of a queue. */
+const LAST = Number.MAX_SAFE_INTEGER;
 /** Maximum number of idle groups that one take deletes: more than it can leave behind. */
 const MAX_DELETED_GROUPS = 200;
 /** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
 const MAX_HEALED = 5;
 
-/** The limit that applies to a group. */
-export interface AppliedLimit extends GroupLimit {
-  readonly weight: number;
-  readonly isOwn: boolean;
-  /** Just the weight is separate. */
-  readonly sharesLimit?: true;
-  /** When it ends, by the store's clock. */
-  readonly until?: number;
+/** A queue. */
+export interface QueueName {
+  readonly id: number;
+  readonly name: string;
 }
 
-interface GroupRow {
+interface NamedRow {
   readonly id: number;
   /** `QUEUE|GROUP`. */
   readonly name: string;
-}
-
-interface LimitRow {
-  readonly name: string;
-  readonly most_running: number | null;
-  readonly most_starts: number | null;
-  readonly starts_per: number | null;
-  readonly weight: number | null;
-  readonly until: number | null;
-}
-
-/** Returns whether limits of groups may apply in a queue. */
-export function hasLimits({ sql }: Context, queue: number): boolean {
-  return sql("SELECT 1 FROM group_limit WHERE queue = ? LIMIT 1").get(queue) !== undefined;
-}
-
-/** Returns the limit of a group of a queue. @param queue undefined: it has no limits of groups */
-export function limitOf({ sql, now }: Context, queue: number | undefined, group: string): AppliedLimit {
-  const priority = priorityIn(group);
-  if (priority !== undefined) return { weight: PRIORITY_WEIGHTS[priority], isOwn: false };
-  if (queue === undefined) return { weight: 1, isOwn: false };
-  const rows = sql(
-    "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
-  ).all(queue, group, now()) as unknown as LimitRow[];
-  const [first] = rows;
-  if (first === undefined) return { weight: 1, isOwn: false };
-  const weight = rows.find((row) => row.weight !== null)?.weight ?? 1;
-  // A group with just a weight keeps the limit of each group.
-  const limiting = rows.find((row) => row.most_running !== null || row.most_starts !== null) ?? first;
-  return {
-    ...partsOf(limiting),
-    weight,
-    isOwn: first.name !== "",
-    ...(limiting !== first && { sharesLimit: true as const }),
-    ...(first.until !== null && { until: first.until }),
-  };
-}
-
-function partsOf(row: LimitRow): GroupLimit {
-  const { queue: _, ...limit } = { queue: 0, ...limitIn({ ...row, id: 0 }) };
-  return limit;
 }
 
 /** Returns the ID of the group of a queue with the jobs of high priority; undefined if it has none. */
@@ -104,10 +65,10 @@ export function heal(context: Context, queue: number): boolean {
   const { sql } = context;
   const held = sql(
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
-  ).all(queue, MAX_HEALED) as unknown as GroupRow[];
+  ).all(queue, MAX_HEALED) as unknown as NamedRow[];
   const open = held.filter(({ id, name }) =>
     pausedFor(context, queue, groupIn(name)) === 0 &&
-    limits.room(context, { queue: id, isGroup: true, ...limitOf(context, queue, groupIn(name)) }) > 0
+    room(context, { queue: id, isGroup: true, ...limitOf(context, queue, groupIn(name)) }) > 0
   );
   for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
   return open.length > 0;
@@ -119,6 +80,107 @@ export function readyIn(context: Context, queue: number): number | undefined {
   if (countReady(context, queue, 1) > 0) return 0;
   const due = sql("SELECT min(due_at) AS at FROM queue WHERE parent = ? AND due_at IS NOT NULL").get(queue)!.at;
   return due === null ? undefined : Math.max(0, Number(due) - now());
+}
+
+type GroupRow = [id: number, name: string, tag: number, size: number];
+
+/** A group that is ready. */
+export interface ReadyGroup extends Group {
+  /** Its name in the queue. */
+  readonly key: string;
+  /** The oldest jobs that this take has read and not leased. */
+  oldest: readonly QueuedRow[];
+  /** The last job that this take has leased. */
+  last?: number;
+  /** Jobs that this take has leased and not written yet. */
+  unwritten: number;
+}
+
+/** Reads the ready groups of a queue in the order of their turns, with their oldest jobs, as far as a take needs them. */
+export class GroupReader {
+  readonly #context: Context;
+  readonly #queue: QueueName;
+  readonly #most: number;
+  readonly #minTurn: number;
+  readonly #high: number | undefined;
+  readonly #known = new Set<number>();
+  /** Jobs that were read. */
+  #jobs = 0;
+
+  /** @param high the group with the jobs of high priority */
+  constructor(context: Context, queue: QueueName, high: number | undefined, most: number, minTurn: number) {
+    this.#context = context;
+    this.#queue = queue;
+    this.#high = high;
+    this.#most = most;
+    this.#minTurn = minTurn;
+  }
+
+  /** Returns the group of high priority if it is ready. */
+  high(): ReadyGroup[] {
+    if (this.#high === undefined) return [];
+    return this.#withOldest(
+      this.#select("SELECT id, name, tag, size FROM queue WHERE id = ? AND state = 1", [this.#high]),
+    );
+  }
+
+  /** Returns the groups that follow a place, and the last one that was read if others may follow. */
+  after({ tag, id }: Place): [groups: readonly ReadyGroup[], last: Place | undefined] {
+    // As many groups as the take needs if each gives the jobs of a turn. Some of them may be full.
+    const needed = this.#jobs === 0 ? MIN_READ : Math.ceil((this.#most - this.#jobs) / this.#minTurn);
+    const wanted = Math.min(this.#most, MAX_READ, Math.max(MIN_READ, needed));
+    const rows = this.#select(
+      `SELECT id, name, tag, size FROM queue WHERE parent = ?1 AND state = 1 AND (tag, id) > (?2, ?3) AND id <> ?4
+       ORDER BY tag, id LIMIT ?5`,
+      [this.#queue.id, tag, id, this.#high ?? -1, wanted],
+    );
+    const [lastId, , lastTag] = rows.at(-1) ?? [];
+    return [
+      // A group that has had a turn is further back once its change is written, and is read again there.
+      this.#withOldest(rows.filter(([id]) => !this.#known.has(id))),
+      rows.length < wanted ? undefined : { tag: lastTag!, id: lastId! },
+    ];
+  }
+
+  #select(text: string, parameters: readonly number[]): GroupRow[] {
+    return arrayStatement(this.#context, text).all(...parameters) as unknown as GroupRow[];
+  }
+
+  /**
+   * Reads the oldest jobs of groups. The joins fix the order: by group as listed, then by job along the primary key. An `ORDER BY`
+   * would sort all payloads. A group with no more jobs than a turn needs no bound.
+   */
+  #withOldest(rows: readonly GroupRow[]): ReadyGroup[] {
+    const groups = rows.map(([id, name, tag, size]): ReadyGroup => {
+      this.#known.add(id);
+      return { id, key: name.slice(this.#queue.name.length + 1), tag, size, oldest: [], unwritten: 0 };
+    });
+    const oldest = arrayStatement(
+      this.#context,
+      `SELECT job.id, payload, queued.queue FROM json_each(?1) CROSS JOIN queued
+         ON queued.queue = value ->> 0 AND queued.job <= iif(value ->> 1 <= ?2, ${LAST}, coalesce(
+           (SELECT job FROM queued AS one WHERE one.queue = value ->> 0 ORDER BY job LIMIT 1 OFFSET ?2 - 1), ${LAST}))
+         CROSS JOIN job ON job.id = queued.job`,
+    ).all(JSON.stringify(groups.map(({ id, size }) => [id, size])), this.#minTurn) as unknown as QueuedRow[];
+    this.#jobs += oldest.length;
+    let from = 0;
+    for (const group of groups) {
+      let to = from;
+      while (oldest[to]?.[2] === group.id) to++;
+      group.oldest = oldest.slice(from, to);
+      from = to;
+    }
+    return groups;
+  }
+}
+
+/** Reads up to `most` jobs of a group, the oldest first, as far as the budget allows. */
+export function readJobs(context: Context, group: ReadyGroup, most: number, budget: ByteBudget): readonly QueuedRow[] {
+  const { id, oldest, size, last } = group;
+  if (oldest.length < Math.min(most, size)) return readOldest(context, id, { limit: most, budget, after: last });
+  let count = 0;
+  while (count < most && count < oldest.length && budget.spend(oldest[count]![1])) count++;
+  return oldest.slice(0, count);
 }
 
 /** The state of a queue's turns after a take. */
@@ -145,7 +207,7 @@ export function advance(context: Context, queue: number, { vtime, tag, grouped, 
   const idle = sql(
     `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
        AND id NOT IN (SELECT queue FROM lease WHERE from_group > 0) LIMIT ?2`,
-  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as GroupRow[];
+  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as NamedRow[];
   if (idle.length === 0) return;
   const mayBeLimited = hasLimits(context, queue);
   for (const { id, name } of idle) {
@@ -157,46 +219,9 @@ export function advance(context: Context, queue: number, { vtime, tag, grouped, 
   }
 }
 
-/** Limits a group, or with the name "" each without a separate limit; inside a transaction. */
-export function setLimit(context: Context, queue: number, name: string, limit: GroupLimit): void {
-  const { sql, now } = context;
-  const { running, starts, weight, forMs } = limit;
-  if (!hasLimits(context, queue)) limits.countGroups(context, queue);
-  if (running === undefined && starts === undefined && weight === undefined) {
-    sql("DELETE FROM group_limit WHERE queue = ? AND name = ?").run(queue, name);
-  } else {
-    sql("INSERT OR REPLACE INTO group_limit VALUES (?, ?, ?, ?, ?, ?, ?)").run(
-      ...[queue, name, running ?? null, starts?.count ?? null, starts?.perMs ?? null, weight ?? null],
-      forMs === undefined ? null : Math.round(now() + forMs),
-    );
-  }
-  wake(context, queue, name);
-}
-
-/** Pauses a group, or resumes it; inside a transaction. @param until see `setPause` */
-export function pauseGroup(context: Context, queue: number, group: string, until: number | null | undefined): void {
-  setPause(context, queue, group, until);
-  wake(context, queue, group);
-}
-
-/**
- * Makes a held group ready, or with the name "" each of them. Groups that are full or paused are held again at their next
- * turn; inside a transaction.
- */
-function wake(context: Context, queue: number, group: string): void {
-  context.sql(
-    `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
-     WHERE parent = ?1 AND state = 2 AND (?2 = '' OR name = ?3)`,
-  ).run(queue, group, nameOf(nameOfQueue(context, queue), group));
-}
-
 /** Returns the group in `QUEUE|GROUP`. */
 export function groupIn(name: string): string {
   return name.slice(name.indexOf("|") + 1);
-}
-
-function nameOfQueue({ sql }: Context, id: number): string {
-  return String(sql("SELECT name FROM queue WHERE id = ?").get(id)!.name);
 }
 
 /** Returns a name that was read as bytes: the driver cuts a text at a NUL. */

@@ -1,9 +1,12 @@
 /**
- * Limits of queues, counted from the existing leases and from the times at which jobs were taken.
+ * Limits of queues and groups, counted from the existing leases and from the times at which jobs were taken, and the pauses of
+ * groups. `configure.ts` sets them.
  *
  * @module
  */
 import type { SQLOutputValue } from "node:sqlite";
+import { PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
+import { type GroupLimit, nameOf } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Context } from "./context.ts";
 
@@ -22,6 +25,25 @@ export interface Limited extends QueueLimit {
   readonly isGroup?: boolean;
 }
 
+/** The limit that applies to a group. */
+export interface AppliedLimit extends GroupLimit {
+  readonly weight: number;
+  readonly isOwn: boolean;
+  /** Just the weight is separate. */
+  readonly sharesLimit?: true;
+  /** When it ends, by the store's clock. */
+  readonly until?: number;
+}
+
+interface LimitRow {
+  readonly name: string;
+  readonly most_running: number | null;
+  readonly most_starts: number | null;
+  readonly starts_per: number | null;
+  readonly weight: number | null;
+  readonly until: number | null;
+}
+
 /** Returns the limit in a row with {@linkcode LIMIT_COLUMNS}; undefined if the queue has none. */
 export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefined {
   if (row.most_running === null && row.most_starts === null) return undefined;
@@ -32,20 +54,36 @@ export function limitIn(row: Record<string, SQLOutputValue>): Limited | undefine
   };
 }
 
-/** Limits a queue; inside a transaction. */
-export function set(context: Context, queue: number, { running, starts }: QueueLimit): void {
-  const { sql } = context;
-  sql("UPDATE queue SET most_running = ?, most_starts = ?, starts_per = ? WHERE id = ?")
-    .run(running ?? null, starts?.count ?? null, starts?.perMs ?? null, queue);
-  if (starts === undefined) sql("DELETE FROM start WHERE queue = ?").run(queue);
+/** Returns whether limits of groups may apply in a queue. */
+export function hasLimits({ sql }: Context, queue: number): boolean {
+  return sql("SELECT 1 FROM group_limit WHERE queue = ? LIMIT 1").get(queue) !== undefined;
 }
 
-/** Counts the running jobs of each group of a queue from now on; inside a transaction. */
-export function countGroups({ sql }: Context, queue: number): void {
-  sql(
-    `UPDATE lease SET from_group = ${COUNTED}
-     WHERE from_group = ${UNCOUNTED} AND (SELECT parent FROM queue WHERE id = lease.queue) = ?`,
-  ).run(queue);
+/** Returns the limit of a group of a queue. @param queue undefined: it has no limits of groups */
+export function limitOf({ sql, now }: Context, queue: number | undefined, group: string): AppliedLimit {
+  const priority = priorityIn(group);
+  if (priority !== undefined) return { weight: PRIORITY_WEIGHTS[priority], isOwn: false };
+  if (queue === undefined) return { weight: 1, isOwn: false };
+  const rows = sql(
+    "SELECT * FROM group_limit WHERE queue = ? AND name IN (?, '') AND (until IS NULL OR until > ?) ORDER BY name DESC",
+  ).all(queue, group, now()) as unknown as LimitRow[];
+  const [first] = rows;
+  if (first === undefined) return { weight: 1, isOwn: false };
+  const weight = rows.find((row) => row.weight !== null)?.weight ?? 1;
+  // A group with just a weight keeps the limit of each group.
+  const limiting = rows.find((row) => row.most_running !== null || row.most_starts !== null) ?? first;
+  return {
+    ...partsOf(limiting),
+    weight,
+    isOwn: first.name !== "",
+    ...(limiting !== first && { sharesLimit: true as const }),
+    ...(first.until !== null && { until: first.until }),
+  };
+}
+
+function partsOf(row: LimitRow): GroupLimit {
+  const { queue: _, ...limit } = { queue: 0, ...limitIn({ ...row, id: 0 }) };
+  return limit;
 }
 
 /**
@@ -87,6 +125,31 @@ export function info(context: Context, limited: Limited): LimitInfo {
 /** Returns the milliseconds until a job may be taken: 0 now, undefined as soon as a running job ends. */
 export function opensIn(context: Context, limited: Limited): number | undefined {
   return opensInMs(context, limited, usedOf(context, limited));
+}
+
+/** A condition on a row of `group_pause`, with one parameter: now. */
+const LASTS = "(until IS NULL OR until > ?)";
+
+/** Returns whether a queue has paused groups. */
+export function hasPauses({ sql, now }: Context, queue: number): boolean {
+  return sql(`SELECT 1 FROM group_pause WHERE queue = ? AND ${LASTS} LIMIT 1`).get(queue, now()) !== undefined;
+}
+
+/** Returns the milliseconds until the pause of a group ends: Infinity if it has no end, 0 if the group isn't paused. */
+export function pausedFor({ sql, now }: Context, queue: number, group: string): number {
+  const row = sql(`SELECT until FROM group_pause WHERE queue = ? AND name = ? AND ${LASTS}`).get(queue, group, now());
+  return row === undefined ? 0 : row.until === null ? Infinity : Number(row.until) - now();
+}
+
+/** Returns the number of jobs in the paused groups of a queue. */
+export function pausedJobs({ sql, now }: Context, queue: { readonly id: number; readonly name: string }): number {
+  const prefix = nameOf(queue.name, "");
+  return Number(
+    sql(
+      `SELECT total(size) AS n FROM group_pause JOIN queue ON queue.name = ? || group_pause.name
+       WHERE group_pause.queue = ? AND ${LASTS}`,
+    ).get(prefix, queue.id, now())!.n,
+  );
 }
 
 function add(context: Context, queue: number, count: number): void {

@@ -1,121 +1,55 @@
 /**
- * The rows of `queue` and `queued`: the jobs of queues and groups, pauses, limits.
+ * The rows of `queue` and `queued`: the jobs of queues and groups in their order.
  *
  * @module
  */
-import type { QueueSettings } from "../admin/admin.ts";
-import { type GroupPage, type GroupRequest, splitName } from "../port/groups.ts";
-import { ALL_QUEUES } from "../port/paused_queues.ts";
+import type { StatementSync } from "node:sqlite";
+import type { ByteBudget } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
 import { CANCELLED_WORKER } from "../port/workers.ts";
+import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
-import { forgetEnded, hasPauses, pausedJobs } from "./group_pauses.ts";
-import { readGroups } from "./group_pages.ts";
-import { advance, pauseGroup, readyIn, setLimit } from "./groups.ts";
 import { numberOf } from "./lease_workers.ts";
 import { workerIn } from "../sql/workers.ts";
-import { LIMIT_COLUMNS, type Limited, limitIn } from "./limits.ts";
-import * as limits from "./limits.ts";
 import { markSteps } from "./step_rows.ts";
 
-/** A queue that has jobs and isn't paused. */
-export interface OpenQueue {
-  readonly id: number;
-  readonly limit: Limited | undefined;
-  /** Number of its jobs in groups. */
-  readonly grouped: number;
-  /** Whether it has groups, with jobs or with a tag ahead of the queue's virtual time. */
-  readonly hasGroups: boolean;
-  /** Whether it has jobs without a group. */
-  readonly hasUngrouped: boolean;
+/** A job of a queue or a group, whose ID is present if jobs of several are read together. */
+export type QueuedRow = readonly [id: number, payload: string, queue?: number];
+
+/** Before all jobs of a queue. */
+const FIRST = Number.MIN_SAFE_INTEGER;
+
+/** `setReturnArrays` is missing in the types. */
+type ArrayStatement = StatementSync & { setReturnArrays(on: boolean): void };
+
+/** Prepares a statement that returns rows as arrays: objects take twice as long. */
+export function arrayStatement(context: Context, text: string): StatementSync {
+  const statement = context.sql(text) as ArrayStatement;
+  statement.setReturnArrays(true);
+  return statement;
 }
 
-/** A queue that gives a job within this time is checked often: the check reads all starts that count. */
-const SOON_MS = 1_000;
-
-/** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
-export function hasWork(context: Context, name: string): boolean | "soon" {
-  const open = openQueue(context, name);
-  if (open === undefined || areAllPaused(context)) return false;
-  const opensInMs = open.limit === undefined ? 0 : limits.opensIn(context, open.limit);
-  const readyInMs = open.grouped > 0 && !open.hasUngrouped ? readyIn(context, open.id) : 0;
-  const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
-  return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
-}
-
-/** See `JobStore.hasQueuedJobs`. */
-export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
-  return !areAllPaused(context) && names.some((name) => {
-    const open = openQueue(context, name);
-    if (open === undefined || open.hasUngrouped) return open !== undefined;
-    return !hasPauses(context, open.id) || pausedJobs(context, { id: open.id, name }) < open.grouped;
-  });
-}
-
-/** Returns the queue if it has jobs and isn't paused. */
-export function openQueue({ sql, now }: Context, name: string): OpenQueue | undefined {
-  const row = sql(
-    `SELECT ${LIMIT_COLUMNS}, size, grouped, EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) AS has_groups
-     FROM queue
-     WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND (size > 0 OR grouped > 0)`,
-  ).get(name, now());
-  return row && {
-    id: Number(row.id),
-    limit: limitIn(row),
-    grouped: Number(row.grouped),
-    hasGroups: row.has_groups === 1,
-    hasUngrouped: Number(row.size) > 0,
-  };
-}
-
-/** Returns whether all queues are paused together. */
-export function areAllPaused({ sql, now }: Context): boolean {
-  const paused = sql("SELECT paused_until FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES);
-  return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
-}
-
-/** See `AdminStore.configure`. */
-export function configure(context: Context, name: string, settings: QueueSettings): Promise<boolean> {
-  return context.commit.run(() => {
-    if ("forget" in settings) return forget(context, name);
-    if ("pause" in settings) pause(context, name, settings.pause, settings.group);
-    else if (!("group" in settings || "eachGroup" in settings)) {
-      limits.set(context, idOf(context, name), settings.limit);
-    } else setLimit(context, idOf(context, name), "group" in settings ? settings.group : "", settings.limit);
-    return true;
-  });
-}
-
-function pause(context: Context, name: string, forMs: boolean | number, group: string | undefined): void {
-  const { sql, now } = context;
-  const isResumed = forMs === false || forMs !== true && forMs <= 0;
-  const until = isResumed ? undefined : forMs === true ? null : Math.round(now() + forMs);
-  if (group !== undefined) pauseGroup(context, idOf(context, name), group, until);
-  else if (until === undefined) sql("UPDATE queue SET paused = 0 WHERE name = ?").run(name);
-  else sql("UPDATE queue SET paused = 1, paused_until = ? WHERE id = ?").run(until, idOf(context, name));
-}
-
-/** See `AdminStore.groups`. */
-export function groups(context: Context, name: string, request: GroupRequest = {}): Promise<GroupPage> {
-  return context.read(() => readGroups(context, name, request));
-}
-
-/** Forgets a queue. One with a leased job stays, because the lease names its row; inside a transaction. */
-function forget(context: Context, name: string): boolean {
-  const { sql, now } = context;
-  const known = sql("SELECT id, vtime, tag FROM queue WHERE name = ? AND grouped = 0").get(name);
-  if (known) {
-    const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
-    advance(context, id, { vtime, tag, grouped: 0, forget: Infinity });
-    forgetEnded(context, id);
-  }
-  return sql(
-    `DELETE FROM queue WHERE name = ? AND parent IS NULL AND size = 0 AND (paused = 0 OR paused_until <= ?)
-     AND most_running IS NULL AND most_starts IS NULL
-     AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.queue = queue.id)
-     AND NOT EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id)
-     AND NOT EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id)
-     AND NOT EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id)`,
-  ).run(name, now()).changes > 0;
+/** Reads up to `limit` jobs of a queue or a group after a job, or its oldest, as far as the budget allows. */
+export function readOldest(
+  context: Context,
+  queue: number,
+  { limit, budget, after = FIRST }: {
+    readonly limit: number;
+    readonly budget: ByteBudget;
+    readonly after?: number | undefined;
+  },
+): QueuedRow[] {
+  const oldest = arrayStatement(
+    context,
+    `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
+     WHERE queued.queue = ? AND queued.job > ? ORDER BY queued.job LIMIT ?`,
+  );
+  return readBounded(
+    { limit, budget },
+    (count, last: QueuedRow | undefined) =>
+      oldest.all(queue, last?.[0] ?? after, count) as unknown as readonly QueuedRow[],
+    ([, payload]) => payload,
+  );
 }
 
 /** Returns the ID of a queue, and creates its row if it has none; inside a transaction. */

@@ -16,12 +16,14 @@ import { hasMail } from "../sql/mailbox.ts";
 import { workersPart } from "../sql/workers.ts";
 import { readMembers } from "./batch_members.ts";
 import { batchesPart } from "./batches.ts";
+import { configure } from "./configure.ts";
 import type { Context } from "./context.ts";
 import { stats } from "./counts.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
+import { readGroups } from "./group_pages.ts";
 import { health } from "./health.ts";
 import * as newJobs from "./new_jobs.ts";
 import { readPage } from "./pages.ts";
@@ -32,7 +34,7 @@ import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
 import { settle, stillLeased } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
-import { take } from "./take.ts";
+import * as takes from "./take.ts";
 import { transferPart } from "./transfer.ts";
 
 /**
@@ -60,7 +62,7 @@ export function sqliteStore(url: string, context: Context): Store {
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return results.has(context, topic.result);
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
-    const looks = topic.work.map((name) => queues.hasWork(context, name));
+    const looks = topic.work.map((name) => takes.hasWork(context, name));
     return looks.includes(true) || (looks.includes("soon") && "soon");
   };
 
@@ -68,13 +70,13 @@ export function sqliteStore(url: string, context: Context): Store {
     url,
     jobs: {
       enqueue: (jobs) => enqueue(context, jobs),
-      take: (request) => take(context, request),
+      take: (request) => takes.take(context, request),
       settle: (worker, outcomes) => settle(context, worker, outcomes),
       stillLeased: (worker, tokens) => read(() => stillLeased(context, worker, tokens)),
       promote: (limit) => promotion.promote(limit),
       rescue: (request) => rescue(context, request),
       cancel: (jid, by) => cancelElsewhere(store, jid, by, now()),
-      hasQueuedJobs: (names) => read(() => queues.hasQueuedJobs(context, names)),
+      hasQueuedJobs: (names) => read(() => takes.hasQueuedJobs(context, names)),
     },
     workers: workersPart(engine),
     cron,
@@ -99,9 +101,9 @@ export function sqliteStore(url: string, context: Context): Store {
       search: (text, limit) => entries.search(context, text, limit),
       edit: (refs, edit, queue) => editor.edit(context, refs, edit, queue),
       editSome: (place, edit, limit) => editor.editSome(context, place, edit, limit),
-      configure: (queue, settings) => queues.configure(context, queue, settings),
+      configure: (queue, settings) => configure(context, queue, settings),
       largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),
-      groups: (queue, request) => queues.groups(context, queue, request),
+      groups: (queue, request) => read(() => readGroups(context, queue, request)),
     },
     sessions: sessionsPart(engine),
     transfer: transferPart(context),

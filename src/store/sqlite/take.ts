@@ -1,15 +1,48 @@
 /**
- * Queues → leases.
+ * Queues → leases: which jobs may be taken now, and taking them.
  *
  * @module
  */
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { CancelledBatches } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
-import { leaseOldest, type Take } from "./leasing.ts";
+import * as groups from "./groups.ts";
+import type { QueueName, ReadyGroup } from "./groups.ts";
+import { numberOf } from "./lease_workers.ts";
 import * as limits from "./limits.ts";
-import { areAllPaused, openQueue } from "./queues.ts";
-import { leaseInTurn } from "./turns.ts";
+import { grow, type QueuedRow, readOldest } from "./queues.ts";
+import { Turns } from "../sql/turns.ts";
+import * as locks from "./unique_locks.ts";
+
+/** A queue that gives a job within this time is checked often: the check reads all starts that count. */
+const SOON_MS = 1_000;
+/** A take holds at most this many full groups beyond the jobs it may take: the next one continues. */
+const MAX_HELD_AT_ONCE = 100;
+
+/** The state of one take. */
+interface Take {
+  readonly worker: string;
+  /** Unique among the takes of the worker: the tokens contain it. */
+  readonly number: number;
+  /** See `TakeRequest.minTurn`. */
+  readonly minTurn: number;
+  readonly budget: ByteBudget;
+  readonly leases: Lease[];
+}
+
+/** A queue that has jobs and isn't paused. */
+interface OpenQueue {
+  readonly id: number;
+  readonly limit: limits.Limited | undefined;
+  /** Number of its jobs in groups. */
+  readonly grouped: number;
+  /** Whether it has groups, with jobs or with a tag ahead of the queue's virtual time. */
+  readonly hasGroups: boolean;
+  /** Whether it has jobs without a group. */
+  readonly hasUngrouped: boolean;
+}
 
 /** See `JobStore.take`. No reply can be lost: the store is in this process. */
 export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
@@ -27,9 +60,206 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
       const most = limited ? Math.min(left, limits.room(context, limited)) : left;
       const count = open.hasGroups
         ? leaseInTurn(context, { id, name }, most, take)
-        : leaseOldest(context, id, name, most, take);
+        : leaseOldest(context, { id, name }, most, take);
       if (limited && count > 0) limits.note(context, limited, count);
     }
     return take.leases;
   }, { rows: limit, deferrable: true });
+}
+
+/** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
+export function hasWork(context: Context, name: string): boolean | "soon" {
+  const open = openQueue(context, name);
+  if (open === undefined || areAllPaused(context)) return false;
+  const opensInMs = open.limit === undefined ? 0 : limits.opensIn(context, open.limit);
+  const readyInMs = open.grouped > 0 && !open.hasUngrouped ? groups.readyIn(context, open.id) : 0;
+  const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
+  return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
+}
+
+/** See `JobStore.hasQueuedJobs`. */
+export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
+  return !areAllPaused(context) && names.some((name) => {
+    const open = openQueue(context, name);
+    if (open === undefined || open.hasUngrouped) return open !== undefined;
+    return !limits.hasPauses(context, open.id) || limits.pausedJobs(context, { id: open.id, name }) < open.grouped;
+  });
+}
+
+function openQueue({ sql, now }: Context, name: string): OpenQueue | undefined {
+  const row = sql(
+    `SELECT ${limits.LIMIT_COLUMNS}, size, grouped, EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) AS has_groups
+     FROM queue
+     WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND (size > 0 OR grouped > 0)`,
+  ).get(name, now());
+  return row && {
+    id: Number(row.id),
+    limit: limits.limitIn(row),
+    grouped: Number(row.grouped),
+    hasGroups: row.has_groups === 1,
+    hasUngrouped: Number(row.size) > 0,
+  };
+}
+
+/** Returns whether all queues are paused together. */
+function areAllPaused({ sql, now }: Context): boolean {
+  const paused = sql("SELECT paused_until FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES);
+  return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
+}
+
+/** Leases the oldest jobs of a queue, without those of its groups. Returns their number. */
+function leaseOldest(context: Context, { id, name }: QueueName, most: number, take: Take): number {
+  const { sql, now } = context;
+  const rows = readOldest(context, id, { limit: most, budget: take.budget });
+  if (rows.length === 0) return 0;
+  const [last] = rows.at(-1)!;
+  sql(
+    "INSERT INTO lease (job, queue, worker_id, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
+  ).run(numberOf(context, take.worker), take.number, now(), id, last);
+  sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
+  grow(context, id, -rows.length);
+  addLeases(context, rows, { queue: name }, take);
+  return rows.length;
+}
+
+/** Adds the leases of jobs to the take's result, and releases the locks that last until a job starts. */
+function addLeases(
+  context: Context,
+  rows: readonly QueuedRow[],
+  from: Pick<Lease, "queue" | "group">,
+  take: Take,
+): void {
+  const cancelled = new CancelledBatches(context);
+  for (const [job, payload] of rows) {
+    const lease: Lease = { token: `${job}.${take.number}`, ...from, payload };
+    take.leases.push(cancelled.has(payload) ? { ...lease, cancelled: true } : lease);
+    locks.releaseStarted(context, payload);
+  }
+}
+
+/** Leases jobs of a queue that has groups. Jobs without a group count as one of them. Returns the number of jobs. */
+function leaseInTurn(context: Context, queue: QueueName, most: number, take: Take): number {
+  groups.wakeDue(context, queue.id);
+  const { minTurn, budget } = take;
+  const mayBePaused = limits.hasPauses(context, queue.id);
+  const mayBeLimited = limits.hasLimits(context, queue.id);
+  const row = context.sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
+  const high = groups.highPriority(context, queue.name);
+  const turns = new Turns<ReadyGroup>({
+    ...row as unknown as { size: number; tag: number; vtime: number },
+    high,
+    ready: groups.countReady(context, queue.id, Math.ceil(most / minTurn)),
+    most,
+    minTurn,
+  });
+  let reader = new groups.GroupReader(context, queue, high, most, minTurn);
+  turns.add(reader.high(), turns.unread);
+  const changes = new Changes(context, take, mayBeLimited);
+  let looked = 0;
+  while (turns.count < most && !budget.isSpent && looked < most + MAX_HELD_AT_ONCE) {
+    for (let unread; (unread = turns.unread) !== undefined;) turns.add(...reader.after(unread));
+    const group = turns.begin();
+    if (group === undefined) {
+      if (turns.count > 0 || !groups.heal(context, queue.id)) break;
+      reader = new groups.GroupReader(context, queue, high, most, minTurn);
+      turns.restart();
+      turns.add(reader.high(), turns.unread);
+      looked += MAX_HELD_AT_ONCE;
+      continue;
+    }
+    looked++;
+    if (group === "ungrouped") {
+      const taken = leaseOldest(context, queue, turns.room(), take);
+      turns.end(group, taken);
+      if (taken === 0) break;
+      continue;
+    }
+    const { id, key } = group;
+    const limit = limits.limitOf(context, mayBeLimited ? queue.id : undefined, key);
+    const limited = { queue: id, isGroup: true, ...limit };
+    const isLimited = limit.running !== undefined || limit.starts !== undefined;
+    let room = turns.room(limit.weight);
+    if (isLimited || mayBePaused) {
+      // The leases of an earlier turn count.
+      if (group.unwritten > 0) changes.write();
+      limits.settle(context, limited);
+      const pausedMs = mayBePaused ? limits.pausedFor(context, queue.id, key) : 0;
+      const opensInMs = limits.opensIn(context, limited);
+      if (pausedMs > 0 || opensInMs !== 0) {
+        const endMs = endOf(opensInMs, limit.until, context.now());
+        groups.hold(context, id, pausedMs === 0 ? endMs : pausedMs === Infinity ? undefined : pausedMs);
+        turns.hold();
+        continue;
+      }
+      room = Math.min(room, limits.room(context, limited));
+    }
+    const rows = groups.readJobs(context, group, room, budget);
+    if (rows.length === 0) break;
+    addLeases(context, rows, { queue: queue.name, group: key }, take);
+    limits.note(context, limited, rows.length);
+    changes.add(group, rows);
+    turns.end(group, rows.length, limit.weight);
+  }
+  changes.write();
+  groups.advance(context, queue.id, { ...turns.times, grouped: changes.total, forget: 2 * (turns.count + 1) });
+  return turns.count;
+}
+
+/** The changes of groups by one take, which are written together: a statement per group takes three times as long. */
+class Changes {
+  readonly #context: Context;
+  readonly #take: Take;
+  readonly #fromGroup: number;
+  #groups = new Set<ReadyGroup>();
+  #total = 0;
+
+  /** @param isCounted the queue may have limits of groups */
+  constructor(context: Context, take: Take, isCounted: boolean) {
+    this.#context = context;
+    this.#take = take;
+    this.#fromGroup = isCounted ? limits.COUNTED : limits.UNCOUNTED;
+  }
+
+  /** The number of jobs that were added. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Adds jobs of a group that are leased. */
+  add(group: ReadyGroup, rows: readonly QueuedRow[]): void {
+    group.unwritten += rows.length;
+    group.last = rows.at(-1)![0];
+    group.oldest = group.oldest.slice(rows.length);
+    this.#groups.add(group);
+    this.#total += rows.length;
+  }
+
+  /** Writes the changes that aren't written. */
+  write(): void {
+    if (this.#groups.size === 0) return;
+    const { sql, now } = this.#context;
+    const { worker, number } = this.#take;
+    const groups = JSON.stringify(
+      Array.from(this.#groups, ({ id, last, unwritten, tag }) => [id, last, unwritten, tag]),
+    );
+    sql(
+      `INSERT INTO lease (job, queue, worker_id, take, at, from_group)
+       SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1
+       ORDER BY job`,
+    ).run(groups, numberOf(this.#context, worker), number, now(), this.#fromGroup);
+    const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
+    for (const { id, last } of this.#groups) remove.run(id, last!);
+    // With its tag, so that no trigger writes the rest.
+    sql(
+      `UPDATE queue SET size = size - taken, tag = next, state = iif(size > taken, state, 0)
+       FROM (SELECT value ->> 0 AS changed, value ->> 2 AS taken, value ->> 3 AS next FROM json_each(?)) WHERE id = changed`,
+    ).run(groups);
+    for (const group of this.#groups) group.unwritten = 0;
+    this.#groups.clear();
+  }
+}
+
+/** Returns the milliseconds until a held group becomes ready: its limit opens, or ends. Undefined: when one of its leases ends. */
+function endOf(opensInMs: number | undefined, until: number | undefined, now: number): number | undefined {
+  return until === undefined ? opensInMs : Math.min(opensInMs ?? Infinity, Math.max(0, until - now));
 }
