@@ -6,9 +6,7 @@
 import { context, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { systemClock } from "../clock.ts";
 import { VERSION } from "../version.ts";
-import { performSpans } from "./perform.ts";
-import { pushSpans } from "./push.ts";
-import { stepSpan } from "./step.ts";
+import { performSpans, pushSpans, stepSpan } from "./spans.ts";
 import { hasProvider, type Tracing, type TracingOptions } from "./tracing.ts";
 
 /** Disposing waits at most this long for the remaining spans. */
