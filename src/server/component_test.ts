@@ -2,8 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { StoreError } from "../store/port/errors.ts";
-import { Loop, type LoopBody, OutageLog, ShutdownBudget } from "./component.ts";
+import { Loop, type LoopBody, ShutdownBudget } from "./component.ts";
 import { Tasks } from "./control/tasks.ts";
+import { OutageLog } from "./outage_log.ts";
 
 /** A loop over `step` that rests on the clock, and what it is watched by. */
 function loopOver(step: (count: number) => unknown, restMs = 1_000, outage = new OutageLog()) {
@@ -205,31 +206,4 @@ Deno.test("a loop does what is left to do when it ends, and abandons it when the
   await clock.advance(5_000);
   await stopped;
   assertEquals(done, ["end", "abandon"]);
-});
-
-const UNREACHABLE = new StoreError("unavailable", "Redis cannot be reached");
-const FULL = new StoreError("full", "no room");
-
-Deno.test("components log an unreachable Redis and its recovery at debug, because the connection logs it", () => {
-  const outage = new OutageLog("redis://127.0.0.1:6379/0");
-  assertEquals([outage.met("poller", UNREACHABLE), outage.met("fetcher", UNREACHABLE)], ["debug", "debug"]);
-  assertEquals([outage.over("poller"), outage.over("poller"), outage.over("never")], ["debug", undefined, undefined]);
-});
-
-Deno.test("the first component that meets any other outage warns, and again after the next one begins", () => {
-  for (const outage of [new OutageLog("sqlite:/var/jobs.db"), new OutageLog("rediss://host")]) {
-    assertEquals([outage.met("poller", FULL), outage.met("fetcher", FULL), outage.isMet], ["warn", "debug", true]);
-    assertEquals([outage.over("fetcher"), outage.over("poller"), outage.isMet], ["debug", "warn", false]);
-    assertEquals(outage.met("fetcher", FULL), "warn");
-  }
-});
-
-Deno.test("each component warns of a failure that is not transient", () => {
-  const outage = new OutageLog("redis://h");
-  const denied = new StoreError("denied", "no permission");
-  assertEquals([outage.met("poller", UNREACHABLE), outage.met("rescuer", denied), outage.met("beat", new Error("x"))], [
-    "debug",
-    "warn",
-    "warn",
-  ]);
 });

@@ -8,8 +8,12 @@
  */
 import type { Client } from "../client/client.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Settings } from "../config/settings.ts";
 import type { QueueWeight } from "../config/kinds.ts";
+import type { Settings } from "../config/settings.ts";
+import { checkCrontab } from "../cron/crontab.ts";
+import type { CronEntry, CronEntryInput } from "../cron/entry.ts";
+import type { Registry } from "../handlers/registry.ts";
+import { merge } from "../job/payload.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
@@ -20,7 +24,6 @@ import { Inbox } from "./control/signals.ts";
 import { Status } from "./control/status.ts";
 import { randomId, workerIdOf } from "./host/worker_id.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
-import { readCrontab } from "./schedule/cron_sources.ts";
 import { StartEnded, StartupSteps } from "./startup_steps.ts";
 import type { ServerCounts } from "./stats/counters.ts";
 import { chooseQueues, formatQueues, queueOrder } from "./work/queue_order.ts";
@@ -246,4 +249,48 @@ export class Launcher implements Controls {
     this.#failure = new StoreError("unavailable", message);
     this.#log.error(message, { outcomes, running: manager.busy, worker: this.workerId });
   }
+}
+
+/** Where the entries come from. */
+interface CronSources {
+  /** Entries of the configuration. */
+  readonly configured: readonly unknown[];
+  /** Entries of the program, by `defineCron`. */
+  readonly defined: readonly CronEntryInput[];
+  /** Selects the active entries. */
+  readonly environment: string;
+  readonly registry: Registry;
+  /** The queues that this worker takes from: the handlers of other queues may be in other workers. */
+  readonly queues: Iterable<string>;
+}
+
+/** The entries of a worker. */
+interface ProcessCrontab {
+  /** Active entries, with the options of their classes: other workers that enqueue their jobs need not know these. */
+  readonly entries: readonly CronEntry[];
+  /** Names of entries that the configuration switches off. */
+  readonly switchedOff: readonly string[];
+}
+
+/**
+ * Checks the entries of a worker.
+ *
+ * @throws {CrontabError} if an entry is invalid
+ */
+function readCrontab({ configured, defined, environment, registry, queues }: CronSources): ProcessCrontab {
+  const { active, inactive } = checkCrontab([...configured, ...defined], {
+    environment,
+    classes: new Set(registry.classes()),
+    optionsOf: (className) => registry.get(className)?.options,
+    queues: new Set(queues),
+  });
+  return {
+    entries: active.map((entry) => withClassOptions(entry, registry)),
+    switchedOff: inactive.map(({ entry }) => entry.name),
+  };
+}
+
+function withClassOptions(entry: CronEntry, registry: Registry): CronEntry {
+  const options = registry.get(entry.class)?.options;
+  return options === undefined ? entry : { ...entry, options: { ...merge(entry.options, options) } };
 }

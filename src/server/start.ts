@@ -6,21 +6,21 @@
  * @module
  */
 import type { Client } from "../client/client.ts";
+import type { PushMiddleware } from "../client/middleware.ts";
 import { systemClock } from "../clock.ts";
 import { defaultSettings, type Settings } from "../config/settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
+import type { Hooks } from "../handlers/hooks.ts";
 import { misspelledOptions } from "../handlers/option_typos.ts";
 import { Registry } from "../handlers/registry.ts";
 import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
-import type { PushMiddleware } from "../client/middleware.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
-import type { Hooks } from "../handlers/hooks.ts";
+import { openTracing, type Tracing } from "../tracing/tracing.ts";
+import { Inbox, listenToSignals } from "./control/signals.ts";
 import { Launcher } from "./launcher.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
-import { Inbox, listenToSignals } from "./control/signals.ts";
 import { StartupSteps } from "./startup_steps.ts";
-import { openServerTracing, traced } from "./tracing.ts";
 
 /** A server that is about to start. */
 export interface Launching {
@@ -243,4 +243,29 @@ function setUpLog(requested: LogOptions | false | undefined, settings: Settings)
   }
   const { logLevel, logFormat, logFile } = settings;
   return openLog({ level: logLevel, format: logFormat, file: logFile, ...requested });
+}
+
+/** Sets up tracing, if it is on. Dispose of it when the worker has stopped. */
+function openServerTracing({ traceStyle }: Settings): Promise<Tracing | undefined> {
+  const log = logger("tracing");
+  return openTracing({ style: traceStyle, warn: (message) => log.warn(message) });
+}
+
+/**
+ * Returns middleware with that of tracing as the outermost.
+ *
+ * @param own the other middleware
+ */
+function traced(
+  tracing: Tracing | undefined,
+  own: Pick<LauncherOptions, "pushMiddleware" | "performMiddleware"> = {},
+): Pick<LauncherOptions, "pushMiddleware" | "batchMiddleware" | "performMiddleware" | "aroundStep"> {
+  if (tracing === undefined) return own;
+  const { client: { middleware, batchMiddleware }, perform } = tracing;
+  return {
+    aroundStep: (step, run) => tracing.step(step, run),
+    batchMiddleware,
+    pushMiddleware: [...middleware, ...own.pushMiddleware ?? []],
+    performMiddleware: [perform, ...own.performMiddleware ?? []],
+  };
 }

@@ -6,18 +6,18 @@
  */
 import { parsePayload } from "../../src/job/job.ts";
 import { getField } from "../../src/job/raw.ts";
+import { OutageLog } from "../../src/server/outage_log.ts";
+import { Counters } from "../../src/server/stats/counters.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
-import { OutageLog } from "../../src/server/component.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Suspects } from "../../src/server/work/suspects.ts";
-import { Counters } from "../../src/server/stats/counters.ts";
-import { StoreError } from "../../src/store/port/errors.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import { openStore } from "../../src/store/open.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { workerRecord } from "../store_contract/jobs.ts";
 import { FakeClock } from "./clock.ts";
-import { KeptLog } from "./log.ts";
-import type { Store } from "../../src/store/admin/store.ts";
 import { interceptStore } from "./intercept.ts";
+import { KeptLog } from "./log.ts";
 
 /** The lab advances its clock to the next event, by at most this. */
 const MAX_TICK_MS = 1_000;

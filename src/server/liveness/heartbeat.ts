@@ -16,18 +16,18 @@
 import type { Clock } from "../../clock.ts";
 import { checkDescriptors } from "../../handlers/isolation/spawn_self.ts";
 import type { Log } from "../../log/log.ts";
-import { StoreError } from "../../store/port/errors.ts";
 import type { StoreOptions } from "../../store/open.ts";
-import { HeartbeatLog } from "./heartbeat_log.ts";
-import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
-import { type Moment, momentOf } from "../work/lease_guard.ts";
-import type { Component, OutageLog, ShutdownBudget } from "../component.ts";
+import { StoreError } from "../../store/port/errors.ts";
+import type { ServerStore } from "../../store/port/store.ts";
+import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
+import type { Component, ShutdownBudget } from "../component.ts";
 import { CommandReceiver } from "../control/command_receiver.ts";
 import type { TaskBoard } from "../control/task_board.ts";
 import type { Tasks } from "../control/tasks.ts";
+import { HeartbeatLog, type OutageLog } from "../outage_log.ts";
+import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { UnstartedJobs } from "../work/unstarted.ts";
-import type { Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
-import type { ServerStore } from "../../store/port/store.ts";
+import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
 
 /**
  * Maximum pause between two attempts to connect. After an outage every worker has one heartbeat timeout to send a heartbeat:

@@ -8,7 +8,8 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { SeriesStore } from "../../store/port/series.ts";
-import { type LoopBody, OutageLog } from "../component.ts";
+import type { LoopBody } from "../component.ts";
+import { OutageLog } from "../outage_log.ts";
 import type { ClassCounters } from "./counters.ts";
 
 const MINUTE_MS = 60_000;

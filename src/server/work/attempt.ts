@@ -11,9 +11,16 @@
  *
  * @module
  */
-import type { RunningJob } from "../../handlers/running_job.ts";
+import { RunningJob } from "../../handlers/running_job.ts";
+import { membershipOf } from "../../job/batch.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { Cancelled, Shutdown, Timeout } from "../../job/errors.ts";
+import { type Job, parsePayload } from "../../job/job.ts";
+import type { Log } from "../../log/log.ts";
+import { type AttemptOutcome, outcomeOf } from "../../store/ops/outcome.ts";
+import type { BatchStore } from "../../store/port/batches.ts";
 import type { Lease } from "../../store/port/jobs.ts";
+import type { ProcessorServices } from "./processor_services.ts";
 
 /** The state of an attempt's lease. */
 export type LeaseState = "held" | "released" | "lost" | "settled";
@@ -40,4 +47,64 @@ export function isShutDown({ abortedBy }: RunningJob): boolean {
 /** Returns whether an aborted job must end in this worker: it was cancelled or has timed out, and must not be released. */
 export function mustEnd(job: RunningJob): boolean {
   return isCancelled(job) || job.abortedBy instanceof Timeout;
+}
+
+/** The services that counting a member needs. */
+interface MemberServices {
+  readonly batches: Pick<BatchStore, "admit">;
+  /** The ID of the worker. */
+  readonly worker: string;
+  readonly log: Log;
+}
+
+/**
+ * Counts a member that a client pushed without counting it, such as Sidekiq's. Returns the job with its new payload, or the
+ * given job if nothing was counted.
+ */
+export function countMember(lease: Lease, job: Job, { batches, worker, log }: MemberServices): Job | Promise<Job> {
+  const batch = membershipOf(job.payload);
+  if (batch === undefined || batch.counted !== undefined) return job;
+  const fields = { jid: job.jid, batch: batch.id };
+  return batches.admit({ worker, token: lease.token, jid: job.jid }, batch.id).then((payload) => {
+    if (payload !== undefined) return parsePayload(payload)!;
+    log.warn("Batch member not counted: its batch is closed, or doesn't exist", fields);
+    return job;
+  }, (error) => {
+    log.warn("Batch member not counted: its batch could not be reached", { ...fields, error: error.message });
+    return job;
+  });
+}
+
+/**
+ * The net under a processor: the outcome of a job for which the worker's own code has failed. A processor performs one job
+ * after the other, and would otherwise end with its first one.
+ *
+ * Logs an error of the worker's own code, and returns the outcome of the job: it has failed. Never rejects.
+ *
+ * @param attempted the job, if its attempt had begun
+ */
+export async function afterUnexpectedError(
+  lease: Lease,
+  error: unknown,
+  services: ProcessorServices,
+  attempted?: RunningJob,
+): Promise<AttemptOutcome> {
+  const { class: errorClass, message, stack } = describeError(error);
+  const job = parsePayload(lease.payload);
+  services.log.error("Worker failed to settle a job: it counts as failed", {
+    class: job?.class,
+    jid: job?.jid,
+    error: `${errorClass}: ${message}`,
+    stack: stack.join("\n"),
+  });
+  if (job === undefined) return { kind: "bury", token: lease.token, payload: lease.payload };
+  // A new error: the given one may be the reason.
+  const failure = Object.assign(new Error(message), { name: errorClass });
+  const ended = { error: failure, hasWrittenSteps: attempted?.steps?.hasWritten };
+  try {
+    const running = attempted ?? new RunningJob(job, lease.queue, services);
+    return outcomeOf(lease.token, running.job, await services.retrier.end(running, failure), ended);
+  } catch {
+    return outcomeOf(lease.token, attempted?.job ?? job, { kind: "bury", payload: lease.payload }, ended);
+  }
 }

@@ -8,29 +8,27 @@
  *
  * @module
  */
+import { compose } from "../../client/middleware.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
-import { HandlerMissing, LeaseLost } from "../../job/errors.ts";
-import { verdictOf } from "../../job/verdict.ts";
-import { checkPerformable } from "../../job/performable.ts";
 import { readableError } from "../../job/describe_error.ts";
+import { HandlerMissing, LeaseLost } from "../../job/errors.ts";
+import { parsePayload } from "../../job/job.ts";
+import { checkPerformable } from "../../job/performable.ts";
+import { readWireTime } from "../../job/raw.ts";
 import { readReturned } from "../../job/returned.ts";
 import { isExpired } from "../../job/time.ts";
-import { parsePayload } from "../../job/job.ts";
-import { readWireTime } from "../../job/raw.ts";
+import { verdictOf } from "../../job/verdict.ts";
 import { isReleased } from "../../steps/errors.ts";
-import { compose } from "../../client/middleware.ts";
 import { type AttemptOutcome, outcomeOf } from "../../store/ops/outcome.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { Unstarted } from "./unstarted.ts";
-import type { ProcessorServices } from "./processor_services.ts";
-import { type Attempt, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
-import { countMember } from "./batch_member.ts";
-import { jobFields, logJob } from "./job_log.ts";
-import { endUnstarted } from "./unstarted_end.ts";
-import { afterUnexpectedError } from "./unexpected_error.ts";
 import type { Component } from "../component.ts";
 import type { Task } from "../control/tasks.ts";
 import type { Ending } from "../stats/counters.ts";
+import { afterUnexpectedError, type Attempt, countMember, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
+import { jobFields, logJob } from "./job_log.ts";
+import type { ProcessorServices } from "./processor_services.ts";
+import type { Unstarted } from "./unstarted.ts";
+import { endUnstarted } from "./unstarted_end.ts";
 
 /** Performs jobs until stopped. Its task is `processor-N`. */
 export class Processor implements Component {

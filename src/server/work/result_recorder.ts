@@ -11,16 +11,15 @@ import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
-import type { Log } from "../../log/log.ts";
-import { endedText, type EndState } from "../../job/result.ts";
 import { describeError } from "../../job/describe_error.ts";
 import type { Job } from "../../job/job.ts";
 import { isTooDeep } from "../../job/performable.ts";
+import { endedText, type EndState } from "../../job/result.ts";
 import type { Returned } from "../../job/returned.ts";
 import { retentionMs } from "../../job/time.ts";
-import type { NewRecord } from "../../store/port/results.ts";
+import type { Log } from "../../log/log.ts";
 import type { AttemptEnd } from "../../store/ops/outcome.ts";
-import { TokenBucket } from "./token_bucket.ts";
+import type { NewRecord } from "../../store/port/results.ts";
 
 /** Records don't include payloads longer than this, in characters. */
 const MAX_PAYLOAD_LENGTH = 16 * 1024;
@@ -207,4 +206,37 @@ const STATES: Readonly<Partial<Record<AttemptEnd["kind"], EndState>>> = {
 function payloadOf({ raw }: Job): { readonly payload?: string } {
   // As text: writing a payload that is nested too deeply throws.
   return raw.length <= MAX_PAYLOAD_LENGTH && !isTooDeep(raw) ? { payload: raw } : {};
+}
+
+/** Options of {@linkcode TokenBucket}. */
+interface TokenBucketOptions {
+  readonly clock: Clock;
+  /** Tokens added per second. */
+  readonly perSecond: number;
+  /** Tokens in a full bucket. It is full at first. */
+  readonly capacity: number;
+}
+
+/** A token bucket: limits a rate, and allows bursts. */
+export class TokenBucket {
+  readonly #options: TokenBucketOptions;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(options: TokenBucketOptions) {
+    this.#options = options;
+    this.#tokens = options.capacity;
+    this.#filledAt = options.clock.monotonic();
+  }
+
+  /** Takes a token. Returns false if the bucket is empty. */
+  take(): boolean {
+    const { clock, perSecond, capacity } = this.#options;
+    const now = clock.monotonic();
+    this.#tokens = Math.min(capacity, this.#tokens + (now - this.#filledAt) / 1_000 * perSecond);
+    this.#filledAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
 }

@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import { runningJob } from "../../../tests/support/job.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { defaultSettings } from "../../config/settings.ts";
-import { logger } from "../../log/log.ts";
-import { readReturned } from "../../job/returned.ts";
 import { Registry } from "../../handlers/registry.ts";
-import { ResultRecorder } from "./result_recorder.ts";
+import { readReturned } from "../../job/returned.ts";
+import { logger } from "../../log/log.ts";
+import { ResultRecorder, TokenBucket } from "./result_recorder.ts";
 
 Deno.test("limits the records of jobs that return nothing, but not of those with a result or a result_ttl", () => {
   let now = 0;
@@ -63,4 +63,18 @@ Deno.test("a record has at most twenty lines of an error's stack, and no payload
   assertEquals(bodyOf(20, 1_000).error.stack.length, 20);
   assertEquals(bodyOf(21, 1_000).error.stack.length, 20);
   assertEquals([bodyOf(1, 16_384).payload === undefined, bodyOf(1, 16_385).payload === undefined], [false, true]);
+});
+
+Deno.test("gives out a full bucket at once, then tokens at its rate, and never saves more than its capacity", () => {
+  let now = 5_000;
+  const clock: Clock = { ...systemClock, monotonic: () => now };
+  const bucket = new TokenBucket({ clock, perSecond: 10, capacity: 3 });
+  const take = (times: number) => Array.from({ length: times }, () => bucket.take()).filter(Boolean).length;
+  assertEquals(take(5), 3);
+  now += 99;
+  assertEquals(take(1), 0);
+  now += 1;
+  assertEquals(take(2), 1);
+  now += 3_600_000;
+  assertEquals(take(10), 3);
 });

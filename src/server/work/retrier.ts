@@ -8,20 +8,19 @@
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
+import type { Hooks } from "../../handlers/hooks.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
 import { decide, type Decision, type Failure } from "../../job/backoff.ts";
-import { describeError } from "../../job/describe_error.ts";
+import { describeError, isNamed } from "../../job/describe_error.ts";
 import { Cancelled } from "../../job/errors.ts";
-import { verdictOf } from "../../job/verdict.ts";
 import { failedPayload } from "../../job/failure.ts";
-import { setFields } from "../../job/raw.ts";
+import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
+import { verdictOf } from "../../job/verdict.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { AttemptEnd } from "../../store/ops/outcome.ts";
-import type { Hooks } from "../../handlers/hooks.ts";
 import { callHook } from "../hooks.ts";
 import { logJob } from "./job_log.ts";
-import { isHandlerMissing, waitForHandler } from "./missing_handler.ts";
 
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
@@ -186,4 +185,49 @@ export class Retrier {
 function fieldsOf(job: RunningJob): LogFields {
   const { class: name, jid, queue, attempt } = job;
   return { class: name, jid, queue, attempt, ...traceFields(job) };
+}
+
+/** A job waits for a handler for this long before its attempts count. */
+export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;
+const MIN_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 600_000;
+
+/** Returns whether a class had no handler. Compares names: an isolated process throws another class of error. */
+function isHandlerMissing(error: unknown): boolean {
+  return isNamed(error, "HandlerMissing");
+}
+
+/** The circumstances of an attempt that may have found no handler. */
+interface MissingHandler {
+  readonly error: unknown;
+  readonly now: number;
+  readonly wire: 7 | 8;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Jobs whose class this worker lacks: during a rolling deploy, old workers take jobs of new classes. Such a job waits in
+ * `scheduled` without using an attempt, and is offered to the workers of its queue repeatedly. After a week it fails as any
+ * other job.
+ *
+ * Returns the end of an attempt of a job that waits for a worker with its class; undefined for another failure, or after
+ * {@linkcode MAX_HANDLER_WAIT_MS}. The delay grows with the time that the job has waited, from 5 s to 10 min.
+ */
+export function waitForHandler(
+  { job }: RunningJob,
+  { error, now, wire, random }: MissingHandler,
+): Extract<AttemptEnd, { readonly kind: "snooze" }> | undefined {
+  if (!isHandlerMissing(error)) return undefined;
+  const since = readWireTime(job.payload.no_handler_since) ?? now;
+  const waitedMs = Math.max(0, now - since);
+  if (waitedMs >= MAX_HANDLER_WAIT_MS) return undefined;
+  // Jitter spreads out jobs that found no handler at the same time.
+  const delayMs = Math.min(Math.max(waitedMs / 2, MIN_DELAY_MS), MAX_DELAY_MS) * (0.75 + random() / 2);
+  const payload = setFields(job.raw, {
+    no_handler_since: wireTime(since, wire),
+    enqueued_at: undefined,
+    suspected: undefined,
+  });
+  return { kind: "snooze", delayMs: Math.round(delayMs), payload };
 }

@@ -16,10 +16,10 @@ import type { Log } from "../../log/log.ts";
 import { ByteBudget } from "../../store/port/batch_bytes.ts";
 import { isGone, StoreError } from "../../store/port/errors.ts";
 import type { Outcome } from "../../store/port/outcomes.ts";
-import { OutageLog } from "../component.ts";
+import type { ServerStore } from "../../store/port/store.ts";
+import { OutageLog } from "../outage_log.ts";
 import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
-import type { ServerStore } from "../../store/port/store.ts";
 
 /** Maximum number of outcomes in one call, which is also limited by bytes: a step of the store must be short. */
 const MAX_BATCH_OUTCOMES = 1_000;

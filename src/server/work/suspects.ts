@@ -17,8 +17,8 @@ import { parsePayload } from "../../job/job.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { OutageLog } from "../component.ts";
 import type { WorkerStore } from "../../store/port/workers.ts";
+import type { OutageLog } from "../outage_log.ts";
 
 const NAME = "suspects";
 /** No other job starts for this long before and after a suspect. */

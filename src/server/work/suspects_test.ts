@@ -4,7 +4,7 @@ import { KeptLog } from "../../../tests/support/log.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import { OutageLog } from "../component.ts";
+import { OutageLog } from "../outage_log.ts";
 import { Suspects } from "./suspects.ts";
 
 /** Leases of jobs that are not suspected, suspected once, and suspected twice. */

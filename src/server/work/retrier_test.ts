@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { runningJob } from "../../../tests/support/job.ts";
 import { HandlerMissing } from "../../job/errors.ts";
-import { MAX_HANDLER_WAIT_MS, waitForHandler } from "./missing_handler.ts";
+import { MAX_HANDLER_WAIT_MS, waitForHandler } from "./retrier.ts";
 
 const ERROR = new HandlerMissing("New", []);
 const SINCE = 1_900_000_000_000;
