@@ -4,19 +4,19 @@
  *
  * @module
  */
+import type { Client } from "../client/client.ts";
 import { MemberBatch } from "../client/member_batch.ts";
 import { MemberFlow } from "../client/member_flow.ts";
-import type { Client } from "../client/client.ts";
 import { type MemberLease, membershipOf } from "../job/batch.ts";
 import type { Job } from "../job/job.ts";
 import { mayHaveSteps } from "../job/step.ts";
+import { LOG_LEVELS } from "../log/format.ts";
 import type { Log, LogLevel } from "../log/log.ts";
 import { asText } from "../log/value.ts";
-import type { JobContext, JobTrace, Progress } from "./context.ts";
 import { StepError } from "../steps/errors.ts";
 import type { StepRunner } from "../steps/runner.ts";
 import type { StepJob } from "../steps/services.ts";
-import { firstLevel, isAtLeast } from "./log_level.ts";
+import type { JobContext, JobTrace, Progress } from "./context.ts";
 import type { Registry } from "./registry.ts";
 import { RunningContext } from "./running_context.ts";
 
@@ -248,4 +248,14 @@ export function traceFields(
   { trace }: Pick<RunningJob, "trace">,
 ): { readonly trace_id?: string; readonly span_id?: string } {
   return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
+}
+
+/** Returns the first valid level; undefined if none is valid. A job's level never shows lines that the level of the worker hides. */
+function firstLevel(...candidates: readonly unknown[]): LogLevel | undefined {
+  return candidates.find((one): one is LogLevel => LOG_LEVELS.includes(one as LogLevel));
+}
+
+/** Returns whether `level` is at least `minLevel`. */
+function isAtLeast(level: LogLevel, minLevel: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minLevel);
 }

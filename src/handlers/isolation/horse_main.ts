@@ -5,24 +5,23 @@
  * @module
  */
 import { Client, type ClientOptions } from "../../client/client.ts";
+import type { PushMiddleware } from "../../client/middleware.ts";
+import { systemClock } from "../../clock.ts";
 import { readableError } from "../../job/describe_error.ts";
 import { HandlerMissing } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import { readReturned } from "../../job/returned.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import { asJson, asText, mergeFields } from "../../log/value.ts";
-import type { JobContext } from "../context.ts";
-import { RunningJob } from "../running_job.ts";
-import { systemClock } from "../../clock.ts";
 import { StepRunner } from "../../steps/runner.ts";
 import type { AroundStep, StepServices } from "../../steps/services.ts";
-import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
-import { HORSE_VARIABLE } from "./horse.ts";
-import type { PushMiddleware } from "../../client/middleware.ts";
+import type { JobContext } from "../context.ts";
 import { loadHandlers } from "../load.ts";
-import { dieWithParent } from "./parent_death.ts";
 import { Registry } from "../registry.ts";
+import { RunningJob } from "../running_job.ts";
 import { StopNotice } from "../stop_notice.ts";
+import { HORSE_VARIABLE } from "./horse.ts";
+import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
 /** Tracing in a horse. Disposing of it exports the spans. */
@@ -274,4 +273,22 @@ function sendable(fields: LogFields): LogFields {
 
 function parsed(json: string | undefined): unknown {
   return json === undefined ? undefined : JSON.parse(json);
+}
+
+/** `PR_SET_PDEATHSIG` of prctl(2): sets the signal that this process receives when its parent ends. */
+const PR_SET_PDEATHSIG = 1;
+const SIGKILL = 9n;
+
+/**
+ * Makes the kernel kill this process when its parent ends, even if the parent is killed with `kill -9` while a handler spins here.
+ * Linux only, like `jobs run`.
+ *
+ * @param parent the process ID of the parent. If this process has another parent now, it ended before this call
+ * @returns whether the parent is still running
+ */
+function dieWithParent(parent: number): boolean {
+  const libc = Deno.dlopen("libc.so.6", { prctl: { parameters: ["i32", "u64"], result: "i32" } });
+  libc.symbols.prctl(PR_SET_PDEATHSIG, SIGKILL);
+  libc.close();
+  return Deno.ppid === parent;
 }

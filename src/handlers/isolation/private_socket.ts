@@ -7,7 +7,6 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import { acceptAll } from "./accept_loop.ts";
 import { SpawnError } from "./spawn_self.ts";
 
 /** Options of a socket. */
@@ -82,4 +81,39 @@ function temporaryFolders(): string[] {
   return [XDG_RUNTIME_DIR, TMPDIR, "/tmp", "/dev/shm", HOME].filter((one) =>
     one !== undefined && one !== ""
   ) as string[];
+}
+
+/** The pause after a connection that couldn't be accepted. */
+const PAUSE_MS = 100;
+
+/**
+ * Calls `onConnection` for each connection. Resolves when the listener is closed; never rejects. A connection that can't be
+ * accepted, for example because too many files are open, waits in the kernel until the next try. Logs the first of several
+ * failures in a row, and the recovery.
+ *
+ * @param options.signal ends the pause after a failure. The caller closes the listener, too
+ */
+export async function acceptAll(
+  listener: Pick<Deno.Listener, "accept">,
+  onConnection: (connection: Deno.Conn) => void,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
+): Promise<void> {
+  for (let failures = 0;;) {
+    try {
+      const connection = await listener.accept();
+      if (failures > 0) log.info("Accepting connections again");
+      failures = 0;
+      onConnection(connection);
+    } catch (error) {
+      if (signal.aborted || isClosed(error)) return;
+      if (failures++ === 0) {
+        log.error("Can't accept a connection, retrying", { error: (error as Error).message });
+      }
+      await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted;
 }

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
-import { acceptAll } from "./accept_loop.ts";
+import { acceptAll } from "./private_socket.ts";
 
 /** A listener that returns these connections and throws these errors in turn, and then is closed. */
 function listener(...answers: (Error | string)[]): { accept(): Promise<Deno.Conn> } {
