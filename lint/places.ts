@@ -22,7 +22,7 @@ interface Kept {
 const KEPT: Readonly<Record<string, Kept>> = {
   "no-console": {
     names: ["console"],
-    only: ["src/log/log.ts", "src/log/console.ts"],
+    only: ["src/log/log.ts", "src/log/output.ts"],
     instead: "log through the logger that is passed in, or print a command's result with src/cli/terminal/output.ts",
   },
   "no-print": {

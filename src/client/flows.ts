@@ -3,23 +3,22 @@
  *
  * @module
  */
-import { NODE_FIELD, nodeJid } from "../job/flow.ts";
 import { InvalidPayload } from "../job/errors.ts";
+import { NODE_FIELD, nodeJid } from "../job/flow.ts";
 import { parseLossless } from "../job/json.ts";
 import { JOB_OPTIONS, type JobOption } from "../job/options.ts";
 import { argsText } from "../job/payload.ts";
 import { idKey } from "../job/push_keys.ts";
 import { setFields } from "../job/raw.ts";
+import type { BatchPage } from "../store/port/batches.ts";
 import { type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
+import type { BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { BatchOptions } from "./batch_options.ts";
-import type { BatchPage } from "../store/port/batches.ts";
-import { checkListRequest, type ListRequest } from "./list_request.ts";
-import type { BatchServices } from "./batch.ts";
-import { objectIn } from "./json_object.ts";
 import { type Batches, type BatchStatus, checkId } from "./batches.ts";
-import { nodeParts } from "./flow_parts.ts";
 import { checkGraph, type FlowNodes, type GraphNode } from "./flow_graph.ts";
+import { objectIn } from "./json_object.ts";
+import { checkListRequest, type ListRequest } from "./list_request.ts";
 import type { ClientStore } from "./options.ts";
 import { uniqueKey, UsedId } from "./unique.ts";
 
@@ -228,4 +227,24 @@ function fingerprintOf(name: string, graph: readonly GraphNode[], built: readonl
     `${JSON.stringify([name, after, onDead, built[i]!.class, built[i]!.queue])}${argsText(args)}`
   );
   return uniqueKey(name, "", nodes.join("\n"));
+}
+
+/** Nodes of one call to the store: this many, or as many as come to {@linkcode MAX_PART_CHARS}. */
+const MAX_PART = 250;
+const MAX_PART_CHARS = 1024 * 1024;
+
+/** Splits nodes into parts that a store takes in one step. */
+function* nodeParts(nodes: readonly NewNode[]): Generator<readonly NewNode[]> {
+  let part: NewNode[] = [];
+  let chars = 0;
+  for (const node of nodes) {
+    const size = node.payload.length + 8 * (node.after.length + node.followers.length);
+    if (part.length > 0 && (part.length >= MAX_PART || chars + size > MAX_PART_CHARS)) {
+      yield part;
+      [part, chars] = [[], 0];
+    }
+    part.push(node);
+    chars += size;
+  }
+  if (part.length > 0) yield part;
 }

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { Interval } from "./interval.ts";
 import { CronRule } from "./rule.ts";
 import { between, previous } from "./schedule.ts";
+import { Interval } from "./schedule_spec.ts";
 
 const NOON = Date.UTC(2026, 5, 15, 12);
 

@@ -4,19 +4,24 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import { formatBytes } from "../../job/bytes.ts";
 import { formatDuration } from "../../job/duration.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { batchLines } from "../../text/batches.ts";
+import { number } from "../../text/format.ts";
+import { isoTime, relative } from "../../text/times.ts";
+import { workerState } from "../../text/workers.ts";
 import { type Action, type Outcome, perform, readDump, readJob } from "./actions.ts";
 import { frame, roomIn } from "./frame.ts";
 import { History } from "./history.ts";
-import { KeyReader } from "./keys.ts";
+import { glance } from "./job_summary.ts";
 import { type Effect, press } from "./keymap.ts";
+import { KeyReader } from "./keys.ts";
 import { Screen } from "./screen.ts";
 import { isSameList, readSnapshot, type Snapshot } from "./snapshot.ts";
 import { FIRST_STATE, type State, type TextView } from "./state.ts";
 import { boundLines, type Palette } from "./text.ts";
-import { workerLines } from "./worker_lines.ts";
-import type { Store } from "../../store/admin/store.ts";
 
 /** After this many intervals without a reply, and after at least {@linkcode MIN_SILENT_MS}, the screen reports the store. */
 const SILENT_INTERVALS = 3;
@@ -227,4 +232,34 @@ function ago(ms: number): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns the lines about a worker. `now` is in epoch milliseconds. */
+function workerLines(worker: WorkerInfo, now: number): string[] {
+  const { totals = {} } = worker;
+  const queues = worker.queues.map((queue) => worker.weights[queue] ? `${queue},${worker.weights[queue]}` : queue);
+  const rows: [string, string][] = [
+    ["worker", worker.id],
+    ["tag", [worker.tag, ...worker.labels].filter(Boolean).join(" ")],
+    ["state", workerState(worker)],
+    ["running", `${worker.busy} of ${worker.concurrency}`],
+    ["queues", queues.join(" ")],
+    ["memory", formatBytes(worker.rss)],
+    ["version", worker.version],
+    ["started", `${relative(worker.startedAt, now)} (${isoTime(worker.startedAt)})`],
+    ["heartbeat", relative(worker.heartbeatAt, now)],
+    ...worker.work.map((job, i): [string, string] => [
+      i === 0 ? "jobs" : "",
+      `${job.task} ${glance(job).jid ?? ""} ${relative(job.since, now)} ${job.progress ?? ""}`.trimEnd(),
+    ]),
+    ...Object.entries(totals).map((
+      [name, { succeeded, failed, cancelled, expired, workedMs }],
+      i,
+    ): [string, string] => [
+      i === 0 ? "totals" : "",
+      `${name}: ${number(succeeded)} succeeded, ${number(failed)} failed, ${number(cancelled)} cancelled, ` +
+      `${number(expired)} expired, time spent ${formatDuration(workedMs)}`,
+    ]),
+  ];
+  return rows.filter(([, value]) => value !== "").map(([name, value]) => `${name.padEnd(9)} ${value}`);
 }

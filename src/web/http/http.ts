@@ -15,10 +15,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { Clock } from "../../clock.ts";
-import { affordableConnections, keepAccepting } from "./accepting.ts";
 import { networkOf } from "../auth/network.ts";
-import { serializeRequests } from "./request_queue.ts";
-import { WriteBacklog } from "./write_backlog.ts";
+import { affordableConnections, keepAccepting } from "./accepting.ts";
+import { serializeRequests, WriteBacklog } from "./request_queue.ts";
 
 /** Timeouts, in milliseconds, and other bounds of a server. */
 export interface HttpLimits {
