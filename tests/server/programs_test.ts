@@ -1,4 +1,3 @@
-
 /** Jobs performed by programs in any language. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { requireTool } from "../support/tools.ts";
