@@ -60,6 +60,10 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
       "workers/:id/quiet",
       "workers/:id/resume",
       "workers/:id/stop",
+      "workers/quiet",
+      "workers/resume",
+      "workers/stop",
+      "batches/:id/check",
     ]
       .map((path) => `/api/v1/${path}`),
     ...["workers/:id/dump", "signals/:key", "batches", "batches/:id/close", "batches/:id/cancel", "batches/:id/retry"]
