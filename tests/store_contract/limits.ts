@@ -22,6 +22,14 @@ export const limits: Cases = {
     assertEquals(await takeUpTo(t.store, one), []);
   },
 
+  "a limit whose group is undefined is that of the queue": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.admin.configure("default", { limit: { running: 1 }, group: undefined });
+    await t.store.jobs.enqueue(jobs(1, 3));
+    assertEquals(numbers(await takeUpTo(t.store, worker)), [1]);
+  },
+
   "after any end of a job, another may run": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

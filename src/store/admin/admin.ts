@@ -86,10 +86,19 @@ export interface MemberRequest extends Omit<PageRequest, "reverse"> {
  */
 export type QueueSettings =
   | { readonly pause: boolean | number; readonly group?: string | undefined }
-  | { readonly limit: QueueLimit }
-  | { readonly limit: GroupLimit; readonly group: string }
-  | { readonly limit: GroupLimit; readonly eachGroup: true }
+  | LimitSettings
   | { readonly forget: true };
+
+/** A limit in place of the previous one: of the queue, of one group, or of each group. */
+export type LimitSettings =
+  | { readonly limit: QueueLimit; readonly group?: undefined }
+  | { readonly limit: GroupLimit; readonly group: string }
+  | { readonly limit: GroupLimit; readonly eachGroup: true; readonly group?: undefined };
+
+/** Returns the group that a limit belongs to, `""` for each group; undefined for the queue. */
+export function limitedGroup(settings: LimitSettings): string | undefined {
+  return settings.group ?? ("eachGroup" in settings ? "" : undefined);
+}
 
 /** Counts, lists and edits the contents of the store. */
 export interface AdminStore {

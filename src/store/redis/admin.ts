@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AdminStore } from "../admin/admin.ts";
+import { type AdminStore, limitedGroup } from "../admin/admin.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
@@ -44,8 +44,11 @@ export function adminPart(context: Context): AdminStore {
         if (group !== undefined) await client.run(SCRIPTS.pauseGroup, [], [offset(), queue, group, time]);
         else await client.run(SCRIPTS.pauseQueue, [], [offset(), queue, time]);
         if (group === undefined && isResumed) await wake("resume");
-      } else if ("group" in settings || "eachGroup" in settings) {
-        await limitGroup(context, queue, "group" in settings ? settings.group : "", settings.limit);
+        return true;
+      }
+      const group = limitedGroup(settings);
+      if (group !== undefined) {
+        await limitGroup(context, queue, group, settings.limit);
         await wake("groups");
       } else {
         const { running, starts } = settings.limit;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { QueueSettings } from "../admin/admin.ts";
+import { limitedGroup, type QueueSettings } from "../admin/admin.ts";
 import { type GroupLimit, nameOf } from "../port/groups.ts";
 import type { QueueLimit } from "../port/limits.ts";
 import type { Context } from "./context.ts";
@@ -16,8 +16,11 @@ export function configure(context: Context, name: string, settings: QueueSetting
   return context.commit.run(() => {
     if ("forget" in settings) return forget(context, name);
     if ("pause" in settings) pause(context, name, settings.pause, settings.group);
-    else if (!("group" in settings || "eachGroup" in settings)) limit(context, name, settings.limit);
-    else limitGroup(context, name, "group" in settings ? settings.group : "", settings.limit);
+    else {
+      const group = limitedGroup(settings);
+      if (group === undefined) limit(context, name, settings.limit);
+      else limitGroup(context, name, group, settings.limit);
+    }
     return true;
   });
 }
