@@ -11,9 +11,9 @@ Deno.test("a push stores the job in its queue or set, under the returned jid", a
   const now = await client.push("Now", [{ id: 2n ** 60n }], { queue: "low" });
   const later = await client.push("Later", [], { in: "5m" });
   const past = await client.push("Past", [], { at: "2001-02-03T04:05Z" });
-  const places = await Promise.all([now, later, past].map(async (jid) => (await store.admin.find([jid!]))[0]?.place));
+  const places = await Promise.all([now, later, past].map(async (jid) => (await store.jobs.find([jid!]))[0]?.place));
   assertEquals(places, [{ in: "queue", queue: "low" }, { in: "scheduled" }, { in: "queue", queue: "default" }]);
-  const [entry] = await store.admin.find([now!]);
+  const [entry] = await store.jobs.find([now!]);
   assertEquals(entry!.payload.includes(`"args":[{"id":1152921504606846976}]`), true);
 });
 
@@ -66,7 +66,7 @@ Deno.test("a push with an ID is stored once, whichever client repeats it, single
   }
   assertEquals(many, [true, false, true, false]);
   assertEquals((await store.admin.stats()).enqueued, 3);
-  const [entry] = await store.admin.find([first!]);
+  const [entry] = await store.jobs.find([first!]);
   assertEquals(JSON.parse(entry!.payload).id, "order-7-email");
   await assertRejects(() => plain.push("Mail", [], { within: "7d" }), InvalidPayload, 'within is "7d"; expected "id"');
   await assertRejects(() => plain.pushBulk({ class: "Mail", args: [[]], id: "x" }), InvalidPayload, "id is");
@@ -103,7 +103,7 @@ Deno.test("a job with a given jid is stored once; jids that the client generates
     const jid = `chosen-${middleware.length}`;
     assertEquals([await client.push("A", [1], { jid }), await client.push("A", [1], { jid })], [jid, jid]);
     assertEquals(await client.tryPush({ class: "A", args: [1], jid }), { kind: "existed", jid });
-    assertEquals((await store.admin.find([jid])).length, 1);
+    assertEquals((await store.jobs.find([jid])).length, 1);
     await Promise.all([client.push("B", []), client.push("B", [])]);
   }
   assertEquals((await store.admin.stats()).enqueued, 6);

@@ -154,7 +154,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       });
     const begun = await push(from, 1);
     const [waiting] = await entries(from, { in: "scheduled" });
-    assertEquals(await from.admin.edit([waiting!.ref], "requeue"), 1);
+    assertEquals(await from.jobs.edit([waiting!.ref], "requeue"), 1);
     const worker = await register(from);
     const [lease] = await takeUpTo(from, worker);
     await from.jobs.settle(worker, [{ kind: "snooze", ...lease!, delayMs: HOUR_MS }]);
@@ -309,7 +309,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
       const first = await push(from, 1);
       await migrateStore(from, to);
       assertEquals(await push(to, 2), { kind: "replaced", jid: first.jid! });
-      await to.admin.edit((await to.admin.find([first.jid!])).map(({ ref }) => ref), "delete");
+      await to.jobs.edit((await to.jobs.find([first.jid!])).map(({ ref }) => ref), "delete");
     }
   });
 
@@ -574,9 +574,9 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const stop = new AbortController();
     const signal = stop.signal;
     await assertRejects(() => migrateStore(from, to, { signal, onProgress: () => stop.abort(new Error("enough")) }));
-    assertEquals((await from.admin.find([jid(1)])).length, 1, "the parent is at the source");
+    assertEquals((await from.jobs.find([jid(1)])).length, 1, "the parent is at the source");
     const worker = await register(to);
-    assertEquals(await to.admin.edit((await to.admin.find([jid(2)])).map(({ ref }) => ref), "requeue"), 1);
+    assertEquals(await to.jobs.edit((await to.jobs.find([jid(2)])).map(({ ref }) => ref), "requeue"), 1);
     const [lease] = await takeUpTo(to, worker, 1);
     const parent = { jid: jid(1), step: "child", state: "succeeded", outcome: `"value":7` } as const;
     await to.jobs.settle(worker, [{ kind: "ack", token: lease!.token, parent }]);
@@ -707,7 +707,7 @@ Deno.test("migrate: a flow continues in the target, with its results and callbac
   assertEquals((await from.batches.read({ ids: [id] })).batches[0]?.state, "succeeded");
   const { nodes: ended } = await from.flows.nodes(id, { names: ["a", "b", "c"], results: true });
   assertEquals(ended.map(({ result }) => result), [`"a"`, `"b"`, `"c"`]);
-  assertEquals((await from.admin.find([`${id}-success`])).length, 1);
+  assertEquals((await from.jobs.find([`${id}-success`])).length, 1);
 });
 
 Deno.test("migrate: works between two databases of one server", async () => {
@@ -725,7 +725,7 @@ function mortal(n: number): { wrap(store: Store): Store } {
   let steps = 0;
   const changes = [
     ...["transfer.mark", "transfer.put", "transfer.drop"],
-    ...["admin.edit", "admin.configure", "cron.write"],
+    ...["jobs.edit", "admin.configure", "cron.write"],
   ];
   return {
     wrap: (store) =>

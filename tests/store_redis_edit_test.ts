@@ -79,7 +79,7 @@ Deno.test("redis edit: deletes jobs near the front of a queue in one walk", asyn
   await fill(3_000);
   const front = refsAt(0, 99);
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.admin.edit(front, "delete"), 100);
+    assertEquals(await store.jobs.edit(front, "delete"), 100);
   });
   assertEquals(walksOf(commands), [{ walks: ["-100"], marks: 100 }]);
   assertEquals(numbers((await store.admin.page(QUEUE, { limit: 2 })).entries), [101, 102]);
@@ -90,7 +90,7 @@ Deno.test("redis edit: deletes jobs deep in a queue with one walk for 20, from t
   await fill(5_000);
   const deep = [...refsAt(2_100, 2_129), ...refsAt(4_000, 4_029)];
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.admin.edit(deep, "delete"), 60);
+    assertEquals(await store.jobs.edit(deep, "delete"), 60);
   });
   assertEquals(walksOf(commands), [
     { walks: ["-20"], marks: 20 },
@@ -105,7 +105,7 @@ Deno.test("redis edit: a script walks through one half of a long queue", async (
   await fill(110_000);
   const middle = [...refsAt(54_000, 54_009), ...refsAt(55_990, 55_999)];
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.admin.edit(middle, "requeue"), 20);
+    assertEquals(await store.jobs.edit(middle, "requeue"), 20);
   });
   assertEquals(walksOf(commands), [{ walks: ["-10"], marks: 10 }, { walks: ["10"], marks: 10 }]);
   const last = await store.admin.page(QUEUE, { limit: 21, reverse: true });
@@ -120,7 +120,7 @@ Deno.test("redis edit: reads a queue once for all entries that have left it", as
   await fill(5_000);
   const gone = refsAt(5_000, 5_099);
   const commands = await commandsDuring(async () => {
-    assertEquals(await store.admin.edit(gone, "delete"), 0);
+    assertEquals(await store.jobs.edit(gone, "delete"), 0);
   });
   const reads = commands.filter(([name]) => name === "LRANGE").length;
   assert(reads <= gone.length + 20, `${reads} reads`);
@@ -130,7 +130,7 @@ Deno.test("redis edit: ignores a ref with an absurd position", async () => {
   await using store = await openEmpty();
   await fill(10);
   const ref = refOf("gone", Number.MAX_SAFE_INTEGER);
-  assertEquals(await store.admin.edit([ref], "delete"), 0);
+  assertEquals(await store.jobs.edit([ref], "delete"), 0);
   assertEquals(await store.admin.get([ref]), [undefined]);
 });
 
@@ -154,7 +154,7 @@ Deno.test("redis edit: each job is edited or taken once while workers take and r
   })();
   let edited = 0;
   for (let from = 0; from < refs.length; from += 40) {
-    edited += await store.admin.edit(refs.slice(from, from + 40), "delete");
+    edited += await store.jobs.edit(refs.slice(from, from + 40), "delete");
   }
   isOver = true;
   await working;
@@ -185,7 +185,7 @@ Deno.test("redis edit: an edit whose reply was lost doesn't edit a second, ident
     await redis.cli("LPUSH", "queue:default", ...Array(3).fill(alike.payload));
     const [, first] = (await store.admin.page(QUEUE)).entries;
     cut();
-    assertEquals(await store.admin.edit([first!.ref], "delete"), 1);
+    assertEquals(await store.jobs.edit([first!.ref], "delete"), 1);
     assertEquals(await redis.cli("LLEN", "queue:default"), "3");
   });
 });

@@ -46,7 +46,7 @@ async function makeForeignBatches(redis: RedisServer): Promise<void> {
 
 /** Returns how many jobs of the test's jid are in each place. */
 async function places(store: Store): Promise<string> {
-  return (await store.admin.find([JID])).map(({ place }) => place.in).sort().join(" ");
+  return (await store.jobs.find([JID])).map(({ place }) => place.in).sort().join(" ");
 }
 
 Deno.test("redis: a foreign payload is promoted, taken and settled, and each action of an operator leaves it in one place", async () => {
@@ -55,8 +55,8 @@ Deno.test("redis: a foreign payload is promoted, taken and settled, and each act
   await using store = await openStore(redis.url);
   const worker = await register(store);
   const act = async (edit: "requeue" | "kill" | "delete") => {
-    const [entry] = await store.admin.find([JID]);
-    return await store.admin.edit([entry!.ref], edit);
+    const [entry] = await store.jobs.find([JID]);
+    return await store.jobs.edit([entry!.ref], edit);
   };
   for (const [name, payload] of Object.entries(PAYLOADS)) {
     const later = Date.now() / 1_000 + 3_600;
@@ -255,7 +255,7 @@ Deno.test("redis: health finds the unique lock of a job that another program del
   await redis.cli(...found!.cure.split(" ").slice(1).map((word) => word.startsWith('"') ? JSON.parse(word) : word));
   assertEquals(await locks(), []);
   await push(4, "gone");
-  assertEquals((await store.admin.find([jid(4)])).length, 1);
+  assertEquals((await store.jobs.find([jid(4)])).length, 1);
 });
 
 Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is buried with a reason, or rescued as it is", async () => {
@@ -284,7 +284,7 @@ Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is
     const { token, payload } = await taken();
     await store.jobs.settle(worker, [{ kind, token, payload, delayMs: HOUR_MS }]);
     assertEquals([await places(store), await has("dead", "'ZRANGE'")], ["dead", "1"], kind);
-    const [entry] = await store.admin.find([JID]);
+    const [entry] = await store.jobs.find([JID]);
     assertStringIncludes(entry!.payload, "aren't UTF-8");
   }
   await redis.cli("FLUSHALL");
@@ -306,7 +306,7 @@ Deno.test("redis: a payload with bytes that aren't UTF-8 is never altered: it is
   const { token, payload } = (await takeUpTo(store, worker, 1))[0]!;
   const failed = payload.slice(0, -1) + `,"error_message":"\ufffd"}`;
   await store.jobs.settle(worker, [{ kind: "retry", token, payload: failed, delayMs: HOUR_MS }]);
-  assertEquals((await store.admin.find([jid(1)])).map(({ place }) => place.in), ["retry"]);
+  assertEquals((await store.jobs.find([jid(1)])).map(({ place }) => place.in), ["retry"]);
 });
 
 Deno.test("redis: a job that is buried for bytes that aren't UTF-8 releases its lock, and its batch counts it as dead, then as deleted", async () => {
@@ -340,8 +340,8 @@ Deno.test("redis: a job that is buried for bytes that aren't UTF-8 releases its 
     };
     assertEquals(await counts(), { pending: 0, dead: 1, deleted: 0, state: "stuck" }, kind);
     assertEquals(await store.jobs.enqueue([{ ...job(1), unique }]), [{ kind: "stored" }], kind);
-    const [entry] = await store.admin.find([JID]);
-    assertEquals(await store.admin.edit([entry!.ref], "delete"), 1);
+    const [entry] = await store.jobs.find([JID]);
+    assertEquals(await store.jobs.edit([entry!.ref], "delete"), 1);
     assertEquals(await counts(), { pending: 0, dead: 0, deleted: 1, state: "failed" }, kind);
   }
 });
@@ -356,6 +356,6 @@ Deno.test("redis: a job with an infinite score is listed with that time, and fou
     assertEquals(entries.map(({ at }) => at), [-Infinity, Infinity]);
     const { entries: [second] } = await store.admin.page({ in: set }, { cursor: entries[1]!.ref });
     assertEquals(second?.ref, entries[1]!.ref);
-    assertEquals(await store.admin.edit(entries.map(({ ref }) => ref), "delete"), 2);
+    assertEquals(await store.jobs.edit(entries.map(({ ref }) => ref), "delete"), 2);
   }
 });

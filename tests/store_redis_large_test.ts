@@ -123,7 +123,7 @@ Deno.test("redis: reads a page of large jobs, and finds one of them, while the s
   await using t = await openBench();
   await fill(50, 900_000);
   await t.other.jobs.enqueue([job(1_000)]);
-  const found = await t.store.admin.find([jid(1_000)]);
+  const found = await t.store.jobs.find([jid(1_000)]);
   assertEquals(found.length, 1);
   const { entries, next } = await t.store.admin.page({ in: "queue", queue: "default" }, { limit: 100 });
   assert(entries.length >= 1 && next !== undefined);

@@ -69,7 +69,7 @@ Deno.test("redis: a queue whose key another program uses hides no other queue, a
   const { enqueued, queues } = await store.admin.stats();
   assertEquals(enqueued, 2);
   assertEquals(queues.map(({ name, size }) => [name, size]), [["default", 1], ["mail", 1], ["theirs", 0]]);
-  assertEquals((await store.admin.find([jid(2)])).length, 1);
+  assertEquals((await store.jobs.find([jid(2)])).length, 1);
   assertEquals((await store.admin.search("HardJob", 10)).length, 2);
   const { findings } = await store.admin.health();
   const [finding] = findings.filter(({ message }) => message.includes("theirs"));

@@ -142,7 +142,7 @@ Deno.test("redis wire: byte-identical jobs stay two, in a queue and in every set
   }
   await redis.cli("LPUSH", "queue:default", payload, payload);
   const [first] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
-  assertEquals(await store.admin.edit([first!.ref], "delete"), 1);
+  assertEquals(await store.jobs.edit([first!.ref], "delete"), 1);
   assertEquals(await redis.cli("LLEN", "queue:default"), "1");
 });
 
@@ -171,7 +171,7 @@ Deno.test("redis wire: payloads that aren't UTF-8 are buried unchanged from any 
   await store.jobs.settle(WORKER, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
   await evaluate("LPUSH", "queue:default", bad + "3");
   const [queued] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
-  assertEquals(await store.admin.edit([queued!.ref], "kill"), 1);
+  assertEquals(await store.jobs.edit([queued!.ref], "kill"), 1);
   const dead = await redis.cli(
     "EVAL",
     "local t = {} for i, m in ipairs(redis.call('ZRANGE', 'dead', 0, -1)) do t[i] = redis.sha1hex(m) end table.sort(t) return t",
@@ -203,7 +203,7 @@ Deno.test("redis wire: a ref finds its entry after other jobs returned to the fr
   const leases = await takeUpTo(store, WORKER, 2);
   const [third] = (await store.admin.page({ in: "queue", queue: "default" })).entries;
   await store.jobs.settle(WORKER, leases.map(({ token }) => ({ kind: "release", token })));
-  assertEquals(await store.admin.edit([third!.ref], "delete"), 1);
+  assertEquals(await store.jobs.edit([third!.ref], "delete"), 1);
   assertEquals((await takeUpTo(store, WORKER)).map(({ payload }) => payload), leases.map(({ payload }) => payload));
 });
 
@@ -310,7 +310,7 @@ Deno.test("redis wire: an entry has its exact score, by which Sidekiq's pages fi
   const [entry] = (await store.admin.page({ in: "retry" })).entries;
   assertEquals(entry!.at, 1_700_000_000_123);
   assertEquals((await store.admin.get([entry!.ref]))[0]?.payload, job(1).payload);
-  assertEquals(await store.admin.edit([entry!.ref], "requeue"), 1);
+  assertEquals(await store.jobs.edit([entry!.ref], "requeue"), 1);
   assertEquals(await redis.cli("ZCARD", "retry"), "0");
 });
 

@@ -4,6 +4,7 @@ import type { Store } from "../src/store/admin/store.ts";
 import { openSqlite } from "../src/store/sqlite/open.ts";
 import { jid, job } from "./store_contract/jobs.ts";
 import { FakeClock } from "./support/clock.ts";
+import { keepRecord } from "./support/records.ts";
 
 const SPAN_MS = 60_000;
 
@@ -38,7 +39,7 @@ const TIMES: Readonly<Record<string, (store: Store) => Promise<() => Promise<boo
     return async () => (await store.jobs.take({ queues: ["default"], limit: 1, worker: "w" })).length === 1;
   },
   "a record": async (store) => {
-    await store.results.keep({ jid: jid(1), ttlMs: SPAN_MS, body: "{}" });
+    await keepRecord(store, { jid: jid(1), ttlMs: SPAN_MS, body: "{}" });
     return async () => (await store.results.read({ jids: [jid(1)] })).records[0] === undefined;
   },
 };

@@ -137,11 +137,11 @@ export class TestWorker {
   async take(jid: string): Promise<Lease> {
     const { store } = this.#options;
     await this.#moveDue();
-    let [entry] = await store.admin.find([jid]);
+    let [entry] = await store.jobs.find([jid]);
     if (entry === undefined) throw new Error(`Job ${jid} has ended, and cannot run again`);
     if (entry.place.in !== "queue") {
-      await store.admin.edit([entry.ref], "requeue");
-      [entry] = await store.admin.find([jid]);
+      await store.jobs.edit([entry.ref], "requeue");
+      [entry] = await store.jobs.find([jid]);
     }
     const { queue } = entry!.place as { readonly queue: string };
     const leases = await store.jobs.take({ queues: [queue], limit: LIMIT, worker: WORKER });

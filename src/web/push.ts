@@ -118,7 +118,7 @@ export async function pushAgain(
   const request = { ...rest, ...changed, args: args ?? null } as JobRequest;
   const { jid } = await storeJob(services, request);
   const isKept = original.place.in === "running";
-  if (!isKept) await services.store.admin.edit([original.ref], "delete");
+  if (!isKept) await services.store.jobs.edit([original.ref], "delete");
   const [from = "(unreadable)"] = before?.jid ? [before.jid] : [];
   const details = `${request.class}, ${isKept ? "copy of" : "in place of"} job ${from} in ${placeName(original.place)}`;
   const event = { ...authorOf(visitor), action: "push again", target: jid, details, count: 1 };

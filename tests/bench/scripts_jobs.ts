@@ -167,13 +167,13 @@ export const JOB_CASES: readonly Case[] = [
     script: "move",
     what: "20 jobs 10,000 from the front of the queue",
     prepare: async (redis) => refs = await refsAt(redis, 10_000, 20),
-    run: ({ store }) => store.admin.edit(refs, "delete"),
+    run: ({ store }) => store.jobs.edit(refs, "delete"),
   },
   {
     script: "move",
     what: "20 jobs from the middle of the queue",
     prepare: async (redis) => refs = await refsAt(redis, redis.jobs / 2 - 20_000, 20),
-    run: ({ store }) => store.admin.edit(refs, "delete"),
+    run: ({ store }) => store.jobs.edit(refs, "delete"),
   },
   {
     script: "move",
@@ -182,7 +182,7 @@ export const JOB_CASES: readonly Case[] = [
       const steps = Array.from({ length: 200 }, (_, i) => Math.floor((redis.jobs - 50_000) / 200) * i);
       refs = (await Promise.all(steps.map((position) => refsAt(redis, position, 1)))).flat();
     },
-    run: ({ store }) => store.admin.edit(refs, "requeue"),
+    run: ({ store }) => store.jobs.edit(refs, "requeue"),
   },
   {
     script: "move",
@@ -222,11 +222,6 @@ export const JOB_CASES: readonly Case[] = [
     script: "readRecords",
     what: "a page of 1,000 records",
     run: ({ store }) => store.results.read({ limit: 1_000 }),
-  },
-  {
-    script: "keepRecord",
-    what: "a record, with 100,000 kept",
-    run: ({ store }) => store.results.keep({ jid: crypto.randomUUID(), ttlMs: HOUR_MS, body: "{}" }),
   },
   {
     script: "announce",

@@ -65,6 +65,6 @@ Deno.test("a worker stops while Redis is down, and its jobs are in Redis afterwa
   await server.logged("Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired");
   await redis.start();
   // Its registration expires with its heartbeat, and its jobs run again.
-  const placeOf = async (jid: string) => (await bench.store.admin.find([jid])).map(({ place }) => place.in);
+  const placeOf = async (jid: string) => (await bench.store.jobs.find([jid])).map(({ place }) => place.in);
   assertEquals([await placeOf(running), await placeOf(waiting)], [["running"], ["queue"]]);
 });

@@ -35,7 +35,7 @@ Deno.test("push confirms the time that it stores, for each way to write it", asy
   for (const [at, stored, shown] of cases) {
     const { stdout, stderr } = await on(bench, ["push", "A", "--at", at], { TZ });
     assertStringIncludes(stderr, `jobs: scheduled for ${shown} (in `);
-    const [entry] = await bench.store.admin.find([stdout.trim()]);
+    const [entry] = await bench.store.jobs.find([stdout.trim()]);
     assertEquals(new Date(entry!.at!).toISOString(), stored, at);
   }
   // An epoch time of the year 1999, not a delay.

@@ -4,6 +4,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { keepRecord } from "../support/records.ts";
 
 const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
 const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
@@ -22,8 +23,8 @@ async function bury(bench: Bench, name: string, message: string, count: number, 
   for (let i = 0; i < count; i++) {
     jids.push(await bench.push(name, [i], { ...error, queue, in: "1h" } as Parameters<Bench["push"]>[2]));
   }
-  const entries = await bench.store.admin.find(jids);
-  assertEquals(await bench.store.admin.edit(entries.map(({ ref }) => ref), "kill"), count);
+  const entries = await bench.store.jobs.find(jids);
+  assertEquals(await bench.store.jobs.edit(entries.map(({ ref }) => ref), "kill"), count);
 }
 
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
@@ -114,12 +115,12 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const body = { jid: "e1", class: "Import", queue: "q", state: "failed", endedAt: Date.now() };
     const [dead] = (await bench.store.admin.page({ in: "dead" }, { limit: 1 })).entries;
     const { jid } = JSON.parse(dead!.payload);
-    await bench.store.results.keep({
+    await keepRecord(bench.store, {
       jid,
       ttlMs: 60_000,
       body: JSON.stringify({ ...body, jid, state: "dead" }),
     });
-    await bench.store.results.keep({ jid: "e1", ttlMs: 60_000, body: JSON.stringify(body) });
+    await keepRecord(bench.store, { jid: "e1", ttlMs: 60_000, body: JSON.stringify(body) });
     const find = async (...args: string[]) => JSON.parse((await on(bench, "find", ...args, "--json")).stdout);
     assertEquals([(await find("--class", "Import")).jobs.length, (await find("--class", "Import")).finished.length], [
       2,
@@ -198,7 +199,7 @@ Deno.test("find says whether there is more of a kind: stored jobs, nodes that wa
   await bench.client.flow("f", { a: { job: ["Root", []] }, b: waits, c: waits });
   for (const jid of ["e1", "e2"]) {
     const body = { jid, class: "Ended", queue: "q", state: "failed", endedAt: Date.now() };
-    await bench.store.results.keep({ jid, ttlMs: 60_000, body: JSON.stringify(body) });
+    await keepRecord(bench.store, { jid, ttlMs: 60_000, body: JSON.stringify(body) });
   }
   for (const name of ["Stored", "Waits", "Ended"]) {
     for (const args of [[name], ["--class", name]]) {

@@ -64,7 +64,7 @@ Deno.test("no command prints a control character of a name or a text", async () 
   for (const jid of ["j1", "j2"]) {
     await bench.store.jobs.enqueue([{ queue: NAME, group: NAME, jid, payload: payload(jid) }]);
   }
-  await bench.store.admin.edit([(await bench.store.admin.find(["j2"]))[0]!.ref], "kill");
+  await bench.store.jobs.edit([(await bench.store.jobs.find(["j2"]))[0]!.ref], "kill");
   await bench.store.workers.heartbeat(
     workerRecord(`w:1:${NAME}`, { tag: NAME, queues: [NAME], weights: { [NAME]: 2 } }),
     600_000,

@@ -14,6 +14,7 @@ import { requireTool } from "../support/tools.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { AdminStore } from "../../src/store/admin/admin.ts";
 import { interceptStore } from "../support/intercept.ts";
+import { keepRecord } from "../support/records.ts";
 
 const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
 
@@ -94,7 +95,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     const queued = await bench.push("Invoice", [{ customer: "Müller" }]);
     const scheduled = await bench.push("Invoice", ["müller"], { in: "1h" });
     await bench.push("Invoice", ["other"]);
-    await bench.store.results.keep({
+    await keepRecord(bench.store, {
       jid: "ended1",
       ttlMs: 60_000,
       body: JSON.stringify({
@@ -196,7 +197,7 @@ Deno.test("cancel --all removes waiting jobs, and aborts running ones", async ()
     'Cancelled 1,200 queued jobs in queue "low"\n',
   );
   assertEquals(await sizes(bench.store), { high: 1, low: 0 });
-  assertEquals((await bench.store.admin.find([kept])).length, 1);
+  assertEquals((await bench.store.jobs.find([kept])).length, 1);
   assertEquals((await on(bench, ["cancel", "--all", "dead"])).code, 2);
 });
 
@@ -223,11 +224,11 @@ Deno.test("cancel --all finds a job that moves meanwhile", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
   const [moved] = [await bench.push("A", []), await bench.push("A", [])];
-  const { admin } = bench.store;
+  const { jobs: part } = bench.store;
   const busy = interceptStore(bench.store, async ({ verb, pass }) => {
     const answer = await pass();
     if (verb === "admin.page") {
-      await admin.edit((await admin.find([moved])).map(({ ref }) => ref), "requeue", "other");
+      await part.edit((await part.find([moved])).map(({ ref }) => ref), "requeue", "other");
     }
     return answer;
   });

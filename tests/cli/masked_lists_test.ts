@@ -4,6 +4,7 @@ import { encodeBacktrace } from "../../src/job/failure.ts";
 import { endedText } from "../../src/job/result.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { keepRecord } from "../support/records.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -25,12 +26,12 @@ Deno.test("list and find mask the secrets of jobs, as text and as JSON", async (
     { queue: "default", jid: "d1", payload: payload("d1") },
     { queue: "default", jid: "u1", payload: `{"jid":"u1","password":"hunter2"` },
   ]);
-  await bench.store.admin.edit([(await bench.store.admin.find(["d1"]))[0]!.ref], "kill");
+  await bench.store.jobs.edit([(await bench.store.jobs.find(["d1"]))[0]!.ref], "kill");
   const ended = {
     ...{ jid: "f1", class: "Login", queue: "default", state: "succeeded", attempt: 1, startedAt: 1, endedAt: 2 },
     ...{ elapsedMs: 1, worker: "w", result: { token: "hunter2" }, payload: JSON.parse(payload("f1")) },
   };
-  await bench.store.results.keep({ jid: "f1", ttlMs: 3_600_000, body: endedText(ended as never) });
+  await keepRecord(bench.store, { jid: "f1", ttlMs: 3_600_000, body: endedText(ended as never) });
   await bench.client.flow("nightly", {
     one: { job: { class: "Login", args: secret.args as never[] } },
     two: { job: { class: "Login", args: secret.args as never[] }, after: "one" },
@@ -73,7 +74,7 @@ Deno.test("errors masks secrets, and its groups select their jobs", async () => 
   const error = { error_class: "E", error_message: "401 for Bearer abcdefgh0123", failed_at: 1.7e9 };
   const payload = JSON.stringify({ class: "Call", jid: "d1", args: [], queue: "default", ...error });
   await bench.store.jobs.enqueue([{ queue: "default", jid: "d1", payload }]);
-  await bench.store.admin.edit([(await bench.store.admin.find(["d1"]))[0]!.ref], "kill");
+  await bench.store.jobs.edit([(await bench.store.jobs.find(["d1"]))[0]!.ref], "kill");
   const run = async (...args: string[]) =>
     JSON.parse((await jobs([...args, "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder })).stdout);
   const [group] = (await run("errors")).groups;

@@ -61,7 +61,7 @@ Deno.test("exits with 1 if a result can't be written; push prints the jid of the
   }
   const pushed = await onFullDisk(bench, ["push", "A"]);
   const [, jid] = /Can't write the output: .*; the job is enqueued: (\w+)\n$/.exec(pushed.stderr) ?? [];
-  assertEquals([pushed.code, (await bench.store.admin.find([jid!])).length], [1, 1], pushed.stderr);
+  assertEquals([pushed.code, (await bench.store.jobs.find([jid!])).length], [1, 1], pushed.stderr);
   const bulk = await onFullDisk(bench, ["push", "A", "--bulk", "bulk"]);
   assertEquals(bulk.code, 1);
   assertStringIncludes(bulk.stderr, "; 3 lines stored, 3 jids not printed");
@@ -75,7 +75,7 @@ Deno.test("keeps the record of an awaited job at least as long as usual, and as 
     const { code, stderr } = await on(bench, ["push", name, "--wait", "--wait-timeout", "10ms", ...more]);
     assertEquals(code, 1);
     const [, jid] = /jobs: Job "(\w+)" is still (?:queued|scheduled) after --wait-timeout/.exec(stderr) ?? [];
-    const { result_ttl, failure_ttl } = JSON.parse((await bench.store.admin.find([jid!]))[0]!.payload);
+    const { result_ttl, failure_ttl } = JSON.parse((await bench.store.jobs.find([jid!]))[0]!.payload);
     return [result_ttl, failure_ttl];
   };
   assertEquals(await pushed("Short", "--in", "1h"), [500, 86_400]);
@@ -268,7 +268,7 @@ Deno.test("stores numbers digit by digit as typed, one by one and in bulk", asyn
   await using bench = await Bench.open();
   const stored = async (stdout: string) => {
     const jids = stdout.trim().split("\n");
-    const entries = await bench.store.admin.find(jids);
+    const entries = await bench.store.jobs.find(jids);
     return entries.map(({ payload }) => /"args":(\[.*?\]),"jid"/.exec(payload)?.[1]).sort();
   };
   assertEquals(await stored((await on(bench, ["push", "A", "2.0", "1e3", "x"])).stdout), ['[2.0,1e3,"x"]']);

@@ -79,7 +79,7 @@ Deno.test("resumes quiet workers; keeps the queues of a worker", async () => {
   assertMatch(ended.stdout, /^Resuming worker \S+\n$/);
   await server.logged("Resumed: taking jobs");
   const jid = await bench.push("Note", [bench.notes, "again"]);
-  await bench.until(async () => (await bench.store.admin.find([jid])).length === 0);
+  await bench.until(async () => (await bench.store.jobs.find([jid])).length === 0);
   assertEquals((await on(bench, "clear", "default")).stdout, 'Deleted 0 queued jobs in queue "default"\n');
 });
 

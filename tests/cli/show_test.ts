@@ -6,6 +6,7 @@ import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
+import { keepRecord } from "../support/records.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -69,7 +70,7 @@ Deno.test("shows the worker, the stack and the log of a dead job, and the worker
   assertMatch(json.error.backtrace[0], /decline/);
   assertMatch(await show(retrying), new RegExp(`\nworker +${id}\n`));
   assertEquals(JSON.parse(await show(retrying, "--json")).worker, id);
-  await bench.store.admin.edit([(await bench.store.admin.find([dead]))[0]!.ref], "delete");
+  await bench.store.jobs.edit([(await bench.store.jobs.find([dead]))[0]!.ref], "delete");
   assertMatch(await show(dead), /\nstate +dead /);
 });
 
@@ -173,7 +174,7 @@ Deno.test("prints how a job ended if it can no longer be cancelled", async () =>
     state: "succeeded",
     endedAt: Date.now() - 300 * 86_400_000,
   });
-  await bench.store.results.keep({ jid: "ended1", ttlMs: 60_000, body });
+  await keepRecord(bench.store, { jid: "ended1", ttlMs: 60_000, body });
   const { code, stderr } = await jobs(["cancel", "ended1"], { env: { JOBS_STORE: bench.url } });
   assertEquals([code, stderr], [1, 'jobs: Job "ended1" has finished: succeeded 300d ago\n']);
 });
@@ -229,8 +230,8 @@ Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow
   const waits = { after: ["extract"], waitsFor: 1 };
   assertEquals(rest, { ...load, ...waits, why: ["It waits for all of 1 before it: extract."] });
   assertEquals(payload.class, "Load");
-  const [entry] = await bench.store.admin.find([jids["extract"]!]);
-  await bench.store.admin.edit([entry!.ref], "kill");
+  const [entry] = await bench.store.jobs.find([jids["extract"]!]);
+  await bench.store.jobs.edit([entry!.ref], "kill");
   const why = `Node "extract" is dead: jobs retry ${jids["extract"]} runs it again.`;
   assertMatch((await jobs(["show", jids["load"]!], { env })).stdout, new RegExp(`\nwhy +${why}\n`));
   assertEquals(JSON.parse((await jobs(["show", jids["load"]!, "--json"], { env })).stdout).why[1], why);

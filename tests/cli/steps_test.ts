@@ -31,9 +31,9 @@ Deno.test("jobs steps clear says when the steps run again", async () => {
 
 Deno.test("jobs signal keeps a signal that only a dead job waited for", async () => {
   await using bench = await Bench.open();
-  const { admin } = bench.store;
+
   await asleep(bench.store);
-  await admin.edit((await admin.find(["o1"])).map(({ ref }) => ref), "kill");
+  await bench.store.jobs.edit((await bench.store.jobs.find(["o1"])).map(({ ref }) => ref), "kill");
   const { stdout } = await jobs(["signal", "order:42"], { env: { JOBS_STORE: bench.url } });
   assertEquals(stdout, "Kept: no job waits for it yet\n");
 });

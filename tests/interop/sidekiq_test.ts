@@ -162,7 +162,7 @@ Deno.test("Ruby retries, kills, enqueues, deletes and clears jobs of jobs", asyn
   const jids = [];
   for (let n = 0; n < 4; n++) jids.push(await schedule(n));
   const entries = (await bench.store.admin.page({ in: "scheduled" })).entries;
-  await bench.store.admin.edit([entries[2]!.ref, entries[3]!.ref], "kill");
+  await bench.store.jobs.edit([entries[2]!.ref, entries[3]!.ref], "kill");
   for (let n = 10; n < 13; n++) await bench.push("Note", [bench.notes, `n${n}`], { queue: "other" });
   const done = await ruby(
     redis.url,
@@ -196,7 +196,7 @@ Deno.test("jobs retries a job that failed in Ruby, and Ruby retries a job that f
   }
   const [inRuby] = (await bench.store.admin.page({ in: "retry" })).entries;
   assertEquals(JSON.parse(inRuby!.payload).retry_count, 0);
-  await bench.store.admin.edit([inRuby!.ref], "requeue");
+  await bench.store.jobs.edit([inRuby!.ref], "requeue");
   {
     await using _server = await startJobs(bench, ["-c", "1"]);
     await bench.until(async () => {

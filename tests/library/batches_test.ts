@@ -172,7 +172,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       const id = part === client.flows ? flow.id : batch.id;
       const { entries } = await store.admin.page({ in: "queue", queue: "default" });
       const member = entries.find(({ payload }) => payload.includes(id))!;
-      await store.admin.edit([member.ref], "kill");
+      await store.jobs.edit([member.ref], "kill");
       assertEquals([(await part.get(id))!.dead, await part.retry(id), (await part.get(id))!.dead], [1, 1, 0]);
       assertEquals([await part.cancel(id), await part.cancel(id)], [3, 0]);
       const { state, cancelled } = (await part.get(id))!;
@@ -331,7 +331,7 @@ Deno.test("a cancelled batch is not retried", () =>
   withClient(async (client, store) => {
     const batch = await client.batch({}, (add) => add("Import", [1]));
     const { entries: [job] } = await store.admin.page({ in: "queue", queue: "default" });
-    await store.admin.edit([job!.ref], "kill");
+    await store.jobs.edit([job!.ref], "kill");
     await client.batches.cancel(batch.id);
     await assertRejects(
       () => client.batches.retry(batch.id),

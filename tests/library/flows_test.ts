@@ -71,11 +71,11 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const { id } = await client.flow(name, { ...nodes, c: { job: ["C"] }, d: { job: { class: "D" } } }, options);
     const batch = await client.batch({ complete: { class: "Report" } }, (add) => add("Row"));
     const { nodes: [, waiting] } = await client.flows.nodes(id);
-    const [dead] = await bench.store.admin.find([`${id}-1`]);
-    await bench.store.admin.edit([dead!.ref], "kill");
+    const [dead] = await bench.store.jobs.find([`${id}-1`]);
+    await bench.store.jobs.edit([dead!.ref], "kill");
     const { entries } = await bench.store.admin.page({ in: "queue", queue: "default" });
     const member = entries.find(({ payload }) => payload.includes(batch.id))!;
-    await bench.store.admin.edit([member.ref], "delete");
+    await bench.store.jobs.edit([member.ref], "delete");
     const payloads = [waiting!.payload!, dead!.payload];
     for (const { payload } of (await bench.store.admin.page({ in: "queue", queue: "default" })).entries) {
       payloads.push(payload);

@@ -161,7 +161,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       await using _server = await started();
       assertEquals((await bench.client.result(jid))?.state, "dead");
       const [dead] = (await bench.store.admin.page({ in: "dead" })).entries;
-      await bench.store.admin.edit([dead!.ref], "requeue");
+      await bench.store.jobs.edit([dead!.ref], "requeue");
       await bench.until(async () => (await bench.client.result(jid))?.result === "first", "it has ended");
       assertEquals(await bench.store.steps.read(jid), []);
     }

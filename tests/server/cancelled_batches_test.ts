@@ -59,7 +59,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await bench.until(async () => (await waiting()).length === 5, "all wait");
     // As if each of them moved while the cancel looked for it.
     await store.batches.close(batch.id, "cancelled");
-    assertEquals(await store.admin.edit(await waiting(), "requeue"), 5);
+    assertEquals(await store.jobs.edit(await waiting(), "requeue"), 5);
     await bench.noted("complete");
     const { state, pending, cancelled, total } = (await store.batches.read({ ids: [batch.id] })).batches[0]!;
     assertEquals([state, pending, cancelled, total], ["cancelled", 0, 5, 5]);

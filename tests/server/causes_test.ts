@@ -29,7 +29,7 @@ Deno.test("the causes of a failure are in the job, its record, the log and jobs 
     const jid = await bench.push(name, []);
     const ended = await bench.client.result(jid);
     assertEquals(ended?.error?.causes, CAUSES, name);
-    const [entry] = await bench.store.admin.find([jid]);
+    const [entry] = await bench.store.jobs.find([jid]);
     assertEquals(JSON.parse(entry!.payload).error_causes, CAUSES);
     assertEquals(JSON.parse(entry!.payload).errors[0].causes, CAUSES.slice(0, 3));
     const line = await worker.logged("Failed for good, moved to dead", { jid });

@@ -22,7 +22,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const handlers = `${bench.folder}/careful.js`;
     await Deno.writeTextFile(handlers, HANDLERS);
     const push = (...args: string[]) => jobs(["push", ...args, "--store", bench.url]);
-    const pushed = async (jid: string) => JSON.parse((await bench.store.admin.find([jid.trim()]))[0]!.payload);
+    const pushed = async (jid: string) => JSON.parse((await bench.store.jobs.find([jid.trim()]))[0]!.payload);
 
     const early = await pushed((await push("Careful", "0")).stdout);
     assertEquals([early.queue, early.retry], ["default", true]);

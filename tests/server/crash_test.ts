@@ -129,16 +129,16 @@ Deno.test("no error of a handler ends the worker", async () => {
   await bench.push("Shout", []);
   const missing = await bench.push("NoSuchClass", []);
   const failing = await bench.push("Fail", ["\u0000 \x1b[31m oops"]);
-  await bench.until(async () => (await bench.store.admin.find([thrown]))[0]?.place.in === "dead", "null was thrown");
+  await bench.until(async () => (await bench.store.jobs.find([thrown]))[0]?.place.in === "dead", "null was thrown");
   await bench.until(
-    async () => (await bench.store.admin.find([failing]))[0]?.place.in === "dead",
+    async () => (await bench.store.jobs.find([failing]))[0]?.place.in === "dead",
     "it failed three times",
   );
   await bench.until(
-    async () => (await bench.store.admin.find([missing]))[0]?.place.in === "scheduled",
+    async () => (await bench.store.jobs.find([missing]))[0]?.place.in === "scheduled",
     "it waits for a worker that has its class",
   );
-  const dead = JSON.parse((await bench.store.admin.find([failing]))[0]!.payload);
+  const dead = JSON.parse((await bench.store.jobs.find([failing]))[0]!.payload);
   assertEquals([dead.error_class, dead.retry_count], ["RangeError", 2]);
   const late = await server.logged("Unhandled error", { class: "RejectLate" });
   assert(String(late.error).includes("too late"));

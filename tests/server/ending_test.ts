@@ -23,7 +23,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await using server = await bench.server([module, "--burst"]);
     assertEquals((await server.status()).code, 0);
     assertEquals((await bench.store.admin.stats()).processed, 11);
-    assertEquals((await bench.store.admin.find([later])).map((entry) => entry.place.in), ["scheduled"]);
+    assertEquals((await bench.store.jobs.find([later])).map((entry) => entry.place.in), ["scheduled"]);
     await server.logged("Stopping", { by: "burst" });
     assertEquals(await bench.store.workers.list(), []);
   });

@@ -21,8 +21,8 @@ async function noted(bench: Bench, word: string): Promise<number> {
 }
 
 async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
-  return JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
 }
 
 Deno.test("isolated jobs run in another process, the same one after the other", async () => {
@@ -151,7 +151,7 @@ Deno.test("a horse that crashes, exits or uses too much memory fails only its jo
   assert(Number(used) >= 300, String(devoured.error_message));
   await bench.push("Note", [bench.notes, "still there"]);
   await bench.noted("still there");
-  assertEquals((await bench.store.admin.find([neighbour])).map((entry) => entry.place.in), ["running"]);
+  assertEquals((await bench.store.jobs.find([neighbour])).map((entry) => entry.place.in), ["running"]);
   await server.logged("Failed for good, moved to dead", {}, 3);
 });
 
@@ -178,8 +178,8 @@ Deno.test("Discard, Kill and Snooze work in a horse", async () => {
   const discarded = await bench.push("Verdict", ["Discard"]);
   const killed = await bench.push("Verdict", ["Kill"]);
   assertEquals((await dead(bench, killed)).error_class, "Kill");
-  await bench.until(async () => (await bench.store.admin.find([snoozed]))[0]?.place.in === "scheduled");
-  await bench.until(async () => (await bench.store.admin.find([discarded])).length === 0);
+  await bench.until(async () => (await bench.store.jobs.find([snoozed]))[0]?.place.in === "scheduled");
+  await bench.until(async () => (await bench.store.jobs.find([discarded])).length === 0);
 });
 
 Deno.test("no horse outlives its parent, even if its handler spins and the parent is killed", async () => {
@@ -199,7 +199,7 @@ Deno.test("a stop returns isolated jobs to their queue and ends their horses", a
   const pid = await noted(bench, "spin");
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.jobs.find([jid])).map((entry) => entry.place.in), ["queue"]);
   assert(!await isRunning(pid));
   assertEquals(server.lines.filter((line) => line.msg.startsWith("Failed")), []);
 });
@@ -238,5 +238,5 @@ Deno.test("a job waits if its module exports the class in the worker but not in 
   const jid = await bench.push("Here", []);
   const line = await server.logged("Waits for a worker with its class");
   assertEquals(line.problem, 'No handler for class "Here"; this worker has There');
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "scheduled", "it waits");
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "scheduled", "it waits");
 });

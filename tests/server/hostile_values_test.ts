@@ -40,7 +40,7 @@ async function perform(
   );
   const ended = new Map<string, { place: string; payload: Record<string, unknown> }>();
   for (const [name, jid] of jids) {
-    const [found] = await store.admin.find([jid]);
+    const [found] = await store.jobs.find([jid]);
     ended.set(name, { place: found?.place.in ?? "ended", payload: JSON.parse(found?.payload ?? "{}") });
   }
   assertEquals((await store.admin.stats()).running ?? 0, 0);
@@ -150,7 +150,7 @@ Deno.test("a payload of another program that no handler can receive is dead with
   await until(async () => calls === 3 && (await store.admin.stats()).dead === 3, "all have ended");
   const reasons = await Promise.all(
     jids.slice(0, 3).map(async (jid) => {
-      const payload = (await store.admin.find([jid]))[0]!.payload;
+      const payload = (await store.jobs.find([jid]))[0]!.payload;
       return getField(payload, "error_message");
     }),
   );
@@ -186,7 +186,7 @@ Deno.test("an isolated job that throws, returns or reports a value that cannot b
   const places = new Map<string, string>();
   await bench.until(async () => {
     for (const [jid, job] of jids) {
-      const found = (await bench.store.admin.find([jid]))[0]?.place.in;
+      const found = (await bench.store.jobs.find([jid]))[0]?.place.in;
       places.set(job, found ?? "ended");
     }
     return ![...places.values()].some((place) => place === "queue" || place === "running");

@@ -9,7 +9,7 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
   await using bench = await Bench.open();
   const { store, client } = bench;
   const jid = await bench.push("Every", [bench.notes], { retry: 0 });
-  const isScheduled = async () => (await store.admin.find([jid]))[0]?.place.in === "scheduled";
+  const isScheduled = async () => (await store.jobs.find([jid]))[0]?.place.in === "scheduled";
   {
     await using current = await bench.server([NEW_CODE]);
     await bench.until(async () => (await store.steps.read(jid)).length === 2, "it waits for the signal");
@@ -31,8 +31,8 @@ Deno.test("a worker without the class of a job returns it with its steps, withou
   }
   await using _current = await bench.server([NEW_CODE]);
   await store.admin.configure("default", { pause: false });
-  const [entry] = await store.admin.find([jid]);
-  await store.admin.edit([entry!.ref], "requeue");
+  const [entry] = await store.jobs.find([jid]);
+  await store.jobs.edit([entry!.ref], "requeue");
   const { state, attempt, result } = (await client.result(jid))!;
   assertEquals([state, attempt, result], ["succeeded", 1, { said: "yes", child: 42, count: 3 }]);
 });

@@ -53,6 +53,6 @@ for (const name of ["Exit", "LateExit"]) {
     const jid = await bench.push(name, []);
     await server.logged("Handler ended the process of its worker: throw an error instead", { jid, class: name });
     assertEquals((await server.status()).code, 1);
-    assertEquals((await bench.store.admin.find([jid]))[0]?.place.in, "running");
+    assertEquals((await bench.store.jobs.find([jid]))[0]?.place.in, "running");
   });
 }

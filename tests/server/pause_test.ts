@@ -24,7 +24,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       (await second.logged("Queues are paused; jobs resume ends it")).queues,
       "all queues, mail",
     );
-    assertEquals((await bench.store.admin.find([waiting])).map((entry) => entry.place.in), ["queue"]);
+    assertEquals((await bench.store.jobs.find([waiting])).map((entry) => entry.place.in), ["queue"]);
 
     await command("resume");
     await bench.noted("later");

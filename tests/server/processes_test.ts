@@ -39,7 +39,7 @@ Deno.test("a worker that dies is started again, and its job runs again", async (
   const before = await pids(bench);
   const jid = await bench.push("Listen", [bench.notes]);
   await bench.noted(`start ${jid}`);
-  const victim = (await bench.store.admin.find([jid]))[0]!.worker!.split(":")[1]!;
+  const victim = (await bench.store.jobs.find([jid]))[0]!.worker!.split(":")[1]!;
   Deno.kill(Number(victim), "SIGKILL");
   await server.logged("Process was killed by SIGKILL, starting another");
   await bench.until(async () => (await pids(bench)).length === 2 && !(await pids(bench)).includes(Number(victim)));
@@ -128,7 +128,7 @@ Deno.test("a worker that blocks its event loop doesn't outlive a parent killed w
   const children = await pids(bench);
   const jid = await bench.push("Block", [bench.notes, 3_600_000]);
   await bench.noted(`start ${jid}`);
-  const spinning = Number((await bench.store.admin.find([jid]))[0]!.worker!.split(":")[1]);
+  const spinning = Number((await bench.store.jobs.find([jid]))[0]!.worker!.split(":")[1]);
   server.kill("SIGKILL");
   try {
     for (const pid of children) await bench.until(async () => !await isRunning(pid), `${pid} ends`);
@@ -136,7 +136,7 @@ Deno.test("a worker that blocks its event loop doesn't outlive a parent killed w
     signalIfRunning(spinning, "SIGKILL");
   }
   assertEquals(await bench.store.workers.list(), []);
-  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.jobs.find([jid])).map((entry) => entry.place.in), ["queue"]);
 });
 
 Deno.test("the parent listens on no socket while its workers run, and leaves no file behind", async () => {

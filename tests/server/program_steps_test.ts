@@ -22,8 +22,8 @@ const HELD = "sh -c 'echo two >> '$notes'; while ! test -e '$notes'.go; do sleep
 
 /** Waits until a job is dead, and returns its error. */
 async function errorOf(bench: Bench, jid: string): Promise<string> {
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", "it is dead");
-  const { error_class: name, error_message: message } = JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "dead", "it is dead");
+  const { error_class: name, error_message: message } = JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
   return `${name}: ${message}`;
 }
 

@@ -21,8 +21,8 @@ function serveExec(bench: Bench, exec: string[], env: Record<string, string> = {
 }
 
 async function dead(bench: Bench, jid: string): Promise<[unknown, unknown]> {
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
-  const payload = JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  const payload = JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
   return [payload.error_class, payload.error_message];
 }
 
@@ -56,7 +56,7 @@ for (
     const jid = await bench.push("Program", []);
     await server.logged("the reason", { jid });
     await bench.until(async () => (await bench.store.admin.stats()).processed === 1);
-    const [entry] = await bench.store.admin.find([jid]);
+    const [entry] = await bench.store.jobs.find([jid]);
     assertEquals(entry?.place.in, place);
     if (error === undefined) return;
     const payload = JSON.parse(entry!.payload);
@@ -69,7 +69,7 @@ Deno.test("a failed program is retried by the options of its entry", async () =>
   await using bench = await Bench.open();
   await using _server = await serve(bench, "exit 75", {}, { retry: 3, queue: "default" });
   const jid = await bench.push("Program", []);
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "retry");
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "retry");
 });
 
 Deno.test("a program that ignores TERM is killed at its timeout, with its grandchildren", async () => {

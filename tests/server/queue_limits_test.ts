@@ -141,7 +141,7 @@ Deno.test("jobs pause and resume a group of a queue, while its other jobs run", 
   assertEquals((await command("pause", "default", "--group", "acme", "--for", "1h")).stdout, `Paused ${named}\n`);
   await using server = await bench.server(["--burst"], {}, false);
   assertEquals((await server.status()).code, 0, "a burst doesn't wait for a paused group");
-  assertEquals((await bench.store.admin.find([waits, other])).length, 1);
+  assertEquals((await bench.store.jobs.find([waits, other])).length, 1);
   assertMatch(
     (await command("show", waits)).stdout,
     /Group "acme" is paused until \d{4}-\d\d-\d\d \d\d:\d\d UTC, in \d/,

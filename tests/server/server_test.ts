@@ -62,7 +62,7 @@ Deno.test("at the deadline a job's signal aborts before the job returns to its q
     await new Promise((_, reject) =>
       ctx.signal.addEventListener("abort", () => {
         // The state of the store at this moment.
-        found.resolve(t.store.admin.find([ctx.jid]).then((entries) => entries.map((entry) => entry.place.in)));
+        found.resolve(t.store.jobs.find([ctx.jid]).then((entries) => entries.map((entry) => entry.place.in)));
         reject(ctx.signal.reason);
       })
     );
@@ -134,8 +134,8 @@ Deno.test("Discard, Kill, Snooze and retry: false decide about a failed job", as
   const snoozed = await client.push("Act", ["snooze"]);
   await client.push("Act", ["fail"], { retry: false });
   await counted(t.store, ({ processed, scheduled }) => processed === 3 && scheduled === 1);
-  assertEquals((await t.store.admin.find([killed!])).map((entry) => entry.place.in), ["dead"]);
-  const [entry] = await t.store.admin.find([snoozed!]);
+  assertEquals((await t.store.jobs.find([killed!])).map((entry) => entry.place.in), ["dead"]);
+  const [entry] = await t.store.jobs.find([snoozed!]);
   assertEquals([entry!.place.in, "retry_count" in JSON.parse(entry!.payload)], ["scheduled", false]);
   const { retry, dead, enqueued, running } = await t.store.admin.stats();
   assertEquals({ retry, dead, enqueued, running }, { retry: 0, dead: 1, enqueued: 0, running: 0 });
@@ -149,7 +149,7 @@ Deno.test("unknown fields are kept, byte for byte, through failure, retry and de
     '"queue":"default" , "unknown": {"x" : [ ]}, "retry": 2}';
   await t.store.jobs.enqueue([{ jid: "aaaaaaaaaaaaaaaaaaaaaaaa", queue: "default", payload: odd }]);
   await counted(t.store, ({ dead }) => dead === 1);
-  const [entry] = await t.store.admin.find(["aaaaaaaaaaaaaaaaaaaaaaaa"]);
+  const [entry] = await t.store.jobs.find(["aaaaaaaaaaaaaaaaaaaaaaaa"]);
   assert(entry!.payload.startsWith(odd.slice(0, -1)), entry!.payload);
   assertEquals(JSON.parse(entry!.payload).retry_count, 2);
 });
@@ -203,7 +203,7 @@ Deno.test("a scheduled job runs at its time, and an earlier one that is pushed l
     await counted(t.store, ({ processed }) => processed === i + 1);
   }
   assertEquals(ran, ["first", "second"]);
-  assertEquals((await t.store.admin.find([last!])).map((entry) => entry.place.in), ["scheduled"]);
+  assertEquals((await t.store.jobs.find([last!])).map((entry) => entry.place.in), ["scheduled"]);
 });
 
 Deno.test("a quiet worker takes no jobs until resume", async () => {
@@ -221,6 +221,6 @@ Deno.test("the dead set keeps its maximum, and retry_queue and tags apply", asyn
   }, { options: { retry_queue: "again", tags: ["slow"], queue: "first" } });
   const jid = await t.server.client.push("Act", []);
   await counted(t.store, ({ retry }) => retry === 1);
-  const payload = JSON.parse((await t.store.admin.find([jid!]))[0]!.payload);
+  const payload = JSON.parse((await t.store.jobs.find([jid!]))[0]!.payload);
   assertEquals([payload.queue, payload.tags, payload.error_class], ["again", ["slow"], "Error"]);
 });

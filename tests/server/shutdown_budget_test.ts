@@ -100,7 +100,7 @@ Deno.test("on SQLite, a worker whose file is locked by another program logs what
   // The file is still locked.
   await assertUnstored(server);
   other.exec("ROLLBACK");
-  const [entry] = await bench.store.admin.find([jid]);
+  const [entry] = await bench.store.jobs.find([jid]);
   assertEquals(entry?.place.in, "running", "left to the rescuer");
 });
 

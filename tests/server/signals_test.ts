@@ -107,7 +107,7 @@ Deno.test("a second TERM stops at once, and a job whose handler ignores its sign
   await server.logged("Stopping");
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.jobs.find([jid])).map((entry) => entry.place.in), ["queue"]);
 });
 
 for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
@@ -122,8 +122,8 @@ for (const signal of ["SIGTSTP", "SIGUSR1"] as const) {
     const scheduled = await bench.push("Note", [bench.notes, "scheduled"], { in: 0.01 });
     await bench.go();
     await bench.noted(`end ${running}`);
-    assertEquals((await bench.store.admin.find([later])).map((entry) => entry.place.in), ["queue"]);
-    assertEquals((await bench.store.admin.find([scheduled])).map((entry) => entry.place.in), ["scheduled"]);
+    assertEquals((await bench.store.jobs.find([later])).map((entry) => entry.place.in), ["queue"]);
+    assertEquals((await bench.store.jobs.find([scheduled])).map((entry) => entry.place.in), ["scheduled"]);
     await bench.until(async () => (await bench.store.workers.list())[0]?.quiet === true);
     server.kill("SIGCONT");
     await bench.noted("later");

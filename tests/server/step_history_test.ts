@@ -52,7 +52,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals(
       await ended("waits", async (jid) => {
         await waits(jid);
-        await until(async () => (await store.admin.find([jid]))[0]?.place.in === "scheduled");
+        await until(async () => (await store.jobs.find([jid]))[0]?.place.in === "scheduled");
         await cancel(jid);
       }),
       ["cancelled", [charged, "approval waiting"]],
@@ -61,9 +61,9 @@ for (const kind of ["SQLite", "Redis"] as const) {
 
     const dead = (await client.push(Order, ["dead"]))!;
     await client.result(dead);
-    const [entry] = await store.admin.find([dead]);
+    const [entry] = await store.jobs.find([dead]);
     assertEquals((await store.steps.read(dead)).map(({ name }) => name), ["charge"]);
-    await store.admin.edit([entry!.ref], "delete");
+    await store.jobs.edit([entry!.ref], "delete");
     assertEquals([await store.steps.read(dead), (await stepsOf(store, dead)).length], [[], 1]);
     const lines = (await jobLines(store, dead))!.join("\n");
     assertStringIncludes(lines, "steps     charge: succeeded");

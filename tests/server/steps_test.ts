@@ -3,6 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { cancelJob } from "../../src/store/ops/cancel.ts";
 
 const HANDLERS = new URL("../support/step_handlers.js", import.meta.url).pathname;
 
@@ -206,7 +207,7 @@ Deno.test("cancelling a sleeping job ends it at once, with its steps", async () 
   const jid = await bench.push("Every", [bench.notes]);
   await bench.until(async () => (await bench.store.steps.read(jid)).length === 2, "it waits for the signal");
   await bench.until(async () => (await bench.store.admin.stats()).scheduled === 1, "it has gone to sleep");
-  await bench.store.jobs.cancel(jid);
+  await cancelJob(bench.store, jid, Date.now());
   assertEquals((await bench.client.result(jid))?.state, "cancelled");
   assertEquals(await bench.store.steps.read(jid), []);
   assertMatch(JSON.stringify(await bench.client.signal(`every:${jid}`)), /^\{\}$/);

@@ -90,11 +90,11 @@ for (const [name, where] of [["Late", "in the worker"], ["LateApart", "in an iso
     assertEquals((await worker.status()).code, 0);
     const places = [];
     for (const end of ends) {
-      places.push((await bench.store.admin.find([jids.get(end)!])).map(({ place }) => place.in).join());
+      places.push((await bench.store.jobs.find([jids.get(end)!])).map(({ place }) => place.in).join());
     }
     assertEquals(places, ["", "scheduled", "dead", "queue", "queue"]);
     assertEquals((await bench.client.result(jids.get("return")!))?.result, "finished");
-    const [given] = await bench.store.admin.find([jids.get("fail")!]);
+    const [given] = await bench.store.jobs.find([jids.get("fail")!]);
     const { retry_count, error_class } = JSON.parse(given!.payload);
     assertEquals([retry_count, error_class], [undefined, undefined], "an interruption is not a failure");
     const aborts = (await bench.readNotes()).filter((line) => line.startsWith("aborted"));
@@ -112,7 +112,7 @@ Deno.test("a second TERM aborts jobs at once, and a job whose handler rejects th
   await worker.logged("Stopping");
   worker.kill("SIGTERM");
   await worker.status();
-  assertEquals((await bench.store.admin.find([jid])).map(({ place }) => place.in), ["queue"]);
+  assertEquals((await bench.store.jobs.find([jid])).map(({ place }) => place.in), ["queue"]);
 });
 
 Deno.test("a worker waits for the dashboard's address while the worker before is stopping", async () => {

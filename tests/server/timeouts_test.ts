@@ -7,12 +7,12 @@ import { startRedis } from "../support/redis.ts";
 const HORSES = new URL("../support/horse_handlers.js", import.meta.url).pathname;
 
 async function dead(bench: Bench, jid: string): Promise<Record<string, unknown>> {
-  await bench.until(async () => (await bench.store.admin.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
-  return JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "dead", `${jid} is dead`);
+  return JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
 }
 
 async function gone(bench: Bench, jid: string): Promise<void> {
-  await bench.until(async () => (await bench.store.admin.find([jid])).length === 0, `${jid} is gone`);
+  await bench.until(async () => (await bench.store.jobs.find([jid])).length === 0, `${jid} is gone`);
 }
 
 Deno.test("the signal of an inline handler aborts at the timeout of the push, and the job fails with it", async () => {
@@ -28,7 +28,7 @@ Deno.test("a handler that ignores its timeout is logged and shown, keeps its lea
   await using server = await bench.server([], { JOBS_KILL_AFTER: "100ms" });
   const jid = await bench.push("Ignore", [bench.notes], { timeout: "100ms", retry: 0 });
   await server.logged("Handler ignores its signal and keeps running: only isolate: true can end it", { jid });
-  assertEquals((await bench.store.admin.find([jid])).map((entry) => entry.place.in), ["running"]);
+  assertEquals((await bench.store.jobs.find([jid])).map((entry) => entry.place.in), ["running"]);
   const dump = await jobs(["dump", "--all", "--store", bench.url]);
   assertMatch(dump.stdout, new RegExp(`performing .* Ignore ${jid} .* aborted Timeout`));
   await bench.go();
@@ -85,7 +85,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     );
     await using server = await bench.server([HORSES, handlers, "-c", "4"], { JOBS_KILL_AFTER: "200ms" });
     const failing = await bench.push("FailAgain", [], { retry: 5, retry_for: 1e6 });
-    await bench.until(async () => (await bench.store.admin.find([failing]))[0]?.place.in === "retry");
+    await bench.until(async () => (await bench.store.jobs.find([failing]))[0]?.place.in === "retry");
     assertEquals((await cancel(failing)).stdout, "Cancelled 1 job\n");
 
     const inline = await bench.push("Wait", [bench.notes]);
@@ -123,9 +123,9 @@ Deno.test("a cancelled job that ignores its signal stays cancelled when the work
   server.kill("SIGTERM");
   await server.logged("Returned an unfinished job", { jid: other, class: "Hang" });
   assertEquals((await server.status()).code, 0);
-  assertEquals(await bench.store.admin.find([cancelled]), []);
+  assertEquals(await bench.store.jobs.find([cancelled]), []);
   assertEquals((await bench.client.result(cancelled))?.state, "cancelled");
-  assertEquals((await bench.store.admin.find([other])).map((entry) => entry.place.in), ["queue"]);
+  assertEquals((await bench.store.jobs.find([other])).map((entry) => entry.place.in), ["queue"]);
 });
 
 Deno.test("a timed-out job that ignores its signal has failed when the worker stops, and has used an attempt", async () => {
@@ -139,7 +139,7 @@ Deno.test("a timed-out job that ignores its signal has failed when the worker st
   }
   server.kill("SIGTERM");
   assertEquals((await server.status()).code, 0);
-  const places = async (jid: string) => (await bench.store.admin.find([jid])).map((entry) => entry.place.in);
+  const places = async (jid: string) => (await bench.store.jobs.find([jid])).map((entry) => entry.place.in);
   assertEquals([await places(last!), await places(again!)], [["dead"], ["retry"]]);
   assertEquals((await bench.store.admin.stats()).failed, 2);
 });

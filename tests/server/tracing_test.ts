@@ -297,7 +297,7 @@ Deno.test("with tracing off, payloads have no trace fields, and no OpenTelemetry
   await using bench = await Bench.open();
   for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" }]) {
     const { stdout } = await jobs(["push", "Sleep", "--store", bench.url], { env });
-    const { payload } = (await bench.store.admin.find([stdout.trim()]))[0]!;
+    const { payload } = (await bench.store.jobs.find([stdout.trim()]))[0]!;
     assert(!/trace|baggage/.test(payload), payload);
   }
   const graph = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "src/mod.ts"] }).output();
@@ -326,7 +326,7 @@ Deno.test("always_off samples no span, and the payload carries that decision", a
   await using bench = await Bench.open();
   await using collector = new Collector();
   const jid = await push(bench, collector, ["Noop"], { OTEL_TRACES_SAMPLER: "always_off" });
-  const payload = JSON.parse((await bench.store.admin.find([jid]))[0]!.payload);
+  const payload = JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
   assertMatch(payload.traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
   assertEquals(collector.spans, []);
 });

@@ -193,7 +193,7 @@ export const batches: Cases = {
     await t.store.batches.close(one.id, "closed");
     await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
-    assertEquals(await t.store.admin.edit([dead!.ref], "requeue"), 1);
+    assertEquals(await t.store.jobs.edit([dead!.ref], "requeue"), 1);
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
     const [again] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(again!, "ack")]);
@@ -274,15 +274,15 @@ export const batches: Cases = {
     await t.store.batches.close(one.id, "closed");
     const [first, second, third] = await entries(t.store, { in: "queue", queue: "default" });
     const body = endedText({ jid: jid(1), class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
-    assert(await t.store.results.keep({ jid: jid(1), ttlMs: HOUR_MS, body }, first!.ref));
-    await t.store.admin.edit([second!.ref], "delete");
-    await t.store.admin.edit([third!.ref], "kill");
+    assertEquals(await t.store.jobs.edit([first!.ref], { cancel: { jid: jid(1), ttlMs: HOUR_MS, body } }), 1);
+    await t.store.jobs.edit([second!.ref], "delete");
+    await t.store.jobs.edit([third!.ref], "kill");
     assertEquals(await counts(t.store, one), { total: 5, pending: 2, dead: 1, cancelled: 1, deleted: 1 });
     const [a, b] = await takeUpTo(t.store, worker, 2);
     await t.store.jobs.settle(worker, [ending(a!, "ack", "expired"), ending(b!, "ack", "cancelled")]);
     assertEquals(await pushed(t.store), ["death", "complete"]);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "delete");
+    await t.store.jobs.edit([dead!.ref], "delete");
     assertEquals(await counts(t.store, one), { total: 5, expired: 1, cancelled: 2, deleted: 2 });
     assertEquals([await state(t.store, one), await pushed(t.store)], ["failed", ["death", "complete"]]);
   },
@@ -390,7 +390,7 @@ export const batches: Cases = {
     await t.store.jobs.enqueue([member(1, one, { delayMs: HOUR_MS })]);
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
     const [waiting] = await entries(t.store, { in: "scheduled" });
-    await t.store.admin.edit([waiting!.ref], "requeue");
+    await t.store.jobs.edit([waiting!.ref], "requeue");
     assertEquals(await counts(t.store, one), { total: 1, pending: 1 });
   },
 
@@ -437,7 +437,7 @@ export const batches: Cases = {
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
     assertEquals((await t.store.batches.read({ ids: [two.id] })).batches[0], undefined);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "delete");
+    await t.store.jobs.edit([dead!.ref], "delete");
     t.advance(HOUR_MS + SLACK_MS);
     assert((await t.holding(one.id)).length > 1);
     assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
@@ -489,7 +489,7 @@ export const batches: Cases = {
     await t.store.jobs.settle(worker, [ending(lease!, "bury")]);
     assertEquals([await counts(t.store, outer), await state(t.store, outer)], [{ total: 1, dead: 1 }, "stuck"]);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "requeue");
+    await t.store.jobs.edit([dead!.ref], "requeue");
     assertEquals(await state(t.store, outer), "running");
     const [again] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(again!, "ack")]);

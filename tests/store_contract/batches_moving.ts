@@ -128,7 +128,7 @@ class Motion {
   async #requeue(place: "retry" | "scheduled" | "dead"): Promise<void> {
     const found = await entries(this.#t.store, { in: place });
     const one = found[this.#random.between(0, found.length - 1)];
-    if (one !== undefined) await this.#t.store.admin.edit([one.ref], "requeue");
+    if (one !== undefined) await this.#t.store.jobs.edit([one.ref], "requeue");
   }
 }
 
@@ -187,7 +187,7 @@ export const batchesMoving: Cases = {
         if (lease) await t.store.jobs.settle(worker, [{ kind: "snooze", ...lease, delayMs: HOUR_MS }]);
       } else if (call.verb === "batches.get") {
         const [waiting] = await entries(t.store, { in: "scheduled" });
-        if (waiting) await t.store.admin.edit([waiting.ref], "requeue");
+        if (waiting) await t.store.jobs.edit([waiting.ref], "requeue");
       }
       return await asLarge(call);
     });

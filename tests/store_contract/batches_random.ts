@@ -120,7 +120,7 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
       case 9: {
         const entry = await somewhere();
         const edit = (["requeue", "delete", "kill"] as const)[random(3)]!;
-        if (entry === undefined || await store.admin.edit([entry.ref], edit) === 0) break;
+        if (entry === undefined || await store.jobs.edit([entry.ref], edit) === 0) break;
         set(entry.payload, edit === "requeue" ? "pending" : edit === "kill" ? "dead" : "deleted");
         break;
       }
@@ -129,7 +129,8 @@ async function program(open: Parameters<Cases[string]>[0], seed: number): Promis
         if (entry === undefined || entry.place.in === "dead") break;
         const one = String(getField(entry.payload, "jid"));
         const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
-        if (await store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, entry.ref)) set(entry.payload, "cancelled");
+        const edit = { cancel: { jid: one, ttlMs: HOUR_MS, body } };
+        if (await store.jobs.edit([entry.ref], edit) === 1) set(entry.payload, "cancelled");
         break;
       }
       case 11:

@@ -26,6 +26,7 @@ import {
   workerRecord,
 } from "./jobs.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
+import { cancelElsewhere, cancelJob } from "../../src/store/ops/cancel.ts";
 
 const NIGHTLY = "nightly report";
 const DEFAULT: Place = { in: "queue", queue: "default" };
@@ -177,7 +178,7 @@ export const cron: Cases = {
       await using t = await open();
       await withLive(t.store);
       const [entry] = await entries(t.store, DEFAULT);
-      assertEquals(await t.store.admin.edit([entry!.ref], edit), 1);
+      assertEquals(await t.store.jobs.edit([entry!.ref], edit), 1);
       assertEquals((await read(t.store))!.live, undefined, edit);
     }
   },
@@ -293,7 +294,7 @@ export const cron: Cases = {
   "cancel removes a waiting job and wakes waiters, and sends a running job's worker a command": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    await t.store.jobs.cancel(jid(1));
+    await cancelJob(t.store, jid(1), t.now());
     assertEquals(await entries(t.store, DEFAULT), []);
     const { version, live } = (await read(t.store))!;
     assertEquals(live, undefined);
@@ -306,8 +307,12 @@ export const cron: Cases = {
     await t.store.workers.heartbeat(workerRecord(worker), 60_000);
     await takeUpTo(t.store, worker);
     const commands = await woken((signal) => receiveCommands(t.store, worker, signal), async () => {
-      assertEquals(await t.store.jobs.cancel(jid(2), worker), false, "no command to the worker that cancels");
-      assertEquals(await t.store.jobs.cancel(jid(2), "host:2:bbbbbbbbbbbb"), true);
+      assertEquals(
+        await cancelElsewhere(t.store, jid(2), worker, t.now()),
+        false,
+        "no command to the worker that cancels",
+      );
+      assertEquals(await cancelElsewhere(t.store, jid(2), "host:2:bbbbbbbbbbbb", t.now()), true);
     });
     assertEquals(commands.map(({ verb, jid }) => [verb, jid]), [["cancel", jid(2)]]);
     assertEquals((await read(t.store))!.live, jid(2));

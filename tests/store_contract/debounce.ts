@@ -33,7 +33,7 @@ export const debounce: Cases = {
           assertEquals(moved + buried, 1, payload);
         } else {
           const [one] = await entries(t.store, { in: "scheduled" });
-          assertEquals(await t.store.admin.edit([one!.ref], way), 1, `${way}: ${payload}`);
+          assertEquals(await t.store.jobs.edit([one!.ref], way), 1, `${way}: ${payload}`);
         }
         const left = (await entries(t.store, { in: "scheduled" })).length;
         assertEquals(left, 0, `${way}: ${payload}`);
@@ -53,7 +53,7 @@ export const debounce: Cases = {
     assertEquals(await (await t.another()).jobs.enqueue([debounced(3)]), [{ kind: "replaced", jid: jid(1) }]);
     const [only, ...others] = await entries(t.store, { in: "scheduled" });
     assertEquals([getField(only!.payload, "jid"), getField(only!.payload, "args"), others], [jid(1), [3], []]);
-    assertEquals((await t.store.admin.find([jid(1)])).length, 1);
+    assertEquals((await t.store.jobs.find([jid(1)])).length, 1);
     assertEquals((await t.store.admin.stats()).scheduled, 1);
   },
 
@@ -133,7 +133,7 @@ export const debounce: Cases = {
     for (const [n, edit] of (["delete", "kill", "requeue"] as const).entries()) {
       assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 1)]), [{ kind: "stored" }]);
       const [found] = await entries(t.store, { in: "scheduled" });
-      assertEquals(await t.store.admin.edit([found!.ref], edit), 1);
+      assertEquals(await t.store.jobs.edit([found!.ref], edit), 1);
       assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 2)]), [{ kind: "stored" }], edit);
       await t.store.admin.editSome({ in: "scheduled" }, "delete", 10);
     }

@@ -64,12 +64,12 @@ export const edit: Cases = {
     t.advance(1_000);
     await inDead(t.store, worker, jobs(1, 2));
     const [unreadable] = await entries(t.store, { in: "dead" });
-    assertEquals(await t.store.admin.edit([unreadable!.ref], "requeue"), 0);
+    assertEquals(await t.store.jobs.edit([unreadable!.ref], "requeue"), 0);
     let moved = 0;
     for (let more = 1; more > 0; moved += more) more = await t.store.admin.editSome({ in: "dead" }, "requeue", 1);
     assertEquals(moved, 2);
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload), ["{not json"]);
-    assertEquals(await t.store.admin.edit([unreadable!.ref], "delete"), 1);
+    assertEquals(await t.store.jobs.edit([unreadable!.ref], "delete"), 1);
   },
 
   "requeue to a chosen queue works from every place, and the payload names that queue": async (open) => {
@@ -79,8 +79,8 @@ export const edit: Cases = {
     await inRetry(t.store, worker, [job(4, { payload: setFields(job(4).payload, { retry_count: "2" }) })], HOUR_MS);
     await t.store.jobs.enqueue([job(1), job(2, { delayMs: HOUR_MS })]);
     for (const n of [1, 2, 3, 4]) {
-      const found = await t.store.admin.find([job(n).jid]);
-      assertEquals(await t.store.admin.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
+      const found = await t.store.jobs.find([job(n).jid]);
+      assertEquals(await t.store.jobs.edit(found.map((entry) => entry.ref), "requeue", "slow"), 1);
     }
     const queued = await entries(t.store, { in: "queue", queue: "slow" });
     assertEquals(numbers(queued), [1, 2, 3, 4]);
@@ -102,13 +102,13 @@ export const edit: Cases = {
     const [first, raw] = await entries(t.store, QUEUE);
     await woken(
       (signal) => t.store.watch({ work: ["slow"] }, signal),
-      async () => assertEquals(await t.store.admin.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
+      async () => assertEquals(await t.store.jobs.edit([first!.ref, raw!.ref, first!.ref], "requeue", "slow"), 1),
     );
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "slow" }), [1]);
     assertEquals((await entries(t.store, QUEUE)).map((entry) => entry.payload), ["{not json"]);
-    assertEquals(await t.store.admin.edit([first!.ref], "requeue", "slow"), 0);
+    assertEquals(await t.store.jobs.edit([first!.ref], "requeue", "slow"), 0);
     const [moved] = await entries(t.store, { in: "queue", queue: "slow" });
-    assertEquals(await t.store.admin.edit([moved!.ref], "requeue", "slow"), 1);
+    assertEquals(await t.store.jobs.edit([moved!.ref], "requeue", "slow"), 1);
     const sizes = (await t.store.admin.stats()).queues.filter(({ size }) => size > 0).map((
       { name, size },
     ) => [name, size]);
@@ -159,7 +159,7 @@ export const edit: Cases = {
     await inDead(t.store, await register(t.store), [job(1)]);
     const [before] = await entries(t.store, { in: "dead" });
     t.advance(1_000);
-    assertEquals(await t.store.admin.edit([before!.ref], "kill"), 0);
+    assertEquals(await t.store.jobs.edit([before!.ref], "kill"), 0);
     assertEquals(await t.store.admin.editSome({ in: "dead" }, "kill", 10), 0);
     assertEquals(await entries(t.store, { in: "dead" }), [before!]);
   },
@@ -207,7 +207,7 @@ export const edit: Cases = {
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
-    assertEquals(await t.store.admin.edit([refs[3]!], "requeue"), 1);
+    assertEquals(await t.store.jobs.edit([refs[3]!], "requeue"), 1);
     assertEquals(await t.store.admin.get([...refs, leased!]), [...refs, leased].map(() => undefined));
     for (const ref of ["", "nonsense", "q:1", "9".repeat(30), "\0", "*"]) {
       assertEquals(await t.store.admin.get([ref]), [undefined]);
@@ -223,17 +223,17 @@ export const edit: Cases = {
     await t.store.jobs.settle(worker, [{ kind: "ack", token: first!.token }]);
     t.advance(2 * HOUR_MS);
     await t.store.jobs.promote(10);
-    assertEquals(await t.store.admin.edit(refs, "delete"), 1);
+    assertEquals(await t.store.jobs.edit(refs, "delete"), 1);
     assertEquals(numbers(await entries(t.store, QUEUE)), [2]);
-    assertEquals(await t.store.admin.edit(refs, "delete"), 0);
-    assertEquals(await t.store.admin.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
+    assertEquals(await t.store.jobs.edit(refs, "delete"), 0);
+    assertEquals(await t.store.jobs.edit(["", "nonsense", "q:1", "9".repeat(30)], "delete"), 0);
   },
 
   "edit counts a repeated ref once": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1), job(2)]);
     const [entry] = await entries(t.store, QUEUE);
-    assertEquals(await t.store.admin.edit([entry!.ref, entry!.ref], "kill"), 1);
+    assertEquals(await t.store.jobs.edit([entry!.ref, entry!.ref], "kill"), 1);
     assertEquals((await t.store.admin.stats()).dead, 1);
   },
 
@@ -245,7 +245,7 @@ export const edit: Cases = {
     const [lease] = await takeUpTo(t.store, worker);
     const [leased] = await entries(t.store, { in: "running" });
     for (const action of ["requeue", "kill", "delete"] as const) {
-      assertEquals(await t.store.admin.edit([queued!.ref, leased!.ref], action), 0);
+      assertEquals(await t.store.jobs.edit([queued!.ref, leased!.ref], action), 0);
       assertEquals(await t.store.admin.editSome({ in: "running" }, action, 10), 0);
     }
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
@@ -275,6 +275,6 @@ export const edit: Cases = {
 
 /** Edits the n-th job in any place. */
 async function editNumber(t: TestStore, n: number, action: "requeue" | "kill" | "delete"): Promise<number> {
-  const found = await t.store.admin.find([job(n).jid]);
-  return await t.store.admin.edit(found.map((entry) => entry.ref), action);
+  const found = await t.store.jobs.find([job(n).jid]);
+  return await t.store.jobs.edit(found.map((entry) => entry.ref), action);
 }

@@ -77,7 +77,7 @@ export const flowKeys: Cases = {
     await t.store.batches.close(first.id, "cancelled");
     while (await t.store.flows.spread(1_000));
     const waiting = await entries(t.store, { in: "queue", queue: "default" });
-    await t.store.admin.edit(waiting.map(({ ref }) => ref), "delete");
+    await t.store.jobs.edit(waiting.map(({ ref }) => ref), "delete");
     t.advance(DAY_MS);
     await t.store.batches.sweep(10);
     assertEquals(await push(t.store, NODES, options), { ...first, existed: true });

@@ -86,7 +86,7 @@ export const flows: Cases = {
     }]);
     assertEquals((await t.store.flows.nodes(ID, { names: ["d", "none"] })).nodes.map(({ waitsFor }) => waitsFor), [1]);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "requeue");
+    await t.store.jobs.edit([dead!.ref], "requeue");
     assertEquals([(await states(t.store)).b, (await flow(t.store)).state], ["pending", "running"]);
     const again = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(again.b!)]);
@@ -108,7 +108,7 @@ export const flows: Cases = {
     const { a } = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(a!, "bury")]);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "delete");
+    await t.store.jobs.edit([dead!.ref], "delete");
     assertEquals([await states(t.store), (await flow(t.store)).state], [{ a: "deleted", b: "cancelled" }, "failed"]);
   },
 
@@ -119,7 +119,7 @@ export const flows: Cases = {
     await t.store.jobs.settle(worker, [ending(a!, "bury")]);
     assertEquals(await queued(t.store), ["b"]);
     const [dead] = await entries(t.store, { in: "dead" });
-    await t.store.admin.edit([dead!.ref], "requeue");
+    await t.store.jobs.edit([dead!.ref], "requeue");
     const leases = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(leases.a!), ending(leases.b!)]);
     assertEquals([await queued(t.store), await flow(t.store)], [[], { state: "succeeded", total: 2, succeeded: 2 }]);
@@ -146,8 +146,8 @@ export const flows: Cases = {
     const [first, second] = await entries(t.store, { in: "queue", queue: "default" });
     const one = getField(first!.payload, "jid") as string;
     const body = endedText({ jid: one, class: "HardJob", queue: "default", state: "cancelled", endedAt: 1 });
-    assert(await t.store.results.keep({ jid: one, ttlMs: HOUR_MS, body }, first!.ref));
-    await t.store.admin.edit([second!.ref], "kill");
+    assertEquals(await t.store.jobs.edit([first!.ref], { cancel: { jid: one, ttlMs: HOUR_MS, body } }), 1);
+    await t.store.jobs.edit([second!.ref], "kill");
     const { e } = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(e!, "ack", { acknowledged: "expired" })]);
     assertEquals(await states(t.store), {

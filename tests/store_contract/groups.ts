@@ -506,7 +506,7 @@ export const groups: Cases = {
     await t.store.jobs.promote(10);
     assertEquals(await numbersIn(t.store, place), [2, 1]);
     const [two] = (await t.store.admin.page(place)).entries;
-    assertEquals(await t.store.admin.edit([two!.ref], "requeue"), 1);
+    assertEquals(await t.store.jobs.edit([two!.ref], "requeue"), 1);
     assertEquals(await numbersIn(t.store, place), [1, 2]);
     assertEquals(
       (await t.store.admin.groups("default")).groups.map((
@@ -526,7 +526,7 @@ export const groups: Cases = {
     await t.store.jobs.promote(10);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [2, 3, 1]);
     const [two] = (await t.store.admin.page({ in: "queue", queue: "default", group: "a" })).entries;
-    assertEquals(await t.store.admin.edit([two!.ref], "requeue"), 1);
+    assertEquals(await t.store.jobs.edit([two!.ref], "requeue"), 1);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "default", group: "a" }), [3, 1, 2]);
     assertEquals(numbers(await takeUpTo(t.store, worker)), [3, 1, 2]);
   },
@@ -535,12 +535,12 @@ export const groups: Cases = {
     await using t = await open();
     await t.store.jobs.enqueue([...groupOf("a|b", 1, 4), job(5)]);
     const place = { in: "queue", queue: "default", group: "a|b" } as const;
-    const [found] = await t.store.admin.find([job(3).jid]);
+    const [found] = await t.store.jobs.find([job(3).jid]);
     assertEquals(found!.place, place);
     const [entry] = await t.store.admin.get([found!.ref], { before: 10 });
     assertEquals([entry?.before, entry?.place], [2, place]);
     assertEquals((await t.store.admin.search("hardjob", 10)).length, 5);
-    assertEquals(await t.store.admin.edit([found!.ref], "delete"), 1);
+    assertEquals(await t.store.jobs.edit([found!.ref], "delete"), 1);
     assertEquals(await t.store.admin.editSome(place, "kill", 10), 3);
     const { queues, dead } = await t.store.admin.stats();
     assertEquals([queues.map(({ size }) => size), dead], [[1], 3]);

@@ -9,6 +9,7 @@ import type { Lease, NewJob } from "../../src/store/port/jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, numbers, numbersIn, register, rescueFor, takeUpTo } from "./jobs.ts";
+import { keepRecord } from "../support/records.ts";
 
 const MB = 1_000_000;
 
@@ -174,14 +175,14 @@ export const large: Cases = {
       ...await entries(t.store, { in: "queue", queue: "default" }),
       ...await entries(t.store, { in: "scheduled" }),
     ].map(({ ref }) => ref);
-    assertEquals(await t.store.admin.edit(["nonsense", ...refs, ...refs], "kill"), 18);
+    assertEquals(await t.store.jobs.edit(["nonsense", ...refs, ...refs], "kill"), 18);
     assertEquals((await t.store.admin.stats()).dead, 18);
   },
 
   "pages read all large records": async (open) => {
     await using t = await open();
     const body = (n: number) => JSON.stringify({ jid: jid(n), text: "x".repeat(MB) });
-    for (let n = 1; n <= 9; n++) await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body: body(n) });
+    for (let n = 1; n <= 9; n++) await keepRecord(t.store, { jid: jid(n), ttlMs: HOUR_MS, body: body(n) });
     const all: string[] = [];
     let cursor: string | undefined;
     do {

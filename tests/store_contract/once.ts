@@ -47,8 +47,8 @@ export const once: Cases = {
   "the key outlives a job that was deleted": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([keyed(1)]);
-    const [entry] = await t.store.admin.find([jid(1)]);
-    await t.store.admin.edit([entry!.ref], "delete");
+    const [entry] = await t.store.jobs.find([jid(1)]);
+    await t.store.jobs.edit([entry!.ref], "delete");
     assertEquals(await t.store.jobs.enqueue([keyed(2)]), [{ kind: "existing", first: jid(1) }]);
   },
 

@@ -78,7 +78,7 @@ export const pages: Cases = {
     await fill(t, 6);
     for (const place of PLACES.slice(0, 4)) {
       const first = await t.store.admin.page(place, { limit: 3 });
-      await t.store.admin.edit([first.entries[0]!.ref, first.entries[1]!.ref], "delete");
+      await t.store.jobs.edit([first.entries[0]!.ref, first.entries[1]!.ref], "delete");
       const second = await t.store.admin.page(place, { limit: 3, cursor: first.next! });
       // An adapter that counts from the front skips as many as have left. It never shows one twice.
       const seen = numbers(second.entries);

@@ -33,7 +33,7 @@ export const replace: Cases = {
     assertEquals(await t.store.jobs.enqueue([replacing(3)]), REPLACED);
     assertEquals(await (await t.another()).jobs.enqueue([replacing(4), job(5)]), [...REPLACED, { kind: "stored" }]);
     assertEquals(await contents(t, QUEUE), [[1, 4], [2, 2], [5, 5]]);
-    assertEquals((await t.store.admin.find([jid(1)])).length, 1);
+    assertEquals((await t.store.jobs.find([jid(1)])).length, 1);
     const worker = await register(t.store);
     const [lease] = await takeUpTo(t.store, worker, 1);
     assertEquals([getField(lease!.payload, "args"), getField(lease!.payload, "jid")], [[4], jid(1)]);

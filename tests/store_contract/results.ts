@@ -9,6 +9,7 @@ import type { NewRecord } from "../../src/store/port/results.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS, job, register, takeUpTo } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { keepRecord } from "../support/records.ts";
 
 function record(n: number, ttlMs = HOUR_MS): NewRecord {
   return { jid: job(n).jid, ttlMs, body: `{"n":${n},"state":"succeeded"}` };
@@ -68,7 +69,7 @@ export const results: Cases = {
   "a job's later record replaces its earlier one": async (open) => {
     await using t = await open();
     await settleWith(t.store, record(1), record(2));
-    await t.store.results.keep({ ...record(1), body: '{"again":true}' });
+    await keepRecord(t.store, { ...record(1), body: '{"again":true}' });
     assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], '{"again":true}');
     assertEquals((await t.store.results.read()).records, ['{"again":true}', record(2).body]);
   },
@@ -104,8 +105,8 @@ export const results: Cases = {
     assertEquals(await awaitResult(t.store, job(1).jid, NEVER), record(1).body);
     const other = await t.another();
     const waits = [t.store, other].map((store) => awaitResult(store, job(2).jid, NEVER));
-    await other.results.keep(record(3));
-    await other.results.keep(record(2));
+    await keepRecord(other, record(3));
+    await keepRecord(other, record(2));
     assertEquals(await Promise.all(waits), [record(2).body, record(2).body]);
   },
 
@@ -114,33 +115,35 @@ export const results: Cases = {
     const unique = { unique: { key: "k", ttlMs: HOUR_MS } };
     await t.store.jobs.enqueue([job(1, unique), job(2, { delayMs: HOUR_MS }), job(3)]);
     for (const n of [1, 2]) {
-      const [entry] = await t.store.admin.find([job(n).jid]);
-      assertEquals(await t.store.results.keep(record(n), entry!.ref), true);
-      assertEquals(await t.store.admin.find([job(n).jid]), []);
+      const [entry] = await t.store.jobs.find([job(n).jid]);
+      assertEquals(await t.store.jobs.edit([entry!.ref], { cancel: record(n) }), 1);
+      assertEquals(await t.store.jobs.find([job(n).jid]), []);
       assertEquals((await t.store.results.read({ jids: [job(n).jid] })).records[0], record(n).body);
-      assertEquals(await t.store.results.keep({ ...record(n), body: "{}" }, entry!.ref), false);
+      assertEquals(await t.store.jobs.edit([entry!.ref], { cancel: { ...record(n), body: "{}" } }), 0);
       assertEquals((await t.store.results.read({ jids: [job(n).jid] })).records[0], record(n).body);
     }
     const [again] = await t.store.jobs.enqueue([job(4, unique)]);
     assertEquals(again, { kind: "stored" }, "its unique lock is let go");
     // A job that was taken meanwhile isn't where its ref says.
-    const [entry] = await t.store.admin.find([job(3).jid]);
+    const [entry] = await t.store.jobs.find([job(3).jid]);
     const worker = await register(t.store);
     await takeUpTo(t.store, worker);
-    assertEquals(await t.store.results.keep(record(3), entry!.ref), false);
-    assertEquals(await t.store.results.keep(record(3), (await t.store.admin.find([job(3).jid]))[0]!.ref), false);
-    assertEquals(await t.store.results.keep(record(3), "no ref"), false);
+    assertEquals(await t.store.jobs.edit([entry!.ref], { cancel: record(3) }), 0);
+    assertEquals(await t.store.jobs.edit([(await t.store.jobs.find([job(3).jid]))[0]!.ref], { cancel: record(3) }), 0);
+    assertEquals(await t.store.jobs.edit(["no ref"], { cancel: record(3) }), 0);
     assertEquals((await t.store.results.read({ jids: [job(3).jid] })).records[0], undefined);
   },
 
   "one of two concurrent cancels of a waiting job keeps the record": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1)]);
-    const [entry] = await t.store.admin.find([job(1).jid]);
+    const [entry] = await t.store.jobs.find([job(1).jid]);
     const bodies = ['{"by":1}', '{"by":2}'];
-    const kept = await Promise.all(bodies.map((body) => t.store.results.keep({ ...record(1), body }, entry!.ref)));
-    assertEquals(kept.filter(Boolean).length, 1);
-    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], bodies[kept.indexOf(true)]);
+    const kept = await Promise.all(
+      bodies.map((body) => t.store.jobs.edit([entry!.ref], { cancel: { ...record(1), body } })),
+    );
+    assertEquals(kept.toSorted(), [0, 1]);
+    assertEquals((await t.store.results.read({ jids: [job(1).jid] })).records[0], bodies[kept.indexOf(1)]);
   },
 
   "an aborted wait returns undefined": async (open) => {

@@ -8,24 +8,25 @@ import { setFields } from "../../src/job/raw.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { HOUR_MS, inDead, inRetry, jid, job, jobs, numbers, register, takeUpTo } from "./jobs.ts";
+import { keepRecord } from "../support/records.ts";
 
 export const search: Cases = {
   "finds a jid in every place": async (open) => {
     await using t = await open();
     await everywhere(t, (n) => job(n));
     for (const [n, where] of ["running", "retry", "dead", "scheduled", "queue"].entries()) {
-      const found = await t.store.admin.find([jid(n)]);
+      const found = await t.store.jobs.find([jid(n)]);
       assertEquals(numbers(found), [n]);
       assertEquals(found[0]!.place.in, where);
     }
-    assertEquals(await t.store.admin.find([jid(77)]), []);
+    assertEquals(await t.store.jobs.find([jid(77)]), []);
   },
 
   "get counts how many jobs are taken before one, up to a bound": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
     await t.store.jobs.enqueue([job(100, { queue: "other" }), ...jobs(1, 5), job(6, { delayMs: HOUR_MS })]);
-    const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.admin.find([jid(n)]))[0]!.ref));
+    const refs = await Promise.all([1, 4, 6].map(async (n) => (await t.store.jobs.find([jid(n)]))[0]!.ref));
     const before = async (most: number) =>
       (await t.store.admin.get([...refs, "nonsense"], { before: most })).map((entry) => entry?.before);
     assertEquals(await before(10), [0, 3, undefined, undefined]);
@@ -40,13 +41,13 @@ export const search: Cases = {
     await t.store.jobs.enqueue([job(1)]);
     const [lease] = await takeUpTo(t.store, worker);
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }]);
-    assertEquals(await t.store.admin.find([jid(1)]), []);
+    assertEquals(await t.store.jobs.find([jid(1)]), []);
   },
 
   "finds all entries of a jid": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(1), job(1, { queue: "other" })]);
-    assertEquals((await t.store.admin.find([jid(1)])).length, 2);
+    assertEquals((await t.store.jobs.find([jid(1)])).length, 2);
   },
 
   "finds several jids together, few or many, each once": async (open) => {
@@ -55,9 +56,9 @@ export const search: Cases = {
     await t.store.jobs.enqueue([job(50), job(51)]);
     await t.pushRaw("default", `{"class":"HardJob","args":[60],"jid":"__pr\\u006fto__"}`);
     const few = [jid(0), jid(2), jid(77), "__proto__", jid(0)];
-    assertEquals(numbers(await t.store.admin.find(few)).sort(), [0, 2, 60]);
+    assertEquals(numbers(await t.store.jobs.find(few)).sort(), [0, 2, 60]);
     const many = [...Array.from({ length: 60 }, (_, n) => jid(n)), "__proto__"];
-    assertEquals(numbers(await t.store.admin.find(many)).sort((a, b) => Number(a) - Number(b)), [
+    assertEquals(numbers(await t.store.jobs.find(many)).sort((a, b) => Number(a) - Number(b)), [
       0,
       1,
       2,
@@ -67,13 +68,13 @@ export const search: Cases = {
       51,
       60,
     ]);
-    assertEquals(await t.store.admin.find([]), []);
+    assertEquals(await t.store.jobs.find([]), []);
   },
 
   "finds a jid that another program pushed": async (open) => {
     await using t = await open();
     await t.pushRaw("default", `{"jid": "my-own", "class":"HardJob","args":[1]}`);
-    assertEquals(numbers(await t.store.admin.find(["my-own"])), [1]);
+    assertEquals(numbers(await t.store.jobs.find(["my-own"])), [1]);
   },
 
   "finds a jid with any characters": async (open) => {
@@ -104,10 +105,10 @@ export const search: Cases = {
     await inDead(t.store, worker, jids.map((jid, n) => make(n, jid)));
     await t.store.jobs.enqueue(jids.map((jid, n) => make(100 + n, jid)));
     for (const [n, jid] of jids.entries()) {
-      assertEquals(numbers(await t.store.admin.find([jid])).sort(), [n, 100 + n].sort(), jid);
+      assertEquals(numbers(await t.store.jobs.find([jid])).sort(), [n, 100 + n].sort(), jid);
     }
     for (const jid of ["a", "a*", "?", "a[xb]b", "a%", "a\\nb", ""]) {
-      assertEquals(await t.store.admin.find([jid]), [], jid);
+      assertEquals(await t.store.jobs.find([jid]), [], jid);
     }
   },
 
@@ -121,8 +122,8 @@ export const search: Cases = {
       String.raw`{"jid":"other","args":["my/own","\u006a\/"]}`,
     ];
     for (const payload of payloads) await t.pushRaw("default", payload);
-    assertEquals(numbers(await t.store.admin.find(["my/own"])).sort(), [1, 2, 3]);
-    assertEquals(numbers(await t.store.admin.find(["other"])), ["my/own"]);
+    assertEquals(numbers(await t.store.jobs.find(["my/own"])).sort(), [1, 2, 3]);
+    assertEquals(numbers(await t.store.jobs.find(["other"])), ["my/own"]);
   },
 
   "finds each entry of a long set once": async (open) => {
@@ -137,9 +138,9 @@ export const search: Cases = {
       assertEquals(of(set).toSorted((a, b) => a - b), all.map((_, i) => i + 1), set);
     }
     for (const n of [1, 1_000, 1_001, 2_100]) {
-      const entries = await t.store.admin.find([jid(n)]);
+      const entries = await t.store.jobs.find([jid(n)]);
       assertEquals(entries.map(({ place }) => place.in).sort(), ["dead", "scheduled"]);
-      assertEquals(await t.store.admin.edit(entries.map(({ ref }) => ref), "delete"), 2);
+      assertEquals(await t.store.jobs.edit(entries.map(({ ref }) => ref), "delete"), 2);
     }
   },
 
@@ -172,7 +173,7 @@ export const search: Cases = {
     assertEquals(found.map(({ payload }) => JSON.parse(payload).jid).sort(), [jid(8), jid(9)]);
     for (const n of [1, 8]) {
       const body = `{"jid":"${jid(n)}","payload":${stacked(n, n === 8 ? '["qzzz"]' : "[]")}}`;
-      await t.store.results.keep({ jid: jid(n), ttlMs: HOUR_MS, body });
+      await keepRecord(t.store, { jid: jid(n), ttlMs: HOUR_MS, body });
     }
     assertEquals((await t.store.results.read({ text: "QZZz", limit: 3 })).records.map((body) => JSON.parse(body).jid), [
       jid(8),
@@ -186,9 +187,9 @@ export const search: Cases = {
     const found = await t.store.admin.search("HardJob", 10_000);
     assertEquals(numbers(found).map(Number).toSorted((a, b) => a - b), Array.from({ length: 3_300 }, (_, i) => i + 1));
     for (const n of [1, 1_050, 1_051, 3_300]) {
-      const [one] = await t.store.admin.find([jid(n)]);
+      const [one] = await t.store.jobs.find([jid(n)]);
       assertEquals(one?.place, { in: "queue", queue: queues(n) });
-      assertEquals(await t.store.admin.edit([one!.ref], "delete"), 1);
+      assertEquals(await t.store.jobs.edit([one!.ref], "delete"), 1);
     }
   },
 
@@ -208,8 +209,8 @@ export const search: Cases = {
   "found entries can be edited": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2));
-    const found = [...await t.store.admin.find([jid(1)]), ...await t.store.admin.search(jid(2), 10)];
-    assertEquals(await t.store.admin.edit(found.map((entry) => entry.ref), "delete"), 2);
+    const found = [...await t.store.jobs.find([jid(1)]), ...await t.store.admin.search(jid(2), 10)];
+    assertEquals(await t.store.jobs.edit(found.map((entry) => entry.ref), "delete"), 2);
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 };

@@ -100,12 +100,12 @@ export const steps: Cases = {
       } else {
         await goToSleep(t.store, lease);
         const [asleep] = await entries(t.store, { in: "scheduled" });
-        assertEquals(await t.store.admin.edit([asleep!.ref], "kill"), 1);
+        assertEquals(await t.store.jobs.edit([asleep!.ref], "kill"), 1);
       }
       const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
       assertEquals(await t.store.steps.signal(signal), {}, way);
       const [dead] = await entries(t.store, { in: "dead" });
-      await t.store.admin.edit([dead!.ref], "requeue");
+      await t.store.jobs.edit([dead!.ref], "requeue");
       const again = await leased(t.store, lease.worker);
       await t.store.steps.wait(again, waitFor("k"));
       assertEquals(await t.store.steps.signal(signal), { reached: jid(1) }, way);
@@ -309,7 +309,7 @@ export const steps: Cases = {
     await settle(t.store, again, { kind: "bury", payload });
     assertEquals((await t.store.steps.read(again.jid)).length, 1);
     const [dead] = await entries(t.store, { in: "dead" });
-    assertEquals(await t.store.admin.edit([dead!.ref], "delete"), 1);
+    assertEquals(await t.store.jobs.edit([dead!.ref], "delete"), 1);
     assertEquals(await t.store.steps.read(again.jid), []);
   },
 
@@ -519,8 +519,8 @@ export const steps: Cases = {
       const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS };
       await t.store.steps.wait(lease, { ...wait, child: job(2, { payload }) });
       await goToSleep(t.store, lease);
-      const [child] = await t.store.admin.find([jid(2)]);
-      assertEquals(await t.store.admin.edit([child!.ref], edit), 1);
+      const [child] = await t.store.jobs.find([jid(2)]);
+      assertEquals(await t.store.jobs.edit([child!.ref], edit), 1);
       const step = readStep("child", (await t.store.steps.read(lease.jid))[0]!.record);
       assertEquals([step.state, step.final, step.error?.class], ["failed", true, error]);
       assertEquals((await t.store.jobs.promote(1)).moved, 1);
@@ -583,8 +583,8 @@ export const steps: Cases = {
     await t.store.steps.wait(lease, { name: "rest", about: SLEEP, forMs: HOUR_MS });
     await goToSleep(t.store, lease);
     assertEquals(await waits(), [1, 1, 0]);
-    const [entry] = await t.store.admin.find([lease.jid]);
-    assertEquals(await t.store.admin.edit([entry!.ref], "delete"), 1);
+    const [entry] = await t.store.jobs.find([lease.jid]);
+    assertEquals(await t.store.jobs.edit([entry!.ref], "delete"), 1);
     assertEquals(await waits(), [0, 0, 0]);
   },
 };

@@ -147,7 +147,7 @@ export const transfer: Cases = {
     await t.store.jobs.enqueue(jobs(1, 3));
     const refs = (await entries(t.store, QUEUE)).map(({ ref }) => ref);
     const { id } = (await t.store.transfer.mark(refs))!;
-    assertEquals(await t.store.admin.edit([refs[1]!], "delete"), 1);
+    assertEquals(await t.store.jobs.edit([refs[1]!], "delete"), 1);
     const { rows } = await t.store.transfer.read("job", { ids: refs });
     assertEquals(rows.map(({ payload }) => JSON.parse(payload).jid), [jid(1), jid(3)]);
     assertEquals(await t.store.transfer.drop("job", rows, id), 2);

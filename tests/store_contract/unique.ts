@@ -8,6 +8,7 @@ import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import { doom, entries, HOUR_MS, jid, job, numbersIn, register, takeUpTo, TTL_MS } from "./jobs.ts";
+import { cancelJob } from "../../src/store/ops/cancel.ts";
 
 const KEY = "HardJob:bob";
 /** Longer than any case runs. */
@@ -49,7 +50,7 @@ export const unique: Cases = {
     for (const first of kinds.slice(0, 2)) {
       const jobs = [locked(1, first), ...kinds.map((change, i) => locked(2 + i, change))];
       assertEquals(await t.store.jobs.enqueue(jobs), [{ kind: "stored" }, refused, refused, refused]);
-      assertEquals(await t.store.jobs.cancel(jid(1)), true);
+      assertEquals(await cancelJob(t.store, jid(1), t.now()), "removed");
     }
   },
 
@@ -143,8 +144,8 @@ export const unique: Cases = {
     for (const edit of ["delete", "kill"] as const) {
       for (const change of [{}, { delayMs: HOUR_MS }]) {
         await t.store.jobs.enqueue([locked(1, change)]);
-        const [entry] = await t.store.admin.find([jid(1)]);
-        assertEquals(await t.store.admin.edit([entry!.ref], edit), 1);
+        const [entry] = await t.store.jobs.find([jid(1)]);
+        assertEquals(await t.store.jobs.edit([entry!.ref], edit), 1);
         assertEquals(await held(t), false, edit);
         await empty(t);
       }
@@ -186,8 +187,8 @@ function locked(n: number, change: Partial<NewJob> = {}): NewJob {
 async function held({ store }: TestStore): Promise<boolean> {
   const [result] = await store.jobs.enqueue([locked(99)]);
   if (result!.kind !== "stored") return true;
-  const [entry] = await store.admin.find([jid(99)]);
-  await store.admin.edit([entry!.ref], "delete");
+  const [entry] = await store.jobs.find([jid(99)]);
+  await store.jobs.edit([entry!.ref], "delete");
   return false;
 }
 
@@ -204,6 +205,6 @@ async function empty({ store }: TestStore): Promise<void> {
   for (
     const place of [{ in: "queue", queue: "default" }, { in: "scheduled" }, { in: "retry" }, { in: "dead" }] as const
   ) {
-    await store.admin.edit((await entries(store, place)).map((entry) => entry.ref), "delete");
+    await store.jobs.edit((await entries(store, place)).map((entry) => entry.ref), "delete");
   }
 }

@@ -11,6 +11,7 @@ import { countingSignal } from "../support/counting_signal.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, inDead, jid, job, jobs, lapse, register, rescueFor, takeUpTo, woken } from "./jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { keepRecord } from "../support/records.ts";
 
 export const wait: Cases = {
   "a change between a read and a watch resolves the watch, of any topic": async (open) => {
@@ -30,7 +31,7 @@ export const wait: Cases = {
         () => other.workers.send(worker, { verb: "quiet" }),
       ],
       [{ replyTo: "7" }, () => empty(store, { replyTo: "7" }), () => other.workers.send("7", "text")],
-      [{ result: jid(9) }, nothing, () => other.results.keep(record)],
+      [{ result: jid(9) }, nothing, () => keepRecord(other, record)],
     ];
     for (const [topic, read, change] of topics) {
       await read();
@@ -148,7 +149,7 @@ export const wait: Cases = {
     const other = await t.another();
     await inDead(other, await register(other), [job(1)]);
     const [entry] = await entries(other, { in: "dead" });
-    await woken((signal) => forWork(t.store, signal), () => other.admin.edit([entry!.ref], "requeue"));
+    await woken((signal) => forWork(t.store, signal), () => other.jobs.edit([entry!.ref], "requeue"));
   },
 
   "a watch of work resolves on the resume of a paused queue": async (open) => {

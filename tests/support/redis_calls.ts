@@ -148,9 +148,6 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("jobs:steps:j", `0 j w {"state":"succeeded"} v ${WAITING}`, ASLEEP),
   ],
   importThrottles: [call("", "0 t 1000 1 0 j u 1000 1 0 j", [])],
-  keepRecord: [
-    call("", "0 1 j 1000 {}", ["ZADD jobs:ended 1 i 2 h", "SET jobs:ended:number 2", "SET jobs:result:i x"]),
-  ],
   limitGroup: [
     call("", "begin 0 default g 1 0 0 0 0", []),
     call("", "set 0 default g 1 0 0 0 1000", GROUPS),

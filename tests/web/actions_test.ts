@@ -315,7 +315,7 @@ onBothStores(
       queue: "mail",
     });
     const jid = /Pushed as (\w+)\./.exec(pushed.text)![1]!;
-    assertMatch((await store.admin.find([jid]))[0]!.payload, /"args":\["bob",12345678901234567890\]/);
+    assertMatch((await store.jobs.find([jid]))[0]!.payload, /"args":\["bob",12345678901234567890\]/);
     await someone.submit("/push", { class: "Greet", args: "[]", when: "in 5m", retry: "3" });
     assertEquals((await store.admin.stats()).scheduled, 1);
   },

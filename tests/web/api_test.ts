@@ -10,6 +10,7 @@ import { LINK_FIELDS } from "../../src/job/payload.ts";
 import { endedText } from "../../src/job/result.ts";
 import { finishedJson, jobJson } from "../../src/text/job_json.ts";
 import { workerJson } from "../../src/text/workers.ts";
+import { keepRecord } from "../support/records.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -91,7 +92,7 @@ onEach("fields of the program's own go into the payload", async (site) => {
   const { value } = await call(site, "POST", "/jobs", {
     body: { class: "Mail", args: [1], fields: { tenant: "acme" } },
   });
-  const [entry] = await site.store.admin.find([value["jid"] as string]);
+  const [entry] = await site.store.jobs.find([value["jid"] as string]);
   assertEquals(JSON.parse(entry!.payload).tenant, "acme");
 });
 
@@ -188,7 +189,7 @@ onEach("a result can be waited for, and one that doesn't come is null", async (s
   const none = await call(site, "GET", "/jobs/a1/result?wait=0.05");
   assertEquals([none.status, none.value], [200, { finished: null }]);
   const waiting = call(site, "GET", "/jobs/a1/result?wait=30s");
-  await site.store.results.keep({ jid: "a1", ttlMs: 60_000, body: JSON.stringify(body) });
+  await keepRecord(site.store, { jid: "a1", ttlMs: 60_000, body: JSON.stringify(body) });
   const { value } = await waiting;
   assertEquals((value["finished"] as Record<string, unknown>)["result"], 42);
   assertEquals((await call(site, "GET", "/jobs/a1/result?wait=soon")).status, 422);
@@ -207,7 +208,7 @@ onEach("jobs, finished jobs and workers have the fields of --json", async (site)
     endedAt: 2,
     worker: "w",
   } as const;
-  await store.results.keep({ jid: "e1", ttlMs: 60_000, body: endedText(ended) });
+  await keepRecord(store, { jid: "e1", ttlMs: 60_000, body: endedText(ended) });
   const work = [{ task: "processor-1", queue: "default", payload: '{"class":"A","args":[],"jid":"r1"}', since: 1 }];
   await store.workers.heartbeat(workerRecord("web1:7:x", { work }), 60_000);
   const get = async (path: string) => (await call(site, "GET", path)).value;
@@ -283,7 +284,7 @@ onEach("a token limited to classes or queues reads the results of those jobs alo
   const result = async (name: string, jid: string, wait = "") =>
     (await call(site, "GET", `/jobs/${jid}/result${wait}`, { token: tokens[name]!.token })).value["finished"] !== null;
   const keep = (jid: string, job: { class: string; queue: string }) =>
-    site.store.results.keep({
+    keepRecord(site.store, {
       jid,
       ttlMs: 60_000,
       body: JSON.stringify({ jid, state: "succeeded", result: 42, endedAt: Date.now(), ...job }),
@@ -309,7 +310,7 @@ onEach(
   async (site) => {
     endWait = Promise.withResolvers<void>();
     const keep = (jid: string, name: string) =>
-      site.store.results.keep({
+      keepRecord(site.store, {
         jid,
         ttlMs: 60_000,
         body: JSON.stringify({ jid, state: "succeeded", endedAt: Date.now(), class: name, queue: "default" }),

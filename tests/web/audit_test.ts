@@ -169,5 +169,5 @@ onBothStores("pushing a job again records the job that it deletes, by a token to
     "push again",
     "Other, in place of job d1 in dead",
   ]);
-  assertEquals((await store.admin.find([event!.target!]))[0]?.place.in, "queue");
+  assertEquals((await store.jobs.find([event!.target!]))[0]?.place.in, "queue");
 }, { users: [`ops:operator:${ops.secret}`] });

@@ -17,7 +17,7 @@ async function stuckFlow(store: Store): Promise<string> {
     report: { job: ["Report", []], after: "load" },
   }, { success: { class: "Notify", args: [] } });
   const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 });
-  await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+  await store.jobs.edit(entries.map(({ ref }) => ref), "kill");
   return id;
 }
 
@@ -66,7 +66,7 @@ onBothStores("A batch's page shows its members by state and its callbacks", asyn
   const found = (await visitor().visit(pending)).text;
   assertEquals([...found.matchAll(/class="class"[^>]*>ImportRow</g)].length, 2);
   const { entries } = await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 });
-  await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+  await store.jobs.edit(entries.map(({ ref }) => ref), "kill");
   const stuck = (await visitor().visit(`/batches/${batch.id}`)).text;
   const dead = /<a href="(\/dead\?q=[^"]+)">Dead</.exec(stuck)![1]!;
   assertEquals([...(await visitor().visit(dead)).text.matchAll(/class="class"[^>]*>ImportRow</g)].length, 2);
@@ -150,7 +150,7 @@ onBothStores(
     });
     const { entries } = await store.admin.page({ in: "scheduled" }, { limit: 2_000 });
     const refs = entries.filter(({ payload }) => payload.includes(batch.id)).map(({ ref }) => ref);
-    await store.admin.edit(refs, "kill");
+    await store.jobs.edit(refs, "kill");
     const someone = site.visitor();
     await someone.visit("/");
     await someone.api("POST", `/batches/${batch.id}/retry`, {});
@@ -192,7 +192,7 @@ onBothStores(
       for (let i = 0; i < 3; i++) await add("ImportRow", [i], { in: "1h" });
     });
     const { entries } = await store.admin.page({ in: "scheduled" });
-    await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+    await store.jobs.edit(entries.map(({ ref }) => ref), "kill");
     const someone = site.visitor();
     await someone.visit("/");
     const operations = async () => (await someone.api("GET", "/operations")).value["operations"];

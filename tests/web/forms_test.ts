@@ -3,9 +3,11 @@ import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
-import { actionsIn, type JobAction, parsePlace, placePath } from "../../src/web/read/job_sets.ts";
+import type { JobAction } from "../../src/operator/actions/job_ids.ts";
+import { actionsIn, parsePlace, placePath } from "../../src/web/read/job_sets.ts";
 import type { HtmlPage } from "./html_page.ts";
 import { bury, onBothStores, placeOf, push, PUT, type Site, workerRecord } from "./site.ts";
+import { keepRecord } from "../support/records.ts";
 
 const MESSAGES: Readonly<Record<JobAction, string>> = {
   retry: "queued",
@@ -290,7 +292,7 @@ onBothStores("edits a job and pushes it again from every place where it waits", 
     assertEquals(await placeOf(store, jid), undefined, place);
     const { entries: [entry] } = await store.admin.page({ in: "queue", queue: "elsewhere" });
     assertEquals(JSON.parse(entry!.payload).args, ["ann", { password: "hunter2" }], place);
-    await store.admin.edit([entry!.ref], "delete");
+    await store.jobs.edit([entry!.ref], "delete");
   }
 });
 
@@ -367,7 +369,7 @@ onBothStores(
       endedAt: 1_700_000_000_000 + i,
     });
     for (let i = 0; i < 120; i++) {
-      await store.results.keep({ jid: `e${i}`, ttlMs: Infinity, body: JSON.stringify(record(i)) });
+      await keepRecord(store, { jid: `e${i}`, ttlMs: Infinity, body: JSON.stringify(record(i)) });
     }
     const rows = (page: HtmlPage) => page.html.match(/href="\/jobs\/e\d+"/g)?.length ?? 0;
     let page = await (await visitor().open("/finished")).press("Apply", { fill: { Class: "Mail::*" } });

@@ -73,12 +73,12 @@ Deno.test("arguments too large for a form can't be edited, and are pushed again 
   const args = [Array.from({ length: 30_000 }, (_, i) => i)];
   await push(site.store, "large", { args });
   const someone = site.visitor();
-  const [entry] = await site.store.admin.find(["large"]);
+  const [entry] = await site.store.jobs.find(["large"]);
   const page = await someone.visit(`/jobs/large/edit?ref=${encodeURIComponent(entry!.ref)}`);
   assertEquals(page.status, 422);
   assertStringIncludes(page.text, "too large to edit here");
   const { status, value } = await someone.api("POST", "/jobs/large/push-again", { queue: "other" });
   assertEquals(status, 201);
-  const [again] = await site.store.admin.find([value.jid]);
+  const [again] = await site.store.jobs.find([value.jid]);
   assertEquals(JSON.parse(again!.payload).args, args);
 });

@@ -8,6 +8,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { bury, fail, push } from "./site.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { keepRecord } from "../support/records.ts";
 
 /** Closes any surrounding element or attribute, and adds an element with an event handler. */
 export const XSS = `"'><x-attack onfocus=alert(1)>\${1}</title></script><x-attack>&lt;\u2028`;
@@ -86,8 +87,8 @@ export async function fillHostile(store: Store, text: string): Promise<string> {
     log: [text, 1],
     payload: hostile,
   });
-  await store.results.keep({ jid: text, ttlMs: 60_000, body });
-  await store.results.keep({ jid: "ended", ttlMs: 60_000, body });
+  await keepRecord(store, { jid: text, ttlMs: 60_000, body });
+  await keepRecord(store, { jid: "ended", ttlMs: 60_000, body });
   await fail(store, "f1", { ...hostile, queue: "default" });
   const crontab = new Crontab({ store, client: new Client({ store }) });
   await crontab.add({

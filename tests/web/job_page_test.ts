@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { bury, onBothStores, push, workerRecord } from "./site.ts";
 import type { RunningJobRecord } from "../../src/store/port/workers.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { keepRecord } from "../support/records.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -36,7 +37,7 @@ onBothStores("a failed job shows a timeline with each attempt's error, and its l
       error_message: `no luck, token=abc Bearer abcdefghijklmnop ${i + 3}`,
     })),
   });
-  await store.results.keep({
+  await keepRecord(store, {
     jid: "d1",
     ttlMs: MINUTE_MS,
     body: JSON.stringify({ jid: "d1", log: ["line 1", "line 2"] }),
@@ -218,7 +219,7 @@ onBothStores("an ended job shows a timeline with every attempt, and its log", as
       startedAt: Date.now() - 1_234,
       ...more,
     };
-    return store.results.keep({ jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
+    return keepRecord(store, { jid, ttlMs: MINUTE_MS, body: JSON.stringify(body) });
   };
   const errors = [{ at: 1.7e9, error_class: "FirstError", error_message: "no luck", worker: "web1:7:abc", ms: 2_100 }];
   const payload = { class: "Report", args: [], retry_count: 0, errors };
@@ -249,7 +250,7 @@ onBothStores("a traced job links to its trace, by an ID that can't change the li
     endedAt: 1,
     payload: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
   });
-  await store.results.keep({ jid: "e1", ttlMs: Infinity, body });
+  await keepRecord(store, { jid: "e1", ttlMs: Infinity, body });
   const linkIn = async (jid: string) =>
     /href="(https:[^"]*)"[^>]*>\s*Trace/.exec((await visitor().visit(`/jobs/${jid}`)).text)?.[1];
   assertEquals(await linkIn("d1"), `https://traces.example/t/${trace}`);

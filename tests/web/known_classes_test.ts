@@ -33,7 +33,7 @@ onBothStores(
     const someone = site.visitor();
     assertStringIncludes((await someone.visit("/push")).text, '<option value="Told"');
     const { value } = await someone.api("POST", "/jobs", { class: "Told", args: [] });
-    const [entry] = await site.store.admin.find([(value as { jid: string }).jid]);
+    const [entry] = await site.store.jobs.find([(value as { jid: string }).jid]);
     const { queue, retry } = JSON.parse(entry!.payload);
     assertEquals([queue, retry], ["slow", 3]);
   },

@@ -30,7 +30,7 @@ onBothStores("a queue and a class that are empty or not used yet have a page", a
   const status = async (path: string) => (await someone.visit(path)).status;
   await push(store, "q1", { queue: "emptied" });
   const { entries } = await store.admin.page({ in: "queue", queue: "emptied" });
-  await store.admin.edit(entries.map(({ ref }) => ref), "delete");
+  await store.jobs.edit(entries.map(({ ref }) => ref), "delete");
   await store.admin.configure("limited", { limit: { running: 1 } });
   await store.workers.heartbeat(workerRecord("web1:7:abc", { queues: ["fetched"] }), 60_000);
   for (const queue of ["emptied", "limited", "fetched"]) {
@@ -56,7 +56,7 @@ onBothStores("a batch, and each node of a flow, link to their jobs by state", as
   for (const [i, id] of ids.entries()) {
     const [entry] = (await store.admin.page({ in: "queue", queue: "default" }, { limit: 10 })).entries
       .filter(({ payload }) => payload.includes(id));
-    await store.admin.edit([entry!.ref], "kill");
+    await store.jobs.edit([entry!.ref], "kill");
     const { text } = await someone.visit(`/${["batches", "flows"][i]}/${id}`);
     const link = (label: string) => new RegExp(`<dt><a href="([^"]+)">${label}</a>`).exec(text)?.[1];
     assertEquals([link("Pending"), link("Dead"), link("Succeeded")], [`/search?q=${id}`, `/dead?q=${id}`, undefined]);

@@ -8,6 +8,7 @@ import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
 import { promtool } from "../support/promtool.ts";
 import { bury, onBothStores, openSite, placeOf, push, pushAll, workerRecord } from "./site.ts";
+import { keepRecord } from "../support/records.ts";
 
 onBothStores("every page shows the store's content", async ({ store, visitor }) => {
   await bury(store, "d1", { args: ["bob", { api_key: "k-123" }], tags: ["night"], display_class: "Shown::As" });
@@ -90,7 +91,7 @@ onBothStores("the API does the same as the pages", async ({ store, visitor }) =>
   assertEquals((await program.api("GET", `/jobs/${jid}`)).value.jobs[0].place, "queue:low");
   const again = (await program.api("POST", `/jobs/${jid}/push-again`, { args: [{ token: "••••••" }] })).value;
   assertEquals((await program.api("GET", `/jobs/${jid}`)).status, 404);
-  assertEquals(JSON.parse((await store.admin.find([again.jid]))[0]!.payload).args, [{ token: "••••••" }]);
+  assertEquals(JSON.parse((await store.jobs.find([again.jid]))[0]!.payload).args, [{ token: "••••••" }]);
   assertEquals((await program.api("POST", "/queues/low/pause")).value, { queue: "low", paused: true });
   assertEquals((await program.api("POST", "/queues/low/resume")).value, { queue: "low", paused: false });
   assertEquals((await program.api("POST", "/queues/low/clear")).value, { changed: 1 });
@@ -174,7 +175,7 @@ Deno.test("health: alive while it responds, ready only with workers and a reacha
 
 onBothStores("a finished job shows its outcome and its result, masked", async ({ store, visitor }) => {
   const record = (jid: string, more: Record<string, unknown>) =>
-    store.results.keep({
+    keepRecord(store, {
       jid,
       ttlMs: 60_000,
       body: JSON.stringify({
@@ -192,7 +193,7 @@ onBothStores("a finished job shows its outcome and its result, masked", async ({
     payload: { class: "Report", args: ["may"] },
   });
   await record("e2", { state: "failed", error: { class: "TypeError", message: "<b>no luck</b>" } });
-  await store.results.keep({ jid: "e3", ttlMs: 60_000, body: "{}" });
+  await keepRecord(store, { jid: "e3", ttlMs: 60_000, body: "{}" });
   const someone = visitor();
   const list = (await someone.visit("/finished")).text;
   for (const text of ["succeeded", "failed", "1.2s", "&quot;may&quot;", "TypeError: &lt;b&gt;no luck"]) {

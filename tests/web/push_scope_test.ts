@@ -100,7 +100,7 @@ onBothStores("a limited token reaches no job of another class by a name that all
   const { store } = site;
   const client = new Client({ store, onUnregistered: () => {} });
   const jid = await client.push("Report", [1], { unique_for: "1h", unique_key: "nightly" });
-  const { payload } = (await store.admin.find([jid!]))[0]!;
+  const { payload } = (await store.jobs.find([jid!]))[0]!;
   const lock = (JSON.parse(payload) as { unique_key: string }).unique_key;
   const job = { class: "Mail", args: [] };
   for (
@@ -117,7 +117,7 @@ onBothStores("a limited token reaches no job of another class by a name that all
     const { status } = await post(site, mail, { ...job, ...more });
     assertEquals([403, 422].includes(status), true, `${JSON.stringify(more)}: ${status}`);
   }
-  assertEquals((await store.admin.find([jid!]))[0]!.payload, payload);
+  assertEquals((await store.jobs.find([jid!]))[0]!.payload, payload);
 
   // The same key of another token, or of a program, neither suppresses a push nor tells a jid.
   const first = await post(site, report, { class: "Report", args: [2] }, "order-1");

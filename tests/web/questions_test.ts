@@ -71,7 +71,7 @@ onBothStores(
     await batch.close();
     const { entries } = await store.admin.page({ in: "queue", queue: "default" });
     const part = entries.find(({ payload }) => payload.includes('"Part"'))!;
-    await store.admin.edit([part.ref], "kill");
+    await store.jobs.edit([part.ref], "kill");
     const before = await stateOf(site);
     const asked = new Set<string>();
     const pressed = new Set<string>();

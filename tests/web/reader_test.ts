@@ -106,7 +106,7 @@ Deno.test("a reader's forms and bodies change nothing, cron forms included", asy
 
 Deno.test("a reader gets no form that acts", async () => {
   await using site = await openGuarded();
-  const [entry] = await site.store.admin.find(["d1"]);
+  const [entry] = await site.store.jobs.find(["d1"]);
   const forms = ["/push", `/jobs/d1/edit?ref=${encodeURIComponent(entry!.ref)}`, "/cron-new", "/cron/nightly/edit"];
   for (const path of forms) {
     assertEquals([path, (await site.visitor().send(path, { headers: bearer(READER.token) })).status], [path, 403]);

@@ -6,6 +6,7 @@ import { newToken } from "../../src/web/auth/accounts.ts";
 import { API_ROUTES } from "../../src/web/api/routes.ts";
 import { fillShop } from "./shop.ts";
 import { onBothStores } from "./site.ts";
+import { keepRecord } from "../support/records.ts";
 
 const [boss, mail] = [newToken(), newToken()];
 
@@ -38,7 +39,7 @@ onBothStores("each response to a GET has the fields of its shape, and no others"
     },
     { result: "null", steps: JSON.stringify(STEPS), payload: `{"class":"Mail","args":[],"jid":"ended"}` },
   );
-  await store.results.keep({ jid: "ended", body, ttlMs: 60_000 });
+  await keepRecord(store, { jid: "ended", body, ttlMs: 60_000 });
   const batch = await client.batches.open({ name: "import", tags: ["a"], success: { class: "Mail", args: [] } });
   await batch.add("Mail", [], { queue: "later" });
   await batch.close();

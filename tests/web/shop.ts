@@ -15,6 +15,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { workerRecord } from "./site.ts";
+import { keepRecord } from "../support/records.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -303,7 +304,7 @@ async function finished(store: Store): Promise<void> {
       }),
     };
   });
-  for (const record of records) await store.results.keep(record);
+  for (const record of records) await keepRecord(store, record);
 }
 
 async function waiting(store: Store, client: Client): Promise<void> {

@@ -219,8 +219,8 @@ export async function bury(
     failed_at: 1.7e9,
     ...fields,
   });
-  const [entry] = await store.admin.find([jid]);
-  await store.admin.edit([entry!.ref], "kill");
+  const [entry] = await store.jobs.find([jid]);
+  await store.jobs.edit([entry!.ref], "kill");
 }
 
 /** A worker's record, as it registers. */
@@ -273,11 +273,11 @@ export const PUT: Readonly<
 
 /** Returns the place of a job: `dead`, `queue:default`, …, or undefined. */
 export async function placeOf(store: Store, jid: string): Promise<string | undefined> {
-  const [entry] = await store.admin.find([jid]);
+  const [entry] = await store.jobs.find([jid]);
   return entry && (entry.place.in === "queue" ? `queue:${entry.place.queue}` : entry.place.in);
 }
 
 /** Returns the refs of the jobs with these IDs. */
 export async function refsOf(store: Store, ...jids: string[]): Promise<string[]> {
-  return await Promise.all(jids.map(async (jid) => (await store.admin.find([jid]))[0]!.ref));
+  return await Promise.all(jids.map(async (jid) => (await store.jobs.find([jid]))[0]!.ref));
 }

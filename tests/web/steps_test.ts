@@ -5,6 +5,7 @@ import { keptSteps } from "../../src/job/kept_steps.ts";
 import { endedText } from "../../src/job/result.ts";
 import { asleep } from "./asleep.ts";
 import { onBothStores, placeOf } from "./site.ts";
+import { keepRecord } from "../support/records.ts";
 
 onBothStores("A job's page shows its steps, what it waits for, and no secrets", async ({ store, visitor }) => {
   await asleep(store);
@@ -128,7 +129,7 @@ onBothStores(
       `{"state":"succeeded","since":1,"ended":2,"kind":"step","value":{"password":"hunter2"}}`,
     ]]);
     const body = endedText({ jid: "o1", class: "Order", queue: "default", state: "succeeded", endedAt: 3 }, { steps });
-    await store.results.keep({ jid: "o1", ttlMs: 60_000, body });
+    await keepRecord(store, { jid: "o1", ttlMs: 60_000, body });
     const someone = visitor();
     const { text } = await someone.visit("/jobs/o1");
     assertStringIncludes(text, "<h2>Steps</h2>");

@@ -84,7 +84,7 @@ export async function waitFor(
   timeout.abort();
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`Interrupted: job ${jid} continues (jobs show ${jid})`);
-  const [entry] = await store.admin.find([jid]);
+  const [entry] = await store.jobs.find([jid]);
   printError(
     entry === undefined
       ? `jobs: Job "${jid}" left no record: it was deleted, or a worker of Sidekiq runs it`

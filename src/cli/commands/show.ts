@@ -63,7 +63,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /** Returns a job as JSON; undefined if the store doesn't have it. */
 async function jobJsonOf(store: Store, jid: string, mask: Mask): Promise<{ json: unknown } | undefined> {
-  const entries = await store.admin.find([jid]);
+  const entries = await store.jobs.find([jid]);
   if (entries.length === 0) {
     const ended = await readMasked(store, jid, mask);
     if (ended !== undefined) return { json: finishedJson(ended) };
@@ -96,7 +96,7 @@ export async function jobLines(
   jid: string,
   mask: Mask = new Mask([], true),
 ): Promise<string[] | undefined> {
-  const entries = await store.admin.find([jid]);
+  const entries = await store.jobs.find([jid]);
   if (entries.length === 0) {
     const ended = await readMasked(store, jid, mask);
     if (ended !== undefined) return describeEnded(ended);

@@ -40,10 +40,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 /** Returns the effect of a signal on the job that has received it. */
-async function effectText({ admin }: Pick<Store, "admin">, jid: string | undefined): Promise<string> {
+async function effectText({ jobs }: Pick<Store, "jobs">, jid: string | undefined): Promise<string> {
   if (jid === undefined) return "Kept: no job waits for it yet";
   try {
-    const isDead = (await admin.find([jid])).some(({ place }) => place.in === "dead");
+    const isDead = (await jobs.find([jid])).some(({ place }) => place.in === "dead");
     return isDead
       ? `Job "${jid}" has received it, but is dead: jobs retry ${jid} runs it again`
       : `Job "${jid}" continues`;

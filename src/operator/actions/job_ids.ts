@@ -99,7 +99,7 @@ async function editBatch(
   isDry: boolean,
 ): Promise<Outcome[]> {
   const [one] = ref === undefined ? [] : await store.admin.get([ref]);
-  const entries: readonly Entry[] = one === undefined ? await store.admin.find(jids) : [one];
+  const entries: readonly Entry[] = one === undefined ? await store.jobs.find(jids) : [one];
   const found = Map.groupBy(entries, ({ payload }) => String(getField(payload, "jid")));
   return await Promise.all(jids.map(async (jid): Promise<Outcome> => {
     const entries = found.get(jid) ?? [];
@@ -107,7 +107,7 @@ async function editBatch(
     const fitting = entries.filter(({ place }) => STATES_OF[action].includes(stateOfPlace(place)));
     if (fitting.length === 0) return wrongState(jid, stateOfPlace(entries[0]!.place), action);
     if (isDry || action === "cancel") return "changed";
-    const count = await store.admin.edit(fitting.map((entry) => entry.ref), EDITS[action], to);
+    const count = await store.jobs.edit(fitting.map((entry) => entry.ref), EDITS[action], to);
     return count > 0 ? "changed" : moved(jid);
   }));
 }

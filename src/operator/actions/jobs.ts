@@ -89,7 +89,7 @@ async function editRefs(
   },
 ): Promise<number> {
   if (refs.length === 0) return 0;
-  if (action !== "cancel") return await store.admin.edit(refs, EDITS[action], to);
+  if (action !== "cancel") return await store.jobs.edit(refs, EDITS[action], to);
   let changed = 0;
   for (let from = 0; from < refs.length; from += CANCEL_BATCH) {
     const entries = await store.admin.get(refs.slice(from, from + CANCEL_BATCH));
@@ -128,7 +128,7 @@ async function* stepsOf(
   for await (const { rows } of windowsOf(tools, selected)) {
     if (rows.length === 0) yield 0;
     else if (action === "cancel") yield await cancelEntries(store, rows, clock.now());
-    else yield await store.admin.edit(rows.map(({ ref }) => ref), EDITS[action], to);
+    else yield await store.jobs.edit(rows.map(({ ref }) => ref), EDITS[action], to);
   }
 }
 

@@ -10,8 +10,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
+import { cancelElsewhere, type CancelStore } from "../../store/ops/cancel.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { JobStore } from "../../store/port/jobs.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Pause before the next look, doubled after each one. */
@@ -21,7 +21,7 @@ const MAX_LOOKS = 10;
 
 /** Options of {@linkcode Cancellations}. */
 export interface CancellationsOptions {
-  readonly store: { readonly jobs: Pick<JobStore, "cancel"> };
+  readonly store: CancelStore;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
@@ -65,7 +65,7 @@ export class Cancellations {
     for (let look = 1; !this.#stop.signal.aborted; look++) {
       try {
         // A lease that was taken a moment ago arrives here soon.
-        if (await store.jobs.cancel(jid, worker) || cancelHere(jid) || look === MAX_LOOKS) return;
+        if (await cancelElsewhere(store, jid, worker, clock.now()) || cancelHere(jid) || look === MAX_LOOKS) return;
       } catch (error) {
         if (!(error instanceof StoreError && error.transient) || look === MAX_LOOKS) throw error;
       }

@@ -3,6 +3,7 @@ import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { openStore } from "../../store/open.ts";
 import { StoreError } from "../../store/port/errors.ts";
+import type { JobStore } from "../../store/port/jobs.ts";
 import { Client } from "../../client/client.ts";
 import { Tasks } from "./tasks.ts";
 import { Cancellations } from "./cancellations.ts";
@@ -19,13 +20,13 @@ async function lab(cancelHere: () => boolean) {
   const tasks = new Tasks(clock);
   const log = new KeptLog();
   const failures: Error[] = [];
-  const cancel = async (jid: string, worker?: string) => {
+  const find: JobStore["find"] = async (jids) => {
     const failure = failures.shift();
     if (failure) throw failure;
-    return await store.jobs.cancel(jid, worker);
+    return await store.jobs.find(jids);
   };
   const cancellations = new Cancellations({
-    store: { jobs: { cancel } },
+    store: { ...store, jobs: { ...store.jobs, find } },
     clock,
     tasks,
     log,
@@ -33,7 +34,7 @@ async function lab(cancelHere: () => boolean) {
     cancelHere,
   });
   const release = () => store.jobs.settle(WORKER, [{ kind: "release", token: lease!.token }]);
-  const places = async () => (await store.admin.find([jid])).map(({ place }) => place.in);
+  const places = async () => (await store.jobs.find([jid])).map(({ place }) => place.in);
   const dispose = () => store[Symbol.asyncDispose]();
   return { clock, store, jid, tasks, log, failures, cancellations, release, places, [Symbol.asyncDispose]: dispose };
 }

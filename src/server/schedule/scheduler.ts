@@ -20,6 +20,7 @@ import type { Clock } from "../../clock.ts";
 import { definitionText, readDefinition } from "../../cron/definition.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import type { Log } from "../../log/log.ts";
+import { cancelJob } from "../../store/ops/cancel.ts";
 import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { ServerStore } from "../../store/port/store.ts";
@@ -46,7 +47,7 @@ const BATCH = 1_000;
 
 /** Options of {@linkcode Scheduler}. */
 export interface SchedulerOptions {
-  readonly store: Pick<ServerStore, "cron" | "jobs" | "watch">;
+  readonly store: Pick<ServerStore, "cron" | "jobs" | "steps" | "watch" | "workers">;
   readonly clock: Clock;
   readonly log: Log;
   readonly decider: CronDecider;
@@ -268,7 +269,7 @@ export class Scheduler implements LoopBody<number> {
     report.records(name, records);
     if (cancel === undefined) return;
     try {
-      await store.jobs.cancel(cancel);
+      await cancelJob(store, cancel, this.#now());
     } catch (error) {
       // The next decision repeats it.
       if (!(error instanceof StoreError)) throw error;

@@ -131,28 +131,10 @@ export interface AdminStore {
    */
   get(refs: readonly string[], request?: { readonly before?: number }): Promise<(Entry | undefined)[]>;
 
-  /**
-   * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
-   * unknown. On Redis, searching for many costs as much as searching for one.
-   */
-  find(jids: readonly string[]): Promise<Entry[]>;
-
   /** Returns entries whose payload contains the text (ignoring case), except in its packed stack; at most `limit`. */
   search(text: string, limit: number): Promise<Entry[]>;
 
-  /**
-   * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
-   *
-   * - `requeue`: to the back of `queue`, or of the queue that its payload names. From `retry` and `dead`, the next attempt
-   *   is not counted: `retry_count` is one lower. An unreadable one stays where it is.
-   * - `kill`: to `dead`, and its unique lock is released. A dead one stays unchanged.
-   * - `delete`: removed, with its unique lock.
-   *
-   * @returns the number of edited entries
-   */
-  edit(refs: readonly string[], edit: Edit, queue?: string): Promise<number>;
-
-  /** Does the same to up to `limit` entries of a place, earliest first. Call it again until it returns 0. */
+  /** Does the same as `jobs.edit` to up to `limit` entries of a place, earliest first. Call it again until it returns 0. */
   editSome(place: Place, edit: Edit, limit: number): Promise<number>;
 
   /**

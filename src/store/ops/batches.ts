@@ -15,7 +15,7 @@ import { windows } from "./scan.ts";
 
 /** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
-  readonly admin: Pick<AdminStore, "page" | "members" | "stats" | "groups" | "edit">;
+  readonly admin: Pick<AdminStore, "page" | "members" | "stats" | "groups">;
   readonly batches: Pick<BatchStore, "read" | "close" | "count" | "correct">;
   readonly flows: Pick<FlowStore, "spread">;
 };
@@ -83,7 +83,7 @@ export function retryBatch(store: BatchOpsStore, id: string): Promise<number> {
 /** Requeues the dead members of a batch in steps of bounded size. Yields how many each step requeued. */
 export async function* retryMembers(store: BatchOpsStore, id: string): AsyncGenerator<number> {
   for await (const entries of membersOf(store, id, { dead: true })) {
-    yield entries.length === 0 ? 0 : await store.admin.edit(entries.map(({ ref }) => ref), "requeue");
+    yield entries.length === 0 ? 0 : await store.jobs.edit(entries.map(({ ref }) => ref), "requeue");
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Cancels jobs in any place, for the command line, the dashboard and cron entries. A waiting job is removed and leaves a record,
- * which wakes the waiters for its result. The worker of a running job receives a command to abort it.
+ * Cancels jobs in any place, for operators, workers and cron entries. A waiting job is removed and leaves a record,
+ * which wakes the waiters for its result. The worker of a running job receives a command to abort it. A cancel takes several steps:
+ * after a crash in between, nothing or everything has happened to a job, and it can be repeated.
  *
  * @module
  */
@@ -9,10 +10,9 @@ import { endedText } from "../../job/result.ts";
 import { mayHaveSteps } from "../../job/step.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
-import type { AdminStore } from "../admin/admin.ts";
 import type { Entry } from "../port/entries.ts";
+import type { JobStore } from "../port/jobs.ts";
 import { CANCELLED_WORKER, type WorkerStore } from "../port/workers.ts";
-import type { ResultStore } from "../port/results.ts";
 import type { StepStore } from "../port/steps.ts";
 
 /** The result for one job. `moved`: it was somewhere else each time, for example because a push replaces it all the time. */
@@ -20,9 +20,8 @@ export type CancelResult = "removed" | "aborted" | "dead" | "absent" | "moved";
 
 /** The verbs of a store that cancelling uses. */
 export type CancelStore = {
-  readonly admin: Pick<AdminStore, "find" | "edit">;
+  readonly jobs: Pick<JobStore, "find" | "edit">;
   readonly workers: Pick<WorkerStore, "send">;
-  readonly results: Pick<ResultStore, "keep">;
   readonly steps: Pick<StepStore, "read">;
 };
 
@@ -54,11 +53,11 @@ export async function cancelJob(store: CancelStore, jid: string, now: number): P
 export async function cancelElsewhere(
   store: CancelStore,
   jid: string,
-  worker: string | undefined,
+  worker: string,
   now: number,
 ): Promise<boolean> {
   const isHere = (entry: Entry) => entry.place.in === "running" && entry.worker === worker;
-  if (worker !== undefined && (await store.admin.find([jid])).some(isHere)) return false;
+  if ((await store.jobs.find([jid])).some(isHere)) return false;
   return await cancelJob(store, jid, now) !== "moved";
 }
 
@@ -77,7 +76,7 @@ export async function cancelJobs(
   for (let i = 0; i < MAX_ATTEMPTS; i++) {
     const left = [...results].flatMap(([jid, one]) => one === undefined ? [jid] : []);
     if (left.length === 0) break;
-    const found = Map.groupBy(await store.admin.find(left), ({ payload }) => getField(payload, "jid"));
+    const found = Map.groupBy(await store.jobs.find(left), ({ payload }) => getField(payload, "jid"));
     await Promise.all(left.map(async (jid) => results.set(jid, await cancelFound(store, found.get(jid), jid, now))));
   }
   return new Map([...results].map(([jid, one]) => [jid, one ?? "moved"]));
@@ -130,10 +129,8 @@ async function cancelEntry(
   }
   // One call per job, because each removed job leaves a record. Concurrent calls share round trips.
   const job = parsePayload(entry.payload);
-  const isRemoved = job === undefined
-    ? await store.admin.edit([entry.ref], "delete") > 0
-    : await store.results.keep({ jid, ttlMs: RECORD_TTL_MS, body: await recordOf(store, job, now) }, entry.ref);
-  return isRemoved ? "removed" : undefined;
+  const edit = job ? { cancel: { jid, ttlMs: RECORD_TTL_MS, body: await recordOf(store, job, now) } } : "delete";
+  return await store.jobs.edit([entry.ref], edit) > 0 ? "removed" : undefined;
 }
 
 /** Returns the record of a cancelled job. */

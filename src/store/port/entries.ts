@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { NewRecord } from "./results.ts";
 
 /** The sets, by name. */
 export type SetName = "scheduled" | "retry" | "dead";
@@ -47,5 +48,18 @@ export interface PageRequest {
   readonly reverse?: boolean;
 }
 
-/** An edit of an entry. */
+/**
+ * An edit of an entry.
+ *
+ * - `requeue`: to the back of its queue. From `retry` and `dead`, the next attempt is not counted: `retry_count` is one lower. An
+ *   unreadable one stays where it is.
+ * - `kill`: to `dead`, and its unique lock is released. A dead one stays unchanged.
+ * - `delete`: removed, with its unique lock.
+ */
 export type Edit = "requeue" | "kill" | "delete";
+
+/** The same as `delete`, and keeps a record of the job in the same step, which wakes the waiters for its result. */
+export interface Cancellation {
+  /** The record. */
+  readonly cancel: NewRecord;
+}

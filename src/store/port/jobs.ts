@@ -4,6 +4,7 @@
  * @module
  */
 import type { BatchMember, BatchRefusal } from "./batches.ts";
+import type { Cancellation, Edit, Entry } from "./entries.ts";
 import type { Outcome, SettleResult } from "./outcomes.ts";
 
 /** A job to store. */
@@ -221,16 +222,20 @@ export interface JobStore {
    */
   rescue(request: RescueRequest): Promise<RescueResult>;
 
-  /**
-   * Cancels a job: removes a waiting one and keeps its record, or sends the worker of a running one a command to abort it. A
-   * dead job stays. This is the only verb of several steps: after a crash in between, nothing or everything has happened to
-   * the job, and the call can be repeated.
-   *
-   * @param by ID of the calling worker. A job that it has leased itself stays
-   * @returns false if `by` has leased the job, or if the job moved each time it was found: then call it again
-   */
-  cancel(jid: string, by?: string): Promise<boolean>;
-
   /** Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them. */
   hasQueuedJobs(queues: readonly string[]): Promise<boolean>;
+
+  /**
+   * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
+   * unknown. On Redis, searching for many costs as much as searching for one.
+   */
+  find(jids: readonly string[]): Promise<Entry[]>;
+
+  /**
+   * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
+   *
+   * @param queue for `requeue`: another queue than the one that the payload names
+   * @returns the number of edited entries
+   */
+  edit(refs: readonly string[], edit: Edit | Cancellation, queue?: string): Promise<number>;
 }

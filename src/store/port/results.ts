@@ -1,7 +1,7 @@
 /**
  * The results part of the store port: records of ended jobs, with their end and their result.
  *
- * A record is written in the step that ends the lease, and is kept for its TTL. Beyond {@linkcode MAX_RECORDS}, the oldest are
+ * A record is written in the step that ends the job, and is kept for its TTL. Beyond {@linkcode MAX_RECORDS}, the oldest are
  * deleted first.
  *
  * @module
@@ -40,16 +40,8 @@ export type RecordRequest =
   | { readonly text: string; readonly limit: number }
   | { readonly cursor?: string; readonly limit?: number };
 
-/** Stores the records of ended jobs. `settle` writes most of them, in the step that ends the lease. */
+/** Reads the records of ended jobs. `JobStore.settle` writes them, and `JobStore.edit` that of a cancelled job. */
 export interface ResultStore {
   /** Returns records: those of jobs, a page, or those that contain a text. */
   read(request?: RecordRequest): Promise<RecordPage>;
-
-  /**
-   * Keeps the record of a job that ended without a lease: it was cancelled while it waited. With the ref of its entry, deletes
-   * the entry in the same step, with its unique lock, and wakes the waiters for the result.
-   *
-   * @returns false if the entry no longer exists; then nothing is kept
-   */
-  keep(record: NewRecord, ref?: string): Promise<boolean>;
 }

@@ -7,14 +7,14 @@ import { type AdminStore, limitedGroup } from "../admin/admin.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
-import { edit, editSome } from "./edit.ts";
+import { editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
 import { limitGroup, readGroups, readLargest } from "./groups.ts";
 import { health } from "./health.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
-import { find, search } from "./search.ts";
+import { search } from "./search.ts";
 
 /** Returns the part. */
 export function adminPart(context: Context): AdminStore {
@@ -31,9 +31,7 @@ export function adminPart(context: Context): AdminStore {
         const isCounted = before !== undefined && found?.place.in === "queue";
         return found && { ...entryOf(found), ...(isCounted && { before: Math.min(found.position, before) }) };
       })),
-    find: (jids) => find(client, jids),
     search: (text, limit) => search(client, text, limit),
-    edit: (refs, kind, queue) => edit(context, refs, { kind, queue }),
     editSome: (place, kind, limit) => editSome(context, place, kind, limit),
     async configure(queue, settings) {
       if ("forget" in settings) return await client.run(SCRIPTS.forgetQueue, [], [offset(), queue]) === 1;

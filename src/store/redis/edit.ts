@@ -6,9 +6,8 @@
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
-import type { Edit, Place, SetName } from "../port/entries.ts";
+import type { Cancellation, Edit, Place, SetName } from "../port/entries.ts";
 import { nameIn, nameOf } from "../port/groups.ts";
-import type { NewRecord } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";
 import { FIRST_WINDOW, type Found, nextWindow, readQueue, readSet } from "./entries.ts";
 import { listKey, queueKey, SETS } from "./keys.ts";
@@ -25,15 +24,13 @@ const MAX_ROUNDS = 10;
 
 /** An edit, and its options. */
 export interface EditRequest {
-  readonly kind: Edit;
+  readonly edit: Edit | Cancellation;
   /** Requeue to this queue instead of the one that the payload names. */
   readonly queue?: string | undefined;
-  /** Delete: a record to keep in the same step. */
-  readonly record?: NewRecord;
 }
 
-/** See `AdminStore.edit`. */
-export async function edit(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
+/** See `JobStore.edit`. */
+export async function editEntries(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
   const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
   let count = 0;
   for (let from = 0; from < all.length; from += MAX_REFS) {
@@ -56,10 +53,10 @@ export async function edit(context: Context, refs: readonly string[], request: E
 }
 
 /** See `AdminStore.editSome`. */
-export async function editSome(context: Context, place: Place, kind: Edit, limit: number): Promise<number> {
+export async function editSome(context: Context, place: Place, edit: Edit, limit: number): Promise<number> {
   // An entry that doesn't move would be found again and again.
-  if (place.in === "running" || place.in === "dead" && kind === "kill") return 0;
-  if (place.in === "queue" && kind === "requeue") return 0;
+  if (place.in === "running" || place.in === "dead" && edit === "kill") return 0;
+  if (place.in === "queue" && edit === "requeue") return 0;
   const now = await serverTime(context);
   let count = 0;
   let from = 0;
@@ -71,7 +68,7 @@ export async function editSome(context: Context, place: Place, kind: Edit, limit
       : await readSet(context.client, place.in, from, wanted);
     if (entries.length === 0) break;
     window = nextWindow(entries, MAX_WINDOW);
-    const moves = entries.map((one) => moveOf(context, one, { kind, now })).filter((move) => move !== undefined);
+    const moves = entries.map((one) => moveOf(context, one, { edit, now })).filter((move) => move !== undefined);
     const { made } = await make(context, moves);
     count += made;
     // Entries that can't be edited stay in front of the others.
@@ -96,12 +93,13 @@ async function make(context: Context, moves: readonly Move[]): Promise<{ made: n
 function moveOf(
   context: Context,
   { place, position, member: { text, exact } }: Found,
-  { kind, now, queue, record }: EditAt,
+  { edit, now, queue }: EditAt,
 ): Move | undefined {
   const from = place.in === "queue" ? { from: listKey(place), position } : { from: SETS[place.in as SetName] };
-  switch (kind) {
+  if (typeof edit === "object") return { ...from, old: exact, to: "", unlock: jidOf(text), record: edit.cancel };
+  switch (edit) {
     case "delete":
-      return { ...from, old: exact, to: "", unlock: jidOf(text), ...(record && { record }) };
+      return { ...from, old: exact, to: "", unlock: jidOf(text) };
     case "kill":
       return place.in === "dead"
         ? undefined

@@ -7,10 +7,12 @@ import type { JobStore } from "../port/jobs.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
+import { editEntries } from "./edit.ts";
 import { Enqueuer } from "./enqueue.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
+import { find } from "./search.ts";
 import { settle } from "./settle.ts";
 import { stillLeased, take } from "./take.ts";
 import type { DueWatch } from "./wait/due_watch.ts";
@@ -19,11 +21,10 @@ import type { DueWatch } from "./wait/due_watch.ts";
 export interface JobsServices {
   readonly dueWatch: DueWatch;
   readonly book: LeaseBook;
-  readonly cancel: JobStore["cancel"];
 }
 
 /** Returns the part. */
-export function jobsPart(context: Context, { dueWatch, book, cancel }: JobsServices): JobStore {
+export function jobsPart(context: Context, { dueWatch, book }: JobsServices): JobStore {
   const { client, offset } = context;
   const enqueuer = new Enqueuer(context);
   return {
@@ -37,8 +38,9 @@ export function jobsPart(context: Context, { dueWatch, book, cancel }: JobsServi
       return result;
     },
     rescue: (request) => rescue(context, request),
-    cancel,
     hasQueuedJobs: async (queues) =>
       await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
+    find: (jids) => find(client, jids),
+    edit: (refs, edit, queue) => editEntries(context, refs, { edit, queue }),
   };
 }

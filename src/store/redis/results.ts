@@ -7,9 +7,8 @@ import { systemClock } from "../../clock.ts";
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
-import { MAX_RECORDS, type NewRecord, type RecordPage, type RecordRequest, type ResultStore } from "../port/results.ts";
+import type { NewRecord, RecordPage, RecordRequest, ResultStore } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";
-import { edit } from "./edit.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -40,12 +39,6 @@ export class Results implements ResultStore {
 
   constructor(context: Context) {
     this.#context = context;
-  }
-
-  async keep(record: NewRecord, ref?: string): Promise<boolean> {
-    const { client, offset } = this.#context;
-    if (ref !== undefined) return await edit(this.#context, [ref], { kind: "delete", record }) === 1;
-    return await client.run(SCRIPTS.keepRecord, [], [offset(), `${MAX_RECORDS}`, ...packRecord(record)]) === 1;
   }
 
   /** Resolves when the record of a job is kept, or when `stop` aborts. */

@@ -31,7 +31,7 @@ interface Matcher {
 /** With more jids, searching the bytes for each takes longer than decoding the text. */
 const MAX_BYTE_SEARCHES = 10;
 
-/** See `AdminStore.find`. */
+/** See `JobStore.find`. */
 export async function find(client: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
   const entries: Entry[] = [];
   if (jids.length === 0) return entries;

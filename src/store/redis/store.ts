@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { cancelElsewhere } from "../ops/cancel.ts";
 import type { Topic } from "../port/watch.ts";
 import type { Store } from "../admin/store.ts";
 import { adminPart } from "./admin.ts";
 import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
-import { type Context, serverTime } from "./context.ts";
+import type { Context } from "./context.ts";
 import { Cron } from "./cron.ts";
 import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
@@ -33,7 +32,6 @@ import { Workers } from "./workers.ts";
 export function redisStore(context: Context, close: () => Promise<void>): Store {
   const channel = new WakeChannel(context.subscriptions);
   const book = new LeaseBook();
-  const cancel = async (jid: string, by?: string) => cancelElsewhere(store, jid, by, await serverTime(context));
   const queueWatch = new QueueWatch(context, channel);
   const dueWatch = new DueWatch(context.client, channel);
   const cron = new Cron(context, channel);
@@ -50,7 +48,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   };
   const store: Store = {
     url: context.client.shown,
-    jobs: jobsPart(context, { dueWatch, book, cancel }),
+    jobs: jobsPart(context, { dueWatch, book }),
     workers,
     cron,
     steps: stepsPart(context),

@@ -4,9 +4,9 @@
  * @module
  */
 import { uncounted } from "../../job/payload_edits.ts";
-import type { Edit, Place } from "../port/entries.ts";
+import type { Cancellation, Edit, Place } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
-import { COUNTED_FIELD, countedAs, countedIn, type MemberEnd } from "../../job/batch.ts";
+import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import type { Context } from "./context.ts";
 import type { EntryRow } from "./entries.ts";
 import { cursorAt } from "./pages.ts";
@@ -21,14 +21,19 @@ import { toBack } from "./promote.ts";
 
 /** An edit of a row, and the state of its transaction. */
 interface RowEdit {
-  readonly edit: Edit;
+  readonly edit: Edit | Cancellation;
   readonly now: number;
   readonly queue: string | undefined;
   readonly ends: JobEnds;
 }
 
-/** See `AdminStore.edit`. */
-export async function edit(context: Context, refs: readonly string[], edit: Edit, queue?: string): Promise<number> {
+/** See `JobStore.edit`. */
+export async function edit(
+  context: Context,
+  refs: readonly string[],
+  edit: Edit | Cancellation,
+  queue?: string,
+): Promise<number> {
   const all = [...new Set(refs)];
   let count = 0;
   for (let from = 0; from < all.length;) {
@@ -75,22 +80,18 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
   }, { rows: limit });
 }
 
-/**
- * Deletes an entry; inside a transaction. Returns false if it has moved.
- *
- * @param end see `JobEnds.noteRow`
- */
-export function remove(context: Context, ref: string, end: MemberEnd | "moved"): boolean {
+/** Deletes an entry that is now in another store; inside a transaction. Returns false if it has moved. */
+export function removeMoved(context: Context, ref: string): boolean {
   const row = entries.locate(context, ref);
   if (row === undefined || row.place === "running") return false;
   takeOut(context, row);
   const ends = new JobEnds(context);
-  ends.noteRow(row, end);
+  ends.noteRow(row, "moved");
   ends.apply(context.now());
   return true;
 }
 
-function apply(context: Context, rows: readonly EntryRow[], edit: Edit, queue?: string): number {
+function apply(context: Context, rows: readonly EntryRow[], edit: Edit | Cancellation, queue?: string): number {
   const now = context.now();
   const ends = new JobEnds(context);
   const count = rows.filter((row) => applyTo(context, row, { edit, now, queue, ends })).length;
@@ -101,6 +102,12 @@ function apply(context: Context, rows: readonly EntryRow[], edit: Edit, queue?: 
 
 function applyTo(context: Context, row: EntryRow, { edit, now, queue, ends }: RowEdit): boolean {
   if (row.place === "running") return false;
+  if (typeof edit === "object") {
+    takeOut(context, row);
+    ends.noteRow(row, "cancelled");
+    ends.noteRecord(edit.cancel, now);
+    return true;
+  }
   switch (edit) {
     case "delete":
       takeOut(context, row);

@@ -41,7 +41,7 @@ export function get(context: Context, ref: string, most: number | undefined): En
   return { ...toEntry(row), before: Number(n) };
 }
 
-/** See `AdminStore.find`. */
+/** See `JobStore.find`. */
 export function find(context: Context, jid: string): Entry[] {
   const rows = context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
   return (rows as unknown as EntryRow[]).map(toEntry);

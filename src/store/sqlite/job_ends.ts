@@ -11,6 +11,7 @@ import { STEPS_FIELD } from "../../job/step.ts";
 import type { Outcome } from "../port/outcomes.ts";
 import { runNow } from "../sql/body.ts";
 import { endLive } from "../sql/cron.ts";
+import type { NewRecord } from "../port/results.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import type { JobRow } from "./job_rows.ts";
@@ -44,12 +45,17 @@ export class JobEnds {
     if (parent !== undefined) answerStep(this.#context, parent);
     if (unlock !== undefined) locks.release(this.#context, unlock, jid);
     if (occurrence !== undefined && jid !== undefined) runNow(endLive(jid), this.#context.sql);
-    if (record !== undefined) results.add(this.#context, record, now);
-    this.#hasRecords ||= record !== undefined;
+    if (record !== undefined) this.noteRecord(record, now);
     if (kind === "bury" && steps) leaveWaiting(this.#context, jid ?? null);
     if (kind !== "ack" && kind !== "discard") return;
     this.#gone.push(job);
     if (steps && jid !== undefined) this.#withSteps.push(jid);
+  }
+
+  /** Keeps the record of an ended job. */
+  noteRecord(record: NewRecord, now: number): void {
+    results.add(this.#context, record, now);
+    this.#hasRecords = true;
   }
 
   /**

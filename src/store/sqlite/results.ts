@@ -33,21 +33,6 @@ export function trim(context: Context, now: number): void {
   sql("DELETE FROM record WHERE id <= (SELECT max(id) FROM record) - ?").run(MAX_RECORDS);
 }
 
-/**
- * See `ResultStore.keep`.
- *
- * @param end ends the job in the same transaction; returns false if it no longer exists
- */
-export function keep(context: Context, record: NewRecord, end: () => boolean): Promise<boolean> {
-  return context.commit.run(() => {
-    if (!end()) return false;
-    const now = context.now();
-    add(context, record, now);
-    trim(context, now);
-    return true;
-  });
-}
-
 /** Returns whether the record of a job is kept. */
 export function has(context: Context, jid: string): boolean {
   return bodyOf(context, jid) !== undefined;

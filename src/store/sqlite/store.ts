@@ -5,7 +5,6 @@
  */
 import type { Store } from "../admin/store.ts";
 import type { Topic } from "../port/watch.ts";
-import { cancelElsewhere } from "../ops/cancel.ts";
 import { classesPart } from "../sql/classes.ts";
 import { Cron } from "../sql/cron.ts";
 import { logsPart } from "../sql/logs.ts";
@@ -75,19 +74,16 @@ export function sqliteStore(url: string, context: Context): Store {
       stillLeased: (worker, tokens) => read(() => stillLeased(context, worker, tokens)),
       promote: (limit) => promotion.promote(limit),
       rescue: (request) => rescue(context, request),
-      cancel: (jid, by) => cancelElsewhere(store, jid, by, now()),
       hasQueuedJobs: (names) => read(() => takes.hasQueuedJobs(context, names)),
+      find: (jids) => read(() => [...new Set(jids)].flatMap((jid) => entries.find(context, jid))),
+      edit: (refs, edit, queue) => editor.edit(context, refs, edit, queue),
     },
     workers: workersPart(engine),
     cron,
     steps: stepsPart(context),
     batches: batchesPart(context),
     flows: flowsPart(context),
-    results: {
-      read: (request) => results.read(context, request),
-      keep: (record, ref) =>
-        results.keep(context, record, () => ref === undefined || editor.remove(context, ref, "cancelled")),
-    },
+    results: { read: (request) => results.read(context, request) },
     logs: logsPart(engine),
     series: sqlSeries(engine),
     classes: classesPart(engine),
@@ -97,9 +93,7 @@ export function sqliteStore(url: string, context: Context): Store {
       page: (place, request) => read(() => readPage(context, place, request)),
       members: (batch, request) => read(() => readMembers(context, batch, request)),
       get: (refs, request) => read(() => refs.map((ref) => entries.get(context, ref, request?.before))),
-      find: (jids) => read(() => [...new Set(jids)].flatMap((jid) => entries.find(context, jid))),
       search: (text, limit) => entries.search(context, text, limit),
-      edit: (refs, edit, queue) => editor.edit(context, refs, edit, queue),
       editSome: (place, edit, limit) => editor.editSome(context, place, edit, limit),
       configure: (queue, settings) => configure(context, queue, settings),
       largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),

@@ -96,7 +96,7 @@ export function transferPart(context: Context): TransferStore {
         commit.run(() => {
           if (announced(context)?.id === batch) {
             const isSame = ({ ref, payload }: (typeof rows)[number]) => locate(context, ref)?.payload === payload;
-            const gone = rows.filter((row) => isSame(row) && editor.remove(context, row.ref, "moved")).length;
+            const gone = rows.filter((row) => isSame(row) && editor.removeMoved(context, row.ref)).length;
             sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
           }
           return sql("SELECT gone FROM departure WHERE id = ?").get(batch)?.gone;

@@ -88,7 +88,7 @@ function getJid(payload: string): unknown {
 export async function findEntries(services: Services, jid: string, ref: string | undefined): Promise<Entry[]> {
   const [entry] = ref ? await services.store.admin.get([ref]) : [];
   if (entry) return [entry];
-  return jid === "" || jid === "-" ? [] : await services.store.admin.find([jid]);
+  return jid === "" || jid === "-" ? [] : await services.store.jobs.find([jid]);
 }
 
 /** Jobs of each place that are read for their classes. */

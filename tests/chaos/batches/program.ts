@@ -90,7 +90,7 @@ export class Program {
   async mend(share: number): Promise<void> {
     for (const { ref, payload } of await entries(this.#store, { in: "dead" })) {
       const found = this.#find(String(getField(payload, "jid")));
-      if (found === undefined || !this.#random.chance(0.1) || await this.#store.admin.edit([ref], "delete") === 0) {
+      if (found === undefined || !this.#random.chance(0.1) || await this.#store.jobs.edit([ref], "delete") === 0) {
         continue;
       }
       this.#keepCancelled(found.batch);
@@ -258,7 +258,7 @@ export class Program {
     const found = await this.#waiting();
     if (found === undefined) return;
     const edit = (["requeue", "delete", "kill"] as const)[this.#random.between(0, 2)]!;
-    if (await this.#store.admin.edit([found.entry.ref], edit) === 0 || edit === "requeue") return;
+    if (await this.#store.jobs.edit([found.entry.ref], edit) === 0 || edit === "requeue") return;
     this.#force(found.batch, found.member, edit === "delete" ? "deleted" : "dead");
   }
 

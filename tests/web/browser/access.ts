@@ -8,6 +8,7 @@ import { Crontab } from "../../../src/client/crontab.ts";
 import { asleep } from "../asleep.ts";
 import { bury, fail, push, workerRecord } from "../site.ts";
 import { browserTest, type Tools } from "./browser.ts";
+import { keepRecord } from "../../support/records.ts";
 
 /** A phone; and the narrowest window of each other layout that `style.css` has, and a very wide one. */
 const PHONE = { width: 360, height: 740 };
@@ -126,7 +127,7 @@ async function fillWide(store: Tools["site"]["store"]): Promise<void> {
       endedAt: Date.now(),
       elapsedMs: 9,
     };
-    await store.results.keep({
+    await keepRecord(store, {
       jid: `e${i}`,
       ttlMs: 60_000,
       body: JSON.stringify({ ...body, result: "x".repeat(200) }),

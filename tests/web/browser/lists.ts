@@ -15,8 +15,8 @@ browserTest("jobs are selected, confirmed and acted on, one by one and all at on
   assertEquals(await placeOf(store, "d1"), "queue:default");
 
   await page.getByLabel("Select all on this page").check();
-  const [gone] = await store.admin.find(["d2"]);
-  await store.admin.edit([gone!.ref], "delete");
+  const [gone] = await store.jobs.find(["d2"]);
+  await store.jobs.edit([gone!.ref], "delete");
   await press("Retry selected");
   await says("3 jobs queued. 1 job had moved.");
 

@@ -57,7 +57,7 @@ browserTest("the pages of a flow and of the flows show the states of its nodes l
   await page.locator("#graph .node.waiting").waitFor();
   const kill = async () => {
     const { entries } = await store.admin.page({ in: "queue", queue: "default" });
-    await store.admin.edit(entries.map(({ ref }) => ref), "kill");
+    await store.jobs.edit(entries.map(({ ref }) => ref), "kill");
   };
   await kill();
   await page.locator("#graph .node.dead").waitFor();
@@ -68,7 +68,7 @@ browserTest("the pages of a flow and of the flows show the states of its nodes l
   await go("/flows");
   await page.locator("#rows .badge", { hasText: "stuck" }).waitFor();
   const { entries } = await store.admin.page({ in: "dead" });
-  await store.admin.edit(entries.map(({ ref }) => ref), "requeue");
+  await store.jobs.edit(entries.map(({ ref }) => ref), "requeue");
   await page.locator("#rows .badge", { hasText: "running" }).waitFor();
 }, { web: { clock: QUICK } });
 

@@ -102,8 +102,8 @@ async function withdrawReplaced(
   if (read.size === 0) return;
   const versions = (found: readonly Entry[], isRead: boolean) =>
     found.filter(({ payload }) => (read.get(getField(payload, "jid") as string) === payload.trimEnd()) === isRead);
-  const replaced = versions(await from.admin.find([...read.keys()]), false);
+  const replaced = versions(await from.jobs.find([...read.keys()]), false);
   const jids = replaced.map(({ payload }) => getField(payload, "jid") as string);
-  const copies = versions(await to.admin.find(jids), true).filter(({ place }) => place.in !== "running");
-  await to.admin.edit(copies.map(({ ref }) => ref), "delete");
+  const copies = versions(await to.jobs.find(jids), true).filter(({ place }) => place.in !== "running");
+  await to.jobs.edit(copies.map(({ ref }) => ref), "delete");
 }

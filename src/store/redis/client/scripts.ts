@@ -129,7 +129,7 @@ export const SCRIPTS = {
   ...scripts(pauses, "forgetQueue", "hasQueuedJobs", "pauseGroup", "pauseQueue"),
   ...scripts(payloads),
   ...scripts(queues, "readQueueRows", "stats"),
-  ...scripts(records, "keepRecord", "readRecords"),
+  ...scripts(records, "readRecords"),
   ...scripts(replace),
   ...scripts(rescue, "readOfflineLeases", "rescue"),
   ...scripts(scratch, "claimScratch"),
