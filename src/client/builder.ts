@@ -22,7 +22,6 @@ import { isLockKey, type KeyField, keyText, type PushKeys } from "../job/push_ke
 import type { NewJob, OnceKey } from "../store/port/jobs.ts";
 import { uniqueKey } from "./unique.ts";
 
-/** Options of a {@linkcode JobBuilder}. */
 export interface BuilderOptions {
   readonly clock: Clock;
   /** The largest payload, in bytes. */
@@ -33,7 +32,6 @@ export interface BuilderOptions {
   readonly classOptions: (className: string) => ClassOptions | undefined;
 }
 
-/** Builds jobs. */
 export class JobBuilder {
   readonly #options: BuilderOptions;
   readonly #jids = new JidMaker();

@@ -16,7 +16,6 @@ const REFRESH_MS = 30_000;
 /** At most this many names are kept in memory, however many classes a program pushes. */
 const MAX_NAMES = 10_000;
 
-/** The sources of class options. */
 export interface ClassOptionsSources {
   /** Returns the options of a class that this program registers. These take precedence. */
   readonly own: (className: string) => ClassOptions | undefined;
@@ -29,7 +28,6 @@ export interface ClassOptionsSources {
   readonly onUnregistered: (className: string) => void;
 }
 
-/** The classes whose options a client knows. */
 export class KnownClasses {
   readonly #sources: ClassOptionsSources;
   readonly #stored = new Map<string, { readonly options: ClassOptions | undefined; readonly until: number }>();

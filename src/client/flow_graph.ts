@@ -29,7 +29,6 @@ export interface FlowNodeInput {
 /** The nodes of a flow, by name. */
 export type FlowNodes = Readonly<Record<string, FlowNodeInput>>;
 
-/** A node of a checked graph. */
 export interface GraphNode {
   readonly name: string;
   readonly job: JobInput;

@@ -10,7 +10,6 @@ import type { FlowNodeInput, FlowNodes } from "./flow_graph.ts";
 import type { FlowOptions } from "./flows.ts";
 import { jobIn, objectIn, parseObject } from "./json_object.ts";
 
-/** A flow to push. */
 export interface FlowDefinition {
   readonly name: string;
   readonly nodes: FlowNodes;

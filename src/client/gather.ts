@@ -11,7 +11,6 @@ interface Pending {
   readonly result: PromiseWithResolvers<EnqueueResult>;
 }
 
-/** Gathers the jobs of one batch. */
 export class Gather {
   readonly #store: { readonly jobs: Pick<JobStore, "enqueue"> };
   readonly #clock: Clock;

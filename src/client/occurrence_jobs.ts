@@ -9,7 +9,6 @@ import { InvalidPayload } from "../job/errors.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { Client } from "./client.ts";
 
-/** The jobs of cron runs, and the records to store with them. */
 export interface BuiltOccurrences {
   readonly jobs: readonly NewJob[];
   /** The given records. The record of a job that could not be built has the outcome `skipped` and the reason. */

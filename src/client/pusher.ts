@@ -22,7 +22,6 @@ import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware
 import type { ClientStore, Items } from "./options.ts";
 import { UsedId } from "./unique.ts";
 
-/** Options of a {@linkcode Pusher}. */
 export interface PusherOptions {
   readonly store: ClientStore;
   readonly clock: Clock;
@@ -32,7 +31,6 @@ export interface PusherOptions {
   readonly batchMiddleware: readonly BatchMiddleware[];
 }
 
-/** Pushes jobs of one client. */
 export class Pusher {
   readonly #store: ClientStore;
   readonly #clock: Clock;
@@ -50,7 +48,6 @@ export class Pusher {
     this.#aroundBatch = compose(batchMiddleware);
   }
 
-  /** Pushes one job. */
   async push(request: JobRequest): Promise<PushResult> {
     return await this.#push(request, async (job) => (await this.#store.jobs.enqueue([job]))[0]!);
   }

@@ -33,7 +33,6 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** The sources of the settings. */
 export interface ConfigSources {
   /** The file named with `-C`; default: the first of {@linkcode configFiles} that exists. */
   readonly file?: string | undefined;
@@ -48,7 +47,6 @@ export interface ConfigSources {
   readonly flags?: Partial<Record<SettingName, unknown>>;
 }
 
-/** The loaded settings. */
 export interface LoadedConfig {
   readonly settings: Settings;
   /** Setting → origin of its value: `default`, `jobs.json`, `JOBS_STORE`, `flag`. */
@@ -63,7 +61,6 @@ export interface LoadedConfig {
 }
 
 const FILE_NAMES = ["jobs.json", "jobs.jsonc", "jobs.yml", "jobs.yaml"];
-/** The folder of the machine's configuration. */
 export const SYSTEM_FOLDER = "/etc/jobs";
 
 /** Returns the paths searched for a configuration file, in order: the working directory, then the machine's folder. */

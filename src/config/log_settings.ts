@@ -7,7 +7,6 @@ import { oneOf, text } from "./kinds.ts";
 import { setting } from "./setting.ts";
 import { LOG_LEVELS } from "../log/format.ts";
 
-/** The rows. */
 export const LOG_SETTINGS = {
   logLevel: setting<"debug" | "info" | "warn" | "error">({
     key: "log.level",

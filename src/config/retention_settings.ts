@@ -6,7 +6,6 @@
 import { duration, wholeNumber } from "./kinds.ts";
 import { setting } from "./setting.ts";
 
-/** The rows. */
 export const RETENTION_SETTINGS = {
   deadMaxJobs: setting<number>({
     key: "retention.deadJobs",

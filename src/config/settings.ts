@@ -30,7 +30,6 @@ import type { Program } from "../job/program.ts";
 export type { QueueWeight } from "./kinds.ts";
 export type { Setting } from "./setting.ts";
 
-/** The table. */
 export const SETTINGS = {
   store: setting<string | undefined>({
     key: "store",
@@ -227,13 +226,10 @@ export const SETTINGS = {
   ...WEB_SETTINGS,
 } as const;
 
-/** The name of a setting in the program. */
 export type SettingName = keyof typeof SETTINGS;
 
-/** All settings with their values. */
 export type Settings = { readonly [Name in SettingName]: (typeof SETTINGS)[Name]["default"] };
 
-/** Returns the defaults of the table. */
 export function defaultSettings(): Settings {
   return Object.fromEntries(Object.entries(SETTINGS).map(([name, row]) => [name, row.default])) as unknown as Settings;
 }

@@ -6,7 +6,6 @@
 import { optionalText, text, texts, wholeNumber, yesOrNo } from "./kinds.ts";
 import { setting } from "./setting.ts";
 
-/** The rows. */
 export const WEB_SETTINGS = {
   webListen: setting<string | undefined>({
     key: "web.listen",

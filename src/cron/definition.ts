@@ -38,7 +38,6 @@ export function readDefinition(text: string): CronDefinition | undefined {
   return isWhole ? read as CronDefinition : undefined;
 }
 
-/** Returns the text of a state. */
 export function stateText(state: CronState): string {
   return JSON.stringify(state);
 }

@@ -43,7 +43,6 @@ export interface EntryContext {
   readonly isSingle?: boolean;
 }
 
-/** A checked crontab. */
 export interface CheckedEntries {
   /** Entries that are active in this environment. */
   readonly active: readonly CronEntry[];

@@ -7,7 +7,6 @@ import { boundOf, parseDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { optionNames } from "../job/option_names.ts";
 
-/** A problem of an entry. */
 export interface CronProblem {
   /** The name of the entry; without a name, its position in the list, from 1. */
   readonly entry: string;
@@ -76,7 +75,6 @@ export class EntryFields {
     for (const field of Object.keys(this.#input)) if (!FIELDS.includes(field)) this.#reportUnknown(field);
   }
 
-  /** Returns a field unchecked. */
   raw(field: string): unknown {
     return this.#input[field];
   }

@@ -48,7 +48,6 @@ export interface CronRecord {
   readonly reason?: string;
 }
 
-/** A job to enqueue for a run. */
 export interface OccurrenceJob {
   readonly jid: string;
   readonly occurrence: Occurrence;
@@ -64,7 +63,6 @@ export interface Decision {
   readonly cancel: string | undefined;
 }
 
-/** The input of a decision. */
 export interface DecisionInput {
   readonly name: string;
   readonly overlap: Overlap;
@@ -72,7 +70,6 @@ export interface DecisionInput {
   /** The job of the latest run, until it has ended. */
   readonly live: string | undefined;
   readonly now: number;
-  /** Returns a new jid. */
   readonly newJid: () => string;
 }
 

@@ -54,7 +54,6 @@ export interface Missed {
   readonly last: number;
 }
 
-/** The result of a check. */
 export interface Plan {
   /** The times of the runs that are due, earliest first. */
   readonly due: readonly number[];

@@ -14,7 +14,6 @@ import { parseRule } from "./rule_parser.ts";
 import type { Schedule } from "./schedule.ts";
 import { Zone } from "./zone.ts";
 
-/** A cron expression in a time zone. */
 export class CronRule implements Schedule {
   /** The text as its author wrote it. */
   readonly text: string;

@@ -104,7 +104,6 @@ export function parseRule(rule: string): RuleFields {
   return fields;
 }
 
-/** Returns the six fields. */
 function split(rule: string, fail: Fail): Piece[] {
   const pieces = [...rule.matchAll(/\S+/g)].map(({ 0: text, index }) => ({ text, column: index + 1 }));
   const [first] = pieces;

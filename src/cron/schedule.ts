@@ -7,7 +7,6 @@
  * @module
  */
 
-/** A list of times. */
 export interface Schedule {
   /** Returns the first time later than `after`; undefined if no time follows. The result depends only on `after`. */
   next(after: number): number | undefined;

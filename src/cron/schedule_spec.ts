@@ -14,7 +14,6 @@ export type ScheduleSpec =
   /** Every `everyMs` milliseconds, counted from `anchor`. */
   | { readonly everyMs: number; readonly anchor: number };
 
-/** Returns the schedule. */
 export function openSchedule(spec: ScheduleSpec): Schedule {
   return "rule" in spec ? new CronRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
 }
@@ -35,7 +34,6 @@ export function describeSchedule(spec: ScheduleSpec): string {
  * hosts agree on the times. It counts elapsed time, so daylight saving doesn't affect it.
  */
 export class Interval implements Schedule {
-  /** The interval in milliseconds. */
   readonly everyMs: number;
   /** One of the times. */
   readonly anchor: number;

@@ -10,11 +10,9 @@ import { HandlerError, Registry } from "./registry.ts";
 
 /** The settings contradict the handlers: another start can't help. */
 export class ModeError extends HandlerError {
-  /** `ModeError`. */
   override readonly name = "ModeError";
 }
 
-/** The modes of {@linkcode chooseExecutionModes}. */
 export interface ExecutionModes {
   /** Classes that run in horses, besides those with `isolate: true`; `*` for all that can. */
   readonly isolate: readonly string[];

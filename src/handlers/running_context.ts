@@ -38,23 +38,19 @@ export class RunningContext extends StepMethods implements JobContext {
     this.#running = running;
   }
 
-  /** See {@linkcode stepRunnerOf}. */
   static stepRunner(context: JobContext): StepRunner {
     if (context instanceof RunningContext) return context.#running.useSteps();
     throw new TypeError("This context belongs to no running job");
   }
 
-  /** See {@linkcode leaseOf}. */
   static lease(context: JobContext): MemberLease | undefined {
     return context instanceof RunningContext ? context.#running.lease : undefined;
   }
 
-  /** Sets the span; see {@linkcode setTrace}. */
   static setTrace(context: JobContext, trace: JobTrace): void {
     if (context instanceof RunningContext) context.#running.trace = trace;
   }
 
-  /** Sets the process; see {@linkcode setProcess}. */
   static setProcess(context: JobContext, pid: number): void {
     if (context instanceof RunningContext) context.#running.pid = pid;
   }

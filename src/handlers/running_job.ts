@@ -20,13 +20,9 @@ import type { JobContext, JobTrace, Progress } from "./context.ts";
 import type { Registry } from "./registry.ts";
 import { RunningContext } from "./running_context.ts";
 
-/** The services that running jobs share. */
 export interface RunningJobServices {
-  /** The log that handlers write to. */
   readonly log: Log;
-  /** The client that handlers push with. */
   readonly client: Client;
-  /** The options of classes. */
   readonly registry?: Pick<Registry, "get">;
   /** Creates the step runner of a job, for the token of its lease. */
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
@@ -46,7 +42,6 @@ export class RunningJob {
   readonly job: Job;
   /** The queue that the job was taken from. */
   readonly queue: string;
-  /** The first argument of the handler. */
   readonly context: JobContext;
   /** The span that the job is performed in. */
   trace: JobTrace | undefined;
@@ -95,7 +90,6 @@ export class RunningJob {
     return this.#services.client;
   }
 
-  /** See {@linkcode JobContext.batch}. */
   get batch(): MemberBatch | undefined {
     const batch = membershipOf(this.job.payload);
     if (batch?.counted === undefined) return undefined;
@@ -103,7 +97,6 @@ export class RunningJob {
     return new MemberBatch(batch.id, this.lease, { push: (job) => client.push(job), batches: client.batches });
   }
 
-  /** See {@linkcode JobContext.flow}. */
   get flow(): MemberFlow | undefined {
     const batch = membershipOf(this.job.payload);
     return batch?.node === undefined ? undefined : new MemberFlow(batch.id, batch.node, this.client.flows);
@@ -160,7 +153,6 @@ export class RunningJob {
     return this.#notice?.aborted ?? false;
   }
 
-  /** See {@linkcode JobContext.signal}. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#abort && !this.#controller.signal.aborted) this.#controller.abort(this.#abort.reason);
@@ -191,7 +183,6 @@ export class RunningJob {
     return isAtLeast(level, this.#minLevel);
   }
 
-  /** The log of the handler. */
   get log(): Log {
     const { jid, class: name, queue, attempt } = this;
     this.#log ??= this.#remembering(
@@ -210,7 +201,6 @@ export class RunningJob {
     this.#services.onProgress?.(this.#progress);
   }
 
-  /** The latest progress report. */
   get progress(): Progress | undefined {
     return this.#progress;
   }

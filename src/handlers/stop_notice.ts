@@ -14,7 +14,6 @@ export class StopNotice {
     return this.#controller.signal;
   }
 
-  /** Aborts {@linkcode signal}. */
   give(): void {
     this.#controller.abort(new Shutdown("The worker takes no more jobs"));
   }

@@ -14,13 +14,11 @@ import { failureCount, type Payload } from "./job.ts";
 import { readWireTime } from "./raw.ts";
 import { readSpan } from "./time.ts";
 
-/** The decision about a failed job. */
 export type Decision =
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number; readonly problem?: string }
   /** Its retries are exhausted. With `keep` it moves to the dead set; otherwise it is dropped. */
   | { readonly kind: "dead"; readonly keep: boolean }
-  /** Dropped. */
   | { readonly kind: "discard" };
 
 /**

@@ -42,7 +42,6 @@ export const BATCH_EVENTS: readonly BatchEvent[] = ["success", "complete", "deat
 /** An event of a batch. */
 export type BatchEvent = "success" | "complete" | "death" | "abandoned";
 
-/** A batch that a payload belongs to. */
 export interface Membership {
   readonly id: string;
   /** Undefined if no counter counts it yet. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** A description of a thrown value. */
 export interface Described {
   /** The name of the error; `NotAnError` for any other value. */
   readonly class: string;

@@ -9,7 +9,6 @@ import type { Described } from "./describe_error.ts";
 import { failureCount, type Job } from "./job.ts";
 import { readWireTime, setFields, wireTime } from "./raw.ts";
 
-/** A failure to write into a payload. */
 export interface FailureFacts {
   readonly error: Described;
   /** The queue that the job was taken from. */
@@ -24,9 +23,7 @@ export interface FailureFacts {
   readonly attempt?: AttemptFacts | undefined;
 }
 
-/** The attempt that failed. */
 export interface AttemptFacts {
-  /** The worker ID. */
   readonly worker: string;
   /** The duration in milliseconds; absent if the worker went offline. */
   readonly ms?: number;
@@ -82,7 +79,6 @@ const MAX_WORKER = 200;
 export interface PastError {
   /** The time, as on the wire: see `readWireTime`. */
   readonly at: number;
-  /** The class of the error. */
   readonly error_class: string;
   /** The message, at most 1,000 characters. */
   readonly error_message: string;

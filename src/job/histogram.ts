@@ -7,7 +7,6 @@
 /** Bounds for the run times and wait times of jobs, in seconds. */
 const JOB_BOUNDS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
 
-/** The counts of a histogram. */
 export interface Durations {
   /** Upper bounds in seconds, inclusive, ascending. */
   readonly bounds: readonly number[];
@@ -17,7 +16,6 @@ export interface Durations {
   readonly sum: number;
 }
 
-/** Counts durations. */
 export class Histogram implements Durations {
   readonly bounds: readonly number[];
   readonly counts: number[];

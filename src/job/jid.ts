@@ -11,7 +11,6 @@
 /** The range of the counter. No maker makes this many IDs in a millisecond. */
 const COUNTER_MASK = 0xfffff;
 
-/** Makes unique job IDs. */
 export class JidMaker {
   readonly #random: string;
   #counter = 0;

@@ -79,7 +79,6 @@ export interface Payload {
   readonly [field: string]: unknown;
 }
 
-/** A job with a readable payload. */
 export interface Job {
   readonly jid: string;
   /** The class whose handler performs the job; under a wrapper, the wrapped class. */

@@ -14,7 +14,6 @@ import { QUEUE_NAME } from "./queue_name.ts";
 import { readRetention, readSpan } from "./time.ts";
 import { checkValue } from "./values.ts";
 
-/** A JSON Schema. */
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 const TEXT = { type: "string" };

@@ -43,7 +43,6 @@ import { readSpan } from "./time.ts";
  */
 export type OptionPlace = "push" | "class" | "cron" | "exec";
 
-/** One row of the table. */
 interface OptionRow<T, Place extends OptionPlace> {
   readonly kind: OptionKind<T>;
   /** The places where it may be set. */
@@ -285,7 +284,6 @@ export const JOB_OPTIONS = {
 
 type Table = typeof JOB_OPTIONS;
 
-/** The name of an option. */
 export type JobOptionName = keyof Table;
 
 type ValueOf<Row> = Row extends OptionRow<infer T, infer _Place> ? T : never;

@@ -58,7 +58,6 @@ export interface Prepared extends Moment {
   readonly tail: string;
   /** The option `group`: a name, or a path into the arguments. */
   readonly group?: string | number;
-  /** The option `priority`. */
   readonly priority?: RaisedOrLowered;
   /** The keys by which the store compares the push with others. */
   readonly keys?: PushKeys;

@@ -16,7 +16,6 @@ export const MAX_ARGS = 10_000;
 
 /** A payload that no worker can perform. */
 export class Unperformable extends Error {
-  /** `Unperformable`. */
   override readonly name = "Unperformable";
 }
 

@@ -7,7 +7,6 @@
 
 /** A priority other than `normal`. */
 export type RaisedOrLowered = "high" | "low";
-/** The values of the option. */
 export type Priority = RaisedOrLowered | "normal";
 
 /** The accepted values; completes "expected …". */

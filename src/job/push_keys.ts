@@ -20,7 +20,6 @@ export const THROTTLE_EXPECTED =
 /** A name, or a path into the arguments. Absent: the arguments. */
 type Key = string | number | undefined;
 
-/** The keys of a push. */
 export interface PushKeys {
   readonly unique?: { readonly key: Key; readonly ttlMs: number; readonly replace?: true };
   readonly debounce?: { readonly key: Key; readonly waitMs: number; readonly maxMs?: number };

@@ -22,7 +22,6 @@ export class CutOutput {
   /** The size of the whole output. */
   readonly size: string;
 
-  /** Creates the output. */
   constructor(text: string, size: string) {
     this.text = text;
     this.size = size;

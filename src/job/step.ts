@@ -110,7 +110,6 @@ export function isSleep(record: string): boolean {
   return !record.includes(`,"kind":"`) || record.includes(`,"kind":"sleep"`);
 }
 
-/** Reads a record. */
 export function readStep(name: string, record: string): Step {
   return { name, kind: "sleep", ...parseLossless(record) as Omit<Step, "name" | "kind"> };
 }

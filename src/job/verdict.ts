@@ -5,7 +5,6 @@
  */
 import { readSafely, showValue } from "./describe_error.ts";
 
-/** A decision about a job that its handler made by throwing. */
 export type Verdict =
   | { readonly kind: "discard" }
   | { readonly kind: "kill" }

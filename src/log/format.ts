@@ -15,7 +15,6 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 /** The levels, from the least to the most urgent. */
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** One logged event. */
 export interface LogLine {
   /** Epoch milliseconds. */
   readonly time: number;

@@ -21,7 +21,6 @@ export interface LogOptions {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes log lines. */
 export interface LogLines extends Disposable {
   write(line: LogLine): void;
   /** Writes buffered lines, then opens the file again. */

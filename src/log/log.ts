@@ -120,9 +120,7 @@ export function warn(part: string, message: string, fields: LogFields): void {
   else logger(part).warn(message, fields);
 }
 
-/** Controls an open log. */
 export interface LogControl extends Disposable {
-  /** Changes the level of all logs. */
   setLevel(level: LogLevel): void;
   /** Writes buffered lines, then opens the file again, for logrotate. Without a file, only writes. */
   reopen(): void;

@@ -34,7 +34,6 @@ export class LogError extends Error {
 const MAX_BUFFER_CHARS = 64 * 1024;
 const LINE_BREAK = 10;
 
-/** A log file, or stderr. */
 export class LogOutput {
   readonly #path: string | undefined;
   readonly #lostLine: (count: number) => string;

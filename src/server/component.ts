@@ -14,7 +14,6 @@ import { isGone, StoreError } from "../store/port/errors.ts";
 import type { Tasks } from "./control/tasks.ts";
 import { OutageLog } from "./outage_log.ts";
 
-/** A part of a worker. */
 export interface Component {
   /** Its name in the log and the dump. */
   readonly name: string;
@@ -40,7 +39,6 @@ export interface LoopBody<Result> {
   abandon?(): void;
 }
 
-/** Options of {@linkcode Loop}. */
 export interface LoopOptions {
   readonly clock: Clock;
   readonly tasks: Tasks;

@@ -50,7 +50,6 @@ import { UnhandledErrors } from "./work/unhandled_errors.ts";
 import { UnstartedJobs } from "./work/unstarted.ts";
 import { Work } from "./work/work.ts";
 
-/** The components of a worker. */
 export interface Components {
   /** In start order. They stop in reverse. */
   readonly all: readonly Component[];
@@ -71,7 +70,6 @@ export interface Components {
   readonly horses: HorsePool | undefined;
 }
 
-/** Builds the components of a worker, and connects them. */
 export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
   const { workerId: worker, clock, inbox, fail } = launcher;

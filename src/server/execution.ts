@@ -14,7 +14,6 @@ import { logger } from "../log/log.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { declaredWithin } from "./stats/class_sync.ts";
 
-/** The handlers of a worker, each in its execution mode. */
 export interface Execution extends ChosenMode {
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
@@ -39,7 +38,6 @@ export function executionOf(options: LauncherOptions, clock: Clock): Execution {
   return { ...modes, horses };
 }
 
-/** Creates the client with which the jobs of a worker push. */
 export function newClient(
   { store, settings, pushMiddleware, batchMiddleware }: LauncherOptions,
   registry: Registry,

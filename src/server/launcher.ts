@@ -88,17 +88,14 @@ export class Launcher implements Controls {
     return this.#components.client;
   }
 
-  /** Whether the start has succeeded. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** The classes that it can perform. */
   get classes(): readonly string[] {
     return this.#components.registry.classes();
   }
 
-  /** The queues that it takes from. */
   get queues(): readonly QueueWeight[] {
     return this.#queues;
   }
@@ -190,7 +187,6 @@ export class Launcher implements Controls {
     this.#log.info("Configuration applied", { queues: formatQueues(this.#queues), concurrency, logLevel });
   }
 
-  /** Describes the worker and its running jobs. */
   describe(): WorkerRecord {
     return this.#status.describe();
   }
@@ -251,20 +247,16 @@ export class Launcher implements Controls {
   }
 }
 
-/** Where the entries come from. */
 interface CronSources {
-  /** Entries of the configuration. */
   readonly configured: readonly unknown[];
   /** Entries of the program, by `defineCron`. */
   readonly defined: readonly CronEntryInput[];
-  /** Selects the active entries. */
   readonly environment: string;
   readonly registry: Registry;
   /** The queues that this worker takes from: the handlers of other queues may be in other workers. */
   readonly queues: Iterable<string>;
 }
 
-/** The entries of a worker. */
 interface ProcessCrontab {
   /** Active entries, with the options of their classes: other workers that enqueue their jobs need not know these. */
   readonly entries: readonly CronEntry[];

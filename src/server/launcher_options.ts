@@ -18,7 +18,6 @@ import type { WorkerRecord } from "../store/port/workers.ts";
 import type { AroundStep } from "../steps/services.ts";
 import type { ServerStore } from "../store/port/store.ts";
 
-/** Options of `Launcher`. */
 export interface LauncherOptions {
   /** The caller closes it after `Launcher.finished`. */
   readonly store: ServerStore;

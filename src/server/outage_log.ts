@@ -43,7 +43,6 @@ export class OutageLog {
     return this.#failing.size > 0;
   }
 
-  /** Returns whether the store fails a component. */
   has(component: string): boolean {
     return this.#failing.has(component);
   }
@@ -90,9 +89,7 @@ export class OutageLog {
   }
 }
 
-/** Options of {@linkcode HeartbeatLog}. */
 export interface HeartbeatLogOptions {
-  /** The component. */
   readonly name: string;
   readonly log: Log;
   readonly outage: OutageLog;

@@ -33,7 +33,6 @@ export interface Launching {
   readonly stack: AsyncDisposableStack;
 }
 
-/** Options of {@linkcode launch}. */
 export interface LaunchOptions extends Omit<LauncherOptions, "store"> {
   /** Called before the launcher starts: opens what runs next to it. */
   readonly prepare?: (launching: Launching) => void | Promise<void>;

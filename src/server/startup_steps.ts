@@ -21,15 +21,12 @@ export class StartEnded extends Error {
   }
 }
 
-/** Options of {@linkcode StartupSteps}. */
 export interface StartupStepsOptions {
   readonly clock: Clock;
   readonly log: Pick<Log, "warn">;
-  /** Receives stop requests. */
   readonly inbox: Inbox;
 }
 
-/** Watches the steps of a start. */
 export class StartupSteps {
   readonly #options: StartupStepsOptions;
 

@@ -31,7 +31,6 @@ export class Pause {
   }
 }
 
-/** The active steps of one attempt. */
 export class ActiveSteps {
   readonly #job: StepJob;
   readonly #clock: Clock;

@@ -8,7 +8,6 @@ import { Timeout } from "../job/errors.ts";
 import type { StepRun } from "./options.ts";
 import type { StepJob } from "./services.ts";
 
-/** One attempt of a step. */
 export interface StepCall {
   readonly name: string;
   /** 1 for the first attempt. */

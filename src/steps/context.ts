@@ -85,7 +85,6 @@ export interface StepContext {
 
 /** The methods of a context that pass steps to a runner. */
 export abstract class StepMethods implements StepContext {
-  /** Returns the runner. */
   protected abstract steps(): StepRunner;
 
   step<Value>(name: string, run: (step: StepRun) => Value, options?: StepOptions): Promise<Awaited<Value>> {

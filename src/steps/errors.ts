@@ -114,7 +114,6 @@ export class Asleep extends Error {
   /** Milliseconds until the job runs again. */
   readonly delayMs: number;
 
-  /** Creates the end of an attempt. */
   constructor(delayMs: number, message: string) {
     super(message);
     this.delayMs = delayMs;
@@ -123,10 +122,8 @@ export class Asleep extends Error {
 
 /** Ends an attempt because its worker stops: the job returns to the front of its queue. No attempt is used. */
 export class Released extends Error {
-  /** `Released`. */
   override readonly name = "Released";
 
-  /** Creates the end of an attempt. */
   constructor() {
     super("The worker stops; the job continues elsewhere from its last step");
   }
@@ -134,10 +131,8 @@ export class Released extends Error {
 
 /** A child expired before it started. Its parent receives this error. */
 export class Expired extends Error {
-  /** `Expired`. */
   override readonly name = "Expired";
 
-  /** Creates the error of an expired child. */
   constructor() {
     super("It had not started before it expired");
   }

@@ -13,10 +13,8 @@ import type { AroundStep, LeaseSteps, StepJob, StepOutage } from "./services.ts"
 /** The services that the steps of a worker's jobs share. */
 export interface StepOptions {
   readonly store: Pick<ServerStore, "steps">;
-  /** The worker ID. */
   readonly worker: string;
   readonly clock: Clock;
-  /** Builds children. */
   readonly client: Pick<Client, "build">;
   /** Runs the functions of steps. Default: calls them. */
   readonly around?: AroundStep;
@@ -40,7 +38,6 @@ export function stepRunners(options: StepOptions): (job: StepJob, token: string)
   };
 }
 
-/** The steps of one job, written under its lease. */
 class StepsOfLease implements LeaseSteps {
   readonly #steps: StepStore;
   readonly #lease: StepLease;

@@ -41,7 +41,6 @@ interface KnownStep {
   readonly characters: number;
 }
 
-/** The step records of one job. */
 export class StepRecords {
   readonly #job: StepJob;
   readonly #services: Pick<StepServices, "steps" | "clock" | "outage">;

@@ -38,7 +38,6 @@ const CURSOR_INTERVAL_MS = 1_000;
 /** The step of a child that hasn't ended after this time fails. */
 const DEFAULT_CHILD_TIMEOUT = "30d";
 
-/** Runs the steps of one attempt. */
 export class StepRunner {
   readonly #job: StepJob;
   readonly #services: StepServices;
@@ -57,7 +56,6 @@ export class StepRunner {
     return this.#active.ending;
   }
 
-  /** See {@linkcode ActiveSteps.current}. */
   get current(): string | undefined {
     return this.#active.current;
   }
@@ -77,27 +75,22 @@ export class StepRunner {
     return this.#records.hasWritten;
   }
 
-  /** See {@linkcode StepRecords.store}. For an attempt that ends without success. */
   store(): Promise<void> {
     return this.#records.store();
   }
 
-  /** See {@linkcode ActiveSteps.finish}. */
   finish(): Promise<void> | undefined {
     return this.#active.finish();
   }
 
-  /** See {@linkcode StepRecords.history}. */
   history(): Promise<string | undefined> {
     return this.#records.history();
   }
 
-  /** See {@linkcode StepRecords.close}. */
   close(): void {
     this.#records.close();
   }
 
-  /** See `JobContext.step`. */
   // deno-lint-ignore require-await -- invalid options reject; awaiting would keep this call in memory, one for each running job
   async step<Value>(
     name: string,
@@ -149,7 +142,6 @@ export class StepRunner {
     });
   }
 
-  /** See `JobContext.sleep`. */
   async sleep(name: string, duration: number | string): Promise<void> {
     const full = stepName(name);
     const forMs = spanMs("duration", duration);
@@ -159,7 +151,6 @@ export class StepRunner {
     });
   }
 
-  /** See `JobContext.waitFor`. */
   async waitFor(name: string, options: WaitOptions): Promise<unknown> {
     const full = stepName(name);
     const key = signalKey(options?.key);
@@ -174,7 +165,6 @@ export class StepRunner {
     });
   }
 
-  /** See `JobContext.run`. */
   async run(
     name: string,
     child: ChildClass,
@@ -203,7 +193,6 @@ export class StepRunner {
     });
   }
 
-  /** See `JobContext.each`. */
   async each<Item>(
     name: string,
     source: (cursor: unknown) => Iterable<Item> | AsyncIterable<Item> | PromiseLike<Iterable<Item>>,

@@ -15,7 +15,6 @@ export interface LeaseSteps {
   wait(wait: NewWait): Promise<Wait | undefined>;
 }
 
-/** The running job that the steps belong to. */
 export interface StepJob {
   readonly jid: string;
   readonly job: { readonly payload: Readonly<Record<string, unknown>> };
@@ -25,18 +24,15 @@ export interface StepJob {
   readonly signal: AbortSignal;
   /** The reason why {@linkcode signal} aborted; undefined before. */
   readonly abortedBy: unknown;
-  /** Aborts {@linkcode signal}. */
   abort(reason: unknown): void;
 }
 
-/** A job that a step runs. */
 export interface ChildRequest {
   readonly class: string;
   readonly args: readonly unknown[];
   readonly [option: string]: unknown;
 }
 
-/** Runs one attempt of a step. */
 export type AroundStep = <Result>(
   step: { readonly name: string; readonly attempt: number },
   run: () => Promise<Result>,
@@ -50,7 +46,6 @@ export interface StepOutage {
   end(hasReplied: boolean): void;
 }
 
-/** The services of a step runner. */
 export interface StepServices {
   readonly steps: LeaseSteps;
   readonly clock: Clock;

@@ -27,7 +27,6 @@ const MAX_VALUE = 10_000;
 
 const MAX_WARNING = 300;
 
-/** A running SDK. */
 export interface Sdk {
   /** Exports the remaining spans, and stops. Never rejects. */
   stop(): Promise<void>;
@@ -97,12 +96,10 @@ function once(warn: (message: string) => void) {
 class ActiveContext implements ContextManager {
   readonly #current = new AsyncLocalStorage<Context>();
 
-  /** Returns the context of the running code. */
   active(): Context {
     return this.#current.getStore() ?? ROOT_CONTEXT;
   }
 
-  /** Runs a function within a context. */
   with<Args extends unknown[], Run extends (...args: Args) => ReturnType<Run>>(
     context: Context,
     run: Run,
@@ -126,7 +123,6 @@ class ActiveContext implements ContextManager {
     return this;
   }
 
-  /** Resets the context of the running code. */
   disable(): this {
     this.#current.disable();
     return this;

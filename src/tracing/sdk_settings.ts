@@ -12,7 +12,6 @@ import {
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
 
-/** The settings of the SDK. */
 export interface SdkSettings {
   readonly sampler: Sampler;
   /** Undefined for no export. */
@@ -27,7 +26,6 @@ export interface SdkSettings {
   readonly valueLengthLimit: number | undefined;
 }
 
-/** Reads the settings. */
 export function readSdkSettings(
   env: (name: string) => string | undefined,
   warn: (message: string) => void,

@@ -173,7 +173,6 @@ export function pushSpans(tracer: Tracer): Tracing["client"] {
   return { middleware: [push], batchMiddleware: [many] };
 }
 
-/** Runs a function, and ends the span. */
 async function ended<Result>(span: Span, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
@@ -224,7 +223,6 @@ function jobAttributes(
   };
 }
 
-/** Returns the attributes of any span. */
 function operationAttributes(operation: "send" | "process"): Attributes {
   return {
     "messaging.system": "jobs",
@@ -233,7 +231,6 @@ function operationAttributes(operation: "send" | "process"): Attributes {
   };
 }
 
-/** Records on a span the error that it ended with. */
 function recordFailure(span: Span, thrown: unknown): void {
   const { class: name, message, stack } = describeError(thrown);
   span.recordException({ name, message, stack: [`${name}: ${message}`, ...stack].join("\n") });

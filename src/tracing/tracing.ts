@@ -76,7 +76,6 @@ export function carrierOfEnvironment(): Carrier {
   return carrier;
 }
 
-/** Returns whether the program has a tracer provider. */
 export function hasProvider(): boolean {
   return (globalThis as { [API]?: { trace?: unknown } })[API]?.trace !== undefined;
 }

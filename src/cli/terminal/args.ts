@@ -8,7 +8,6 @@ import { parseArgs } from "@std/cli/parse-args";
 import { closestWord } from "../../job/suggest.ts";
 import { UsageError } from "./errors.ts";
 
-/** An option of a command. */
 export interface Flag {
   /** `switch` has no value, `text` has one, `list` has one and may be repeated. */
   readonly takes: "switch" | "text" | "list";
@@ -30,7 +29,6 @@ type Value<F extends Flag> = F["takes"] extends "switch" ? boolean
   : F["takes"] extends "list" ? readonly string[]
   : string | undefined;
 
-/** Parsed arguments. */
 export interface Parsed<Flags extends Record<string, Flag>> {
   readonly flags: { readonly [Name in keyof Flags]: Value<Flags[Name]> };
   /** The positional arguments. */

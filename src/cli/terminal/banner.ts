@@ -14,7 +14,6 @@ const LINES = [
   "|__/                 ",
 ];
 
-/** Returns the banner with the version. */
 export function banner(plain: boolean): string {
   const lines = LINES.with(-1, `${LINES.at(-1)} ${VERSION}`);
   return plain ? lines.join("\n") : lines.map((line) => `\x1b[36m${line}\x1b[0m`).join("\n");

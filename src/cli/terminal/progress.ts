@@ -9,7 +9,6 @@ import { untilStopped } from "../../server/control/signals.ts";
 import { number } from "../../text/format.ts";
 import { redraw, statusColumns } from "./output.ts";
 
-/** The progress of some work. */
 export interface Progress {
   /** A word or two: `Deleting`. */
   readonly what: string;
@@ -68,7 +67,6 @@ export class LongWork implements Disposable {
     this.signal = listening.signal;
   }
 
-  /** Draws the progress. */
   at(state: { readonly done: number; readonly total?: number; readonly share?: number }): void {
     if (this.#columns === undefined) return;
     const now = this.#clock.monotonic();

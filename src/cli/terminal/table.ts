@@ -135,7 +135,6 @@ export function tableLines(
   ];
 }
 
-/** A column with its cells. */
 interface Laid {
   readonly heading: string;
   readonly is?: "whole" | "optional";
@@ -149,7 +148,6 @@ interface Laid {
   readonly least: number;
 }
 
-/** A text and its width on the terminal. */
 interface Cell {
   readonly text: string;
   readonly taken: number;

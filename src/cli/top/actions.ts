@@ -20,14 +20,12 @@ import { notFoundText } from "../../operator/actions/job_ids.ts";
 import { editJobs, oneJob } from "../../operator/actions/jobs.ts";
 import { boundLines } from "./text.ts";
 
-/** An action of the operator. */
 export type Action =
   | { readonly do: "pause" | "resume"; readonly queue: string }
   | { readonly do: Edit; readonly ref: string; readonly jid: string }
   | { readonly do: "cancel"; readonly jid: string }
   | { readonly do: "signal"; readonly verb: "quiet" | "resume" | "stop"; readonly workerId: string };
 
-/** The outcome of an action. */
 export interface Outcome {
   /** One line. */
   readonly text: string;
@@ -61,7 +59,6 @@ export async function perform(store: Store, action: Action): Promise<Outcome> {
   }
 }
 
-/** The operator's action of a key. */
 interface Plan {
   readonly of: AnyAction<Tools>;
   readonly input: Readonly<Record<string, unknown>>;

@@ -29,7 +29,6 @@ export interface CellContext {
   readonly now: number;
 }
 
-/** One column. */
 export interface Column<T> {
   readonly heading: string;
   /** In columns of the terminal. Columns with `grows` share the rest of the line. */

@@ -20,7 +20,6 @@ import type { State } from "./state.ts";
 import { textWidth } from "../terminal/text_width.ts";
 import { fitTo, type Line, type Span } from "./text.ts";
 
-/** The input of {@linkcode frame}. */
 export interface Shown {
   readonly state: State;
   /** Undefined before the store's first reply. */

@@ -11,7 +11,6 @@ import { readablePayload, shownClass } from "../../text/job_json.ts";
 import { argsText, errorText } from "../shared/job_text.ts";
 import { blankControls } from "../terminal/output.ts";
 
-/** The summary of a job. */
 export interface Glance {
   /** Absent if the payload has none. */
   readonly jid?: string;

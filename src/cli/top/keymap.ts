@@ -18,7 +18,6 @@ export type Effect =
   | { readonly do: "perform"; readonly action: Action }
   | { readonly do: "open"; readonly text: TextView };
 
-/** The result of a key. */
 export interface Pressed {
   readonly state: State;
   readonly effect?: Effect;
@@ -190,7 +189,6 @@ function onJob(state: State, key: Key, of: { jid?: string; ref?: string }, paylo
   return jobAction === undefined ? withoutEffect(state, key) : performOrAsk(state, jobAction);
 }
 
-/** An action on a job. */
 interface JobAction {
   readonly action: Action;
   /** The question before the action; undefined if it needs no confirmation. */

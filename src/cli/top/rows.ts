@@ -46,7 +46,6 @@ export type Item =
   }
   | { readonly is: "entry"; readonly entry: Entry };
 
-/** One row. */
 export interface Row {
   /** The same at each reading, so that the choice stays on the item when other rows come and go. */
   readonly key: string;

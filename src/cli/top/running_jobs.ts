@@ -12,13 +12,11 @@ import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { isSidekiqWorker } from "../../text/workers.ts";
 import { glance } from "./job_summary.ts";
 
-/** A running job. */
 export interface RunningJob {
   /** The same at each reading, and of no other running job. */
   readonly key: string;
   readonly payload: string;
   readonly queue: string;
-  /** The ID of its worker. */
   readonly worker: string;
   /** When it started, in epoch milliseconds. */
   readonly since: number;
@@ -26,7 +24,6 @@ export interface RunningJob {
   readonly lastLine?: string | undefined;
 }
 
-/** The result of {@linkcode runningJobs}. */
 export interface RunningJobs {
   readonly workers: readonly WorkerInfo[];
   readonly running: readonly RunningJob[];

@@ -55,7 +55,6 @@ export class Screen implements Disposable {
     this.#enter();
   }
 
-  /** The terminal's current size. */
   get size(): { readonly columns: number; readonly rows: number } {
     try {
       const { columns, rows } = Deno.consoleSize();

@@ -25,14 +25,12 @@ export interface TextView {
   };
 }
 
-/** The state of the screen. */
 export interface State {
   /** The pane with the chosen row. */
   readonly pane: PaneName;
   readonly chosen: Readonly<Record<ListName, Choice>>;
   /** The open list; undefined on the main screen. */
   readonly list?: OpenList | undefined;
-  /** The text over the panes. */
   readonly text?: TextView | undefined;
   readonly filter: string;
   /** Whether keys are typed into the filter. */

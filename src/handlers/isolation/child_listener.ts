@@ -23,7 +23,6 @@ export interface ExpectedChild {
   cancel(): void;
 }
 
-/** Accepts the connections of children. */
 export class ChildListener {
   readonly #options: PrivateSocketOptions;
   readonly #expected = new Map<string, (connection: Deno.Conn | undefined) => void>();

@@ -38,7 +38,6 @@ const RETIRE_TIMEOUT_MS = 1_000;
 /** Explains a SIGTRAP. V8 prints the details on stderr, which goes to the job's log. */
 const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
-/** Options of a horse. */
 export interface HorseOptions {
   /** The expected connection of the horse. */
   readonly expected: ExpectedChild;
@@ -114,7 +113,6 @@ export class Horse {
     });
   }
 
-  /** Its process ID. */
   get pid(): number {
     return this.#child.pid;
   }
@@ -124,12 +122,10 @@ export class Horse {
     return !this.#dead;
   }
 
-  /** Whether it performs a job. */
   get busy(): boolean {
     return this.#work !== undefined;
   }
 
-  /** The number of jobs that it has performed. */
   get performed(): number {
     return this.#performed;
   }

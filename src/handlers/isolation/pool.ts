@@ -22,7 +22,6 @@ import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
 import { checkDescriptors, SpawnError } from "./spawn_self.ts";
 
-/** Options of the pool. */
 export interface HorsePoolOptions {
   /** The modules with the handlers. */
   readonly modules: readonly string[];
@@ -38,7 +37,6 @@ export interface HorsePoolOptions {
   readonly log: Log;
 }
 
-/** The numbers of horses. */
 export interface HorseCounts {
   /** Horses that run now. */
   readonly running: number;
@@ -58,7 +56,6 @@ const RESTART_INTERVAL_MS = 500;
 /** A job fails if this many horses in a row ended before they received it. */
 const MAX_HORSES_PER_JOB = 3;
 
-/** A pool of horses. */
 export class HorsePool {
   readonly #options: HorsePoolOptions;
   readonly #listener: ChildListener;
@@ -84,7 +81,6 @@ export class HorsePool {
     return [...this.#horses].map((horse) => horse.pid);
   }
 
-  /** The numbers of horses. */
   get counts(): HorseCounts {
     return { running: this.#horses.size, started: this.#started, renewed: this.#renewed, killed: this.#killed };
   }

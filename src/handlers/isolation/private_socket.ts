@@ -9,7 +9,6 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { SpawnError } from "./spawn_self.ts";
 
-/** Options of a socket. */
 export interface PrivateSocketOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -17,9 +16,7 @@ export interface PrivateSocketOptions {
   readonly folders?: readonly string[];
 }
 
-/** An open socket. */
 export interface PrivateSocket {
-  /** Its path. */
   readonly address: string;
   /** Closes it, and deletes its folder. Open connections stay. */
   close(): void;

@@ -21,7 +21,6 @@ import { ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
 
-/** Options for all programs. */
 export interface ProgramServices {
   readonly clock: Clock;
   /** The time from TERM to KILL when a job is aborted. */
@@ -40,13 +39,11 @@ const MAX_LINES = 1_000;
 
 /** The failure of a job whose program failed. */
 export class ProgramFailed extends Error {
-  /** `ProgramFailed`. */
   override readonly name = "ProgramFailed";
 }
 
 /** The program failed temporarily (exit code 75). */
 export class TryAgain extends Error {
-  /** `TryAgain`. */
   override readonly name = "TryAgain";
 }
 

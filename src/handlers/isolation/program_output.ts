@@ -7,7 +7,6 @@
 import { formatBytes } from "../../job/bytes.ts";
 import { CutOutput } from "../../job/returned.ts";
 
-/** Collects the output. */
 export class ProgramOutput {
   readonly #maxBytes: number;
   readonly #halfBytes: number;

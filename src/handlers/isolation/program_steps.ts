@@ -42,7 +42,6 @@ interface Session {
 /** The result of a program's part of a step. */
 type Part = PromiseWithResolvers<unknown>;
 
-/** The durable steps of a worker's programs. */
 export class ProgramSteps {
   readonly #options: PrivateSocketOptions;
   readonly #sessions = new Map<string, Session>();

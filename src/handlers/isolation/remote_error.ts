@@ -17,7 +17,6 @@ export class RemoteError extends Error {
   /** The lines of its causes. The causes themselves stayed in that process. */
   readonly [CAUSES]: readonly string[];
 
-  /** Creates the error from a frame. */
   constructor(frame: ErrorFrame) {
     super(frame.message);
     this.name = frame.class;

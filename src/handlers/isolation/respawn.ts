@@ -6,7 +6,6 @@
 
 import { fileURLToPath } from "node:url";
 
-/** A program, and its first arguments. */
 export interface SelfCommand {
   readonly program: string;
   readonly args: readonly string[];

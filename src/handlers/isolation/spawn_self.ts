@@ -5,7 +5,6 @@
  */
 import { selfCommand } from "./respawn.ts";
 
-/** Options of a child process. */
 export interface SpawnOptions {
   /** Arguments after those of {@linkcode selfCommand}. */
   readonly args: readonly string[];
@@ -17,7 +16,6 @@ export interface SpawnOptions {
 
 /** A child process can't be started. */
 export class SpawnError extends Error {
-  /** `SpawnError`. */
   override readonly name = "SpawnError";
   /** Whether the machine temporarily lacks file descriptors, processes or memory. */
   readonly transient: boolean;

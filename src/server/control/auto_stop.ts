@@ -7,7 +7,6 @@
 import type { Clock } from "../../clock.ts";
 import type { LoopBody } from "../component.ts";
 
-/** When to stop. */
 export interface Limits {
   readonly burst: boolean;
   /** Undefined: any number. */
@@ -30,7 +29,6 @@ export interface Activity {
 
 const POLL_INTERVAL_MS = 50;
 
-/** Options of {@linkcode AutoStop}. */
 export interface AutoStopOptions {
   readonly clock: Clock;
   readonly limits: Limits;
@@ -41,7 +39,6 @@ export interface AutoStopOptions {
   readonly end: (why: string) => void;
 }
 
-/** Decides whether to stop. Its loop's task is `auto-stop`. */
 export class AutoStop implements LoopBody<void> {
   readonly name = "auto-stop";
   readonly #options: AutoStopOptions;
@@ -52,7 +49,6 @@ export class AutoStop implements LoopBody<void> {
     this.#idleSince = options.clock.monotonic();
   }
 
-  /** Returns whether any limit is set. */
   static needed({ burst, maxJobs, maxIdleMs }: Limits): boolean {
     return burst || maxJobs !== undefined || maxIdleMs !== undefined;
   }

@@ -19,19 +19,16 @@ const FIRST_PAUSE_MS = 50;
 /** The last look comes after some 25 s. */
 const MAX_LOOKS = 10;
 
-/** Options of {@linkcode Cancellations}. */
 export interface CancellationsOptions {
   readonly store: CancelStore;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
-  /** The ID of this worker. */
   readonly worker: string;
   /** Cancels a job of this worker; false if it doesn't have the job. */
   readonly cancelHere: (jid: string) => boolean;
 }
 
-/** Cancels jobs. Its tasks are `cancel JID`. */
 export class Cancellations {
   readonly #options: CancellationsOptions;
   readonly #stop = new AbortController();

@@ -12,16 +12,13 @@ import type { Command } from "../../store/port/workers.ts";
 /** Pause after a step without commands: a store that is closed returns at once. */
 const RETRY_MS = 1_000;
 
-/** Options of {@linkcode CommandReceiver}. */
 export interface CommandReceiverOptions {
   readonly store: Pick<ServerStore, "watch" | "workers">;
   readonly clock: Clock;
-  /** The worker ID. */
   readonly worker: string;
   readonly accept: (commands: readonly Command[]) => void | Promise<void>;
 }
 
-/** Receives commands. */
 export class CommandReceiver {
   readonly #options: CommandReceiverOptions;
 

@@ -12,11 +12,9 @@ import type { Tasks } from "./tasks.ts";
 export interface DumpCounts {
   readonly worker: string;
   readonly concurrency: number;
-  /** Jobs running. */
   readonly busy: number;
   /** Jobs taken and not settled: running and waiting ones, and ended ones whose outcomes are not stored. */
   readonly leases: number;
-  /** Jobs taken and not started. */
   readonly waiting: number;
   /** Ended jobs whose outcomes are not stored. */
   readonly unsettled: number;
@@ -27,7 +25,6 @@ export interface DumpCounts {
   readonly quiet: "quiet" | "stopping" | undefined;
 }
 
-/** One task of the dump. */
 export interface DumpTask {
   readonly task: number;
   readonly label: string;
@@ -39,7 +36,6 @@ export interface DumpTask {
     readonly jid: string;
     readonly queue: string;
     readonly attempt: number;
-    /** The durable step that it runs. */
     readonly step?: string;
     /** The process ID of its isolated process or program. */
     readonly pid?: number;
@@ -50,7 +46,6 @@ export interface DumpTask {
   };
 }
 
-/** Describes the tasks. */
 export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
   const now = clock.monotonic();
   return tasks.list().map((task) => {
@@ -104,7 +99,6 @@ export function formatTasks(tasks: readonly DumpTask[]): string[] {
   });
 }
 
-/** Formats the memory of this process. */
 export function formatMemory(): string {
   const { rss, heapUsed } = Deno.memoryUsage();
   return `memory ${megabytes(rss)} MB (heap ${megabytes(heapUsed)} MB)`;

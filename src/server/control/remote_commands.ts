@@ -16,16 +16,13 @@ const VERBS: Readonly<Partial<Record<Command["verb"], Verb>>> = {
   dump: "dump",
 };
 
-/** Options of {@linkcode RemoteCommands}. */
 export interface RemoteCommandsOptions {
   readonly store: { readonly workers: Pick<WorkerStore, "send"> };
   readonly inbox: Inbox;
   readonly tasks: Tasks;
-  /** Receives the requests to cancel a job. */
   readonly cancellations: Pick<Cancellations, "cancel" | "stop">;
 }
 
-/** Accepts commands. Its task is `remote-commands`. */
 export class RemoteCommands implements Component {
   readonly name = "remote-commands";
   readonly #options: RemoteCommandsOptions;
@@ -40,7 +37,6 @@ export class RemoteCommands implements Component {
     this.#task.enter("waiting");
   }
 
-  /** Accepts commands. */
   accept(commands: readonly Command[]): void {
     const { store, inbox, cancellations } = this.#options;
     for (const { verb, id, jid } of commands) {

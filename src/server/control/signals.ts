@@ -6,7 +6,6 @@
  * @module
  */
 
-/** A request. */
 export type Verb = "stop" | "quiet" | "resume" | "reopen" | "reload" | "dump";
 
 /** The requests by signal. Equal signals close together may arrive as one. HUP stops a process whose terminal is closed. */
@@ -50,7 +49,6 @@ export class Inbox {
     else this.#asked.push(asked);
   }
 
-  /** Waits for the next request. */
   next(): Promise<Asked> {
     const first = this.#asked.shift();
     if (first) return Promise.resolve(first);

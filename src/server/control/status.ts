@@ -15,28 +15,23 @@ import type { WorkerRecord } from "../../store/port/workers.ts";
 /** A worker with more classes than this doesn't list them in its heartbeats. */
 const MAX_CLASSES = 1_000;
 
-/** Options of {@linkcode Status}. */
 export interface StatusOptions {
   readonly worker: string;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly components: Components;
-  /** The queues that the worker takes from. */
   readonly queues: () => readonly QueueWeight[];
 }
 
-/** Describes a worker. */
 export class Status {
   readonly #options: StatusOptions;
   readonly #startedAt: number;
 
-  /** For a worker that starts now. */
   constructor(options: StatusOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
   }
 
-  /** Describes the worker and its running jobs. */
   describe(): WorkerRecord {
     const { worker, settings: { name, tag, labels }, components } = this.#options;
     const { manager, registry, classCounters, work } = components;
@@ -63,7 +58,6 @@ export class Status {
     };
   }
 
-  /** Returns what it has counted since it started. */
   counts(): ServerCounts {
     const { classCounters, counters, heartbeat, horses } = this.#options.components;
     return {

@@ -42,7 +42,6 @@ export interface Word {
   readonly text: string;
 }
 
-/** A job on the board. */
 export interface BoardJob {
   readonly class: string;
   readonly jid: string;
@@ -50,7 +49,6 @@ export interface BoardJob {
   readonly attempt: number;
 }
 
-/** A task on the board. */
 export interface BoardTask {
   readonly id: number;
   readonly label: string;
@@ -145,7 +143,6 @@ export class TaskBoard {
   }
 }
 
-/** The slot of one task. */
 export class BoardSlot {
   readonly #slots: Slots;
   readonly #slot: number;
@@ -170,7 +167,6 @@ export class BoardSlot {
     this.#slots.since[this.#slot] = since;
   }
 
-  /** Writes a job. */
   perform({ class: name, jid, queue, attempt }: BoardJob): void {
     if (name !== this.#class) this.#write(CLASS, this.#number(this.#class = name));
     if (queue !== this.#queue) this.#write(QUEUE, this.#number(this.#queue = queue));
@@ -183,7 +179,6 @@ export class BoardSlot {
     this.#write(CALLING, isCalling ? 1 : 0);
   }
 
-  /** Removes the job. */
   rest(): void {
     this.#write(LENGTHS + JID, 0);
   }
@@ -212,7 +207,6 @@ export class BoardReader {
     this.#words.set(number, text);
   }
 
-  /** Whether any job runs. */
   get isBusy(): boolean {
     for (let slot = 0; slot < SLOTS; slot++) if (this.#hasJob(slot)) return true;
     return false;

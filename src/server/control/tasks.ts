@@ -8,7 +8,6 @@ import type { Clock } from "../../clock.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
 import type { BoardSlot, TaskBoard } from "./task_board.ts";
 
-/** One async task. */
 export class Task {
   /** Counts from 1 in the order in which tasks began. */
   readonly id: number;
@@ -75,7 +74,6 @@ export class Task {
   }
 }
 
-/** The tasks of this process. */
 export class Tasks {
   readonly #clock: Clock;
   readonly #board: TaskBoard | undefined;
@@ -88,7 +86,6 @@ export class Tasks {
     this.#board = board;
   }
 
-  /** Adds a task, until {@linkcode remove}. */
   add(label: string): Task {
     const id = ++this.#lastId;
     const task = new Task(id, label, this.#clock, this.#board?.add(id, label));
@@ -96,7 +93,6 @@ export class Tasks {
     return task;
   }
 
-  /** Removes a task that has ended. */
   remove(task: Task): void {
     if (this.#tasks.delete(task.id)) task.end();
   }

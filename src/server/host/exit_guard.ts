@@ -22,7 +22,6 @@ export const KILLED_CODE = 14;
 const SIGALRM = 14;
 const ITIMER_REAL = 0;
 
-/** Options of {@linkcode ExitGuard}. */
 export interface ExitGuardOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -32,7 +31,6 @@ export interface ExitGuardOptions {
   readonly killMs?: number;
 }
 
-/** Ends a process that has stopped. */
 export class ExitGuard {
   readonly #options: ExitGuardOptions;
   readonly #expired = Promise.withResolvers<number>();

@@ -7,7 +7,6 @@
 /** The environment variable with the message. */
 export const MEMBER_VARIABLE = "JOBS_MEMBER";
 
-/** The message. */
 export interface MemberInfo {
   /** From 1. */
   readonly index: number;

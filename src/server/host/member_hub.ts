@@ -15,7 +15,6 @@ export interface CountsFrame extends Omit<ServerCounts, "classes"> {
   readonly classes: readonly (readonly [string, ClassCounts])[];
 }
 
-/** To a member. */
 export type ToMember =
   /** The reply is `pong`. */
   | { readonly kind: "ping" }
@@ -26,7 +25,6 @@ export type ToMember =
   /** The counts of one of them. */
   | { readonly kind: "answer"; readonly id: number; readonly from: number; readonly counts: CountsFrame };
 
-/** From a member. */
 export type FromMember =
   /** It takes jobs. Its stop waits this long for running ones. */
   | { readonly kind: "ready"; readonly shutdownTimeoutMs: number }
@@ -37,7 +35,6 @@ export type FromMember =
 
 type Line = FrameConnection<FromMember, ToMember>;
 
-/** Connects members. */
 export class MemberHub {
   /** By the member's index. */
   readonly #lines = new Map<number, Line>();

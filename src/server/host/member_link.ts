@@ -15,7 +15,6 @@ import type { CountsFrame, FromMember, ToMember } from "./member_hub.ts";
 import type { MemberInfo } from "./member.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 
-/** The counts of one member. */
 export interface MemberCounts {
   /** Which one it is, from 1. */
   readonly process: number;
@@ -26,7 +25,6 @@ export interface MemberCounts {
 /** How long to wait for members whose event loop is blocked: a scrape has a timeout, too. */
 const TIMEOUT_MS = 2_000;
 
-/** A pending request. */
 interface Asking {
   others: readonly number[];
   /** Number of members asked; Infinity until the supervisor reports it. */
@@ -35,16 +33,13 @@ interface Asking {
   readonly over: AbortController;
 }
 
-/** Options of {@linkcode MemberLink}. */
 export interface MemberLinkOptions {
-  /** Returns the counts of this process. */
   readonly counts: () => ServerCounts;
   readonly clock: Clock;
   /** Called once when the connection has ended: the supervisor has ended, or this process is about to. */
   readonly onEnd: () => void;
 }
 
-/** Connects this process to the supervisor. */
 export class MemberLink implements Disposable {
   readonly #socket: Deno.Conn;
   readonly #line: FrameConnection<ToMember, FromMember>;

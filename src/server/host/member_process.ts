@@ -12,7 +12,6 @@ const ANSWER_TIMEOUT_MS = 1_000;
 /** A process is killed if it needs this much longer for its stop than a stop may take. */
 const LATE_MS = 2_000;
 
-/** A process that the supervisor has started. */
 export interface Member {
   readonly child: Deno.ChildProcess;
   readonly workerId: string;

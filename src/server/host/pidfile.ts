@@ -58,7 +58,6 @@ async function openLocked(path: string): Promise<Deno.FsFile> {
   }
 }
 
-/** Returns the beginning of a file. A pidfile is no longer. */
 async function textOf(file: Deno.FsFile): Promise<string> {
   const bytes = new Uint8Array(100);
   const length = await file.read(bytes);

@@ -15,7 +15,6 @@ const INTERVAL_MS = 2_000;
 /** Lets `waitpid` return at once if the process has not ended. */
 const WNOHANG = 1;
 
-/** Reaps orphans. Its loop's task is `reaper`. */
 export class Reaper implements LoopBody<void> {
   readonly name = "reaper";
   readonly #clock: Clock;
@@ -47,7 +46,6 @@ export class Reaper implements LoopBody<void> {
     return this.#clock.sleep(INTERVAL_MS, signal);
   }
 
-  /** Closes the C library. */
   end(): void {
     this.#libc.close();
   }

@@ -25,7 +25,6 @@ import { endMember, type Member, reportSilent, send } from "./member_process.ts"
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
-/** Options of {@linkcode Supervisor}. */
 export interface SupervisorOptions {
   readonly count: number;
   /** The arguments after `jobs` for each process. */
@@ -34,7 +33,6 @@ export interface SupervisorOptions {
   readonly endCodes?: readonly number[];
   /** A process that uses more is replaced; 0: no limit. */
   readonly maxMemoryBytes: number;
-  /** Receives the requests of signals. */
   readonly inbox: Inbox;
   readonly clock: Clock;
   readonly log: Log;
@@ -53,7 +51,6 @@ const GROWN_UP_MS = 10_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
 
-/** Keeps processes running. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #listener: ChildListener;

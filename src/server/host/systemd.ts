@@ -26,7 +26,6 @@ const SYMBOLS = {
   close: { parameters: ["i32"], result: "i32" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
-/** Sends messages to systemd. */
 export class Systemd implements AsyncDisposable {
   readonly #address: Uint8Array<ArrayBuffer>;
   readonly #watchdogMs: number | undefined;
@@ -78,7 +77,6 @@ export class Systemd implements AsyncDisposable {
     this.#libc.close();
   }
 
-  /** Sends messages one after the other. */
   #send(message: string): void {
     this.#sent = this.#sent.then(async () => {
       const bytes = new TextEncoder().encode(message);

@@ -12,7 +12,6 @@ const LONG_BLOCKED_MS = 10_000;
 /** Other processes learn of a loop that is blocked for this long before the next heartbeat is due. */
 const REPORTED_BLOCKED_MS = 2_000;
 
-/** Options of {@linkcode BlockedReport}. */
 export interface BlockedReportOptions {
   readonly standIn: Pick<StandIn, "blocked" | "warn">;
   /** Sends a heartbeat at once. */
@@ -21,7 +20,6 @@ export interface BlockedReportOptions {
   readonly onOver: (ms: number, by: BlockedLoop | undefined) => void;
 }
 
-/** Reports each block of the event loop. */
 export class BlockedReport {
   readonly #options: BlockedReportOptions;
   #isLogged = false;

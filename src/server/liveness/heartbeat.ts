@@ -37,13 +37,11 @@ const MAX_BACKOFF_MS = 2_000;
 /** On SQLite, a command arrives at most this late. */
 const COMMAND_POLL_MS = 250;
 
-/** Options of {@linkcode Heartbeat}. */
 export interface HeartbeatOptions {
   readonly store: ServerStore;
   /** The address with its password, for the thread's connection. */
   readonly storeUrl: string;
   readonly storeOptions: StoreOptions;
-  /** Describes the worker. */
   readonly describe: () => WorkerRecord;
   /** The jobs that have not started, which the thread gives back while the event loop is blocked. */
   readonly unstarted: UnstartedJobs;
@@ -76,7 +74,6 @@ export interface HeartbeatListener {
 /** Time until another thread is started, after one has failed or could not be started. */
 const THREAD_RETRY_MS = 1_000;
 
-/** Its task is `heartbeat`. */
 export class Heartbeat implements Component {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;

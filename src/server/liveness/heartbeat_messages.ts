@@ -19,7 +19,6 @@ export interface GuardOptions {
   readonly log: LogOptions;
 }
 
-/** Messages to the thread. */
 export type ToHeartbeat =
   | {
     readonly kind: "start";
@@ -37,7 +36,6 @@ export type ToHeartbeat =
     readonly guard: GuardOptions | undefined;
   }
   | { readonly kind: "record"; readonly record: WorkerRecord; readonly at: Moment }
-  /** A word of the task board. */
   | { readonly kind: "word"; readonly word: Word }
   /** Jobs have been taken that the thread has to watch. */
   | { readonly kind: "watch" }
@@ -47,7 +45,6 @@ export type ToHeartbeat =
   /** No more heartbeats. The thread still keeps the deadline of the stop. */
   | { readonly kind: "stop" };
 
-/** Messages from the thread. */
 export type FromHeartbeat =
   /** The reply is `record`. */
   | { readonly kind: "report" }

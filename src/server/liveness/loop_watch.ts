@@ -11,7 +11,6 @@ const PING_INTERVAL_MS = 250;
 /** An event loop that does not turn for this long is blocked. */
 export const BLOCKED_MS = 1_000;
 
-/** Options of {@linkcode LoopWatch}. */
 export interface LoopWatchOptions {
   readonly clock: Clock;
   /** Ends the watch. */
@@ -33,7 +32,6 @@ interface Ping {
   readonly replied: AbortController;
 }
 
-/** Watches the event loop of the main thread. */
 export class LoopWatch {
   readonly #options: LoopWatchOptions;
   #pending: Ping | undefined;

@@ -24,16 +24,13 @@ export interface Holder {
   lose(tokens: ReadonlySet<string>, reason: Error): string[];
 }
 
-/** Options of {@linkcode LostLeases}. */
 export interface LostLeasesOptions {
   readonly store: { readonly jobs: Pick<JobStore, "stillLeased"> };
-  /** The ID of this worker. */
   readonly worker: string;
   readonly log: Log;
   readonly counters: Counters;
 }
 
-/** Finds lost leases. */
 export class LostLeases {
   readonly #options: LostLeasesOptions;
   readonly #holders: Holder[] = [];

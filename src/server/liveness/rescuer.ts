@@ -18,22 +18,18 @@ import type { Counters } from "../stats/counters.ts";
 /** Maximum number of leases in one step of the store. */
 const BATCH = 100;
 
-/** Options of {@linkcode Rescuer}. */
 export interface RescuerOptions {
   readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
   readonly burial: Pick<Burial, "bury">;
-  /** The ID of this worker. */
   readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  /** The heartbeat interval. */
   readonly intervalMs: number;
   /** A job is buried when this many workers have died while they ran it. */
   readonly maxRescues: number;
 }
 
-/** Rescues jobs. Its loop's task is `rescuer`. */
 export class Rescuer implements LoopBody<RescueResult> {
   readonly name = "rescuer";
   readonly #options: RescuerOptions;

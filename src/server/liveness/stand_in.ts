@@ -22,12 +22,10 @@ import { BLOCKED_MS, type LoopWatch } from "./loop_watch.ts";
 /** How long the end of the process waits for the store. */
 const STORE_TIMEOUT_MS = 1_500;
 
-/** Options of {@linkcode StandIn}. */
 export interface StandInOptions {
   readonly clock: Clock;
   readonly board: BoardReader;
   readonly watch: Pick<LoopWatch, "silentMs">;
-  /** The worker ID. */
   readonly worker: string;
   /** The current time of the main thread, whose monotonic clock is another one. */
   readonly mainTime: () => Moment;
@@ -35,7 +33,6 @@ export interface StandInOptions {
   readonly log: LogOptions | undefined;
 }
 
-/** Acts for the main thread. */
 export class StandIn {
   readonly #options: StandInOptions;
 

@@ -15,7 +15,6 @@ const PARENT_INTERVAL_MS = 1_000;
 /** How often to look, once the timeout has expired, whether the event loop turns. */
 const CHECK_INTERVAL_MS = 250;
 
-/** Options of {@linkcode StopGuard}. */
 export interface StopGuardOptions {
   readonly clock: Clock;
   /** Ends the guard. */
@@ -27,7 +26,6 @@ export interface StopGuardOptions {
   readonly end: () => void | Promise<void>;
 }
 
-/** Keeps the deadline of a stop. */
 export class StopGuard {
   readonly #options: StopGuardOptions;
   #timeoutMs: number;

@@ -25,7 +25,6 @@ export class NameTaken extends Error {
   }
 }
 
-/** Options of {@linkcode UniqueName}. */
 export interface UniqueNameOptions {
   readonly store: ServerStore;
   /** The name; undefined: none. */
@@ -46,7 +45,6 @@ export interface UniqueNameOptions {
 const CLAIM_MS = 3_650 * 86_400_000;
 const POLL_INTERVAL_MS = 250;
 
-/** Claims the name at the start. */
 export class UniqueName implements Component {
   readonly name = "name";
   readonly #options: UniqueNameOptions;

@@ -12,7 +12,6 @@ import type { LoopBody } from "../component.ts";
 /** How late a batch may be abandoned or removed. */
 const INTERVAL_MS = 15_000;
 
-/** Its loop's task is `batch-sweeper`. */
 export class BatchSweeper implements LoopBody<BatchSweep> {
   readonly name = "batch-sweeper";
   readonly #store: { readonly batches: Pick<BatchStore, "sweep"> };
@@ -29,7 +28,6 @@ export class BatchSweeper implements LoopBody<BatchSweep> {
     this.#log = log;
   }
 
-  /** Sweeps once. */
   async step(): Promise<BatchSweep> {
     const swept = await this.#store.batches.sweep(SWEEP_LIMIT);
     if (swept.abandoned > 0) {

@@ -18,7 +18,6 @@ import type { InProcessRuns } from "./in_process_runs.ts";
 /** Interval at which a cancellation is repeated. */
 export const RECHECK_MS = 1_000;
 
-/** A decision on one entry. */
 export interface EntryDecision {
   readonly name: string;
   /** Undefined: nothing has changed. */
@@ -44,7 +43,6 @@ export interface EntrySnapshot {
 /** Performs jobs in this process, without the store. */
 export type LocalPerformer = Pick<InProcessRuns, "isRunning" | "start">;
 
-/** Decides on entries. */
 export class CronDecider {
   readonly #client: Client;
   readonly #report: CronReporter;
@@ -64,7 +62,6 @@ export class CronDecider {
     return one.definition.everyProcess ? await this.#decideHere(one) : await this.#decideForAll(one);
   }
 
-  /** Forgets an entry that was removed. */
   forget(name: string): void {
     this.#here.delete(name);
   }

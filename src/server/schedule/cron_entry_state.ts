@@ -18,7 +18,6 @@ export interface OwnEntry {
   readonly text: string;
 }
 
-/** The state of an entry. */
 export interface EntryState {
   /** The definition in this worker's configuration; undefined if only others define the entry. */
   readonly own: OwnEntry | undefined;

@@ -11,7 +11,6 @@ import type { Log } from "../../log/log.ts";
 import type { StoredCron } from "../../store/port/cron.ts";
 import type { Counters } from "../stats/counters.ts";
 
-/** Reports outcomes. */
 export class CronReporter {
   readonly #log: Log;
   readonly #counters: Pick<Counters, "occurrence">;

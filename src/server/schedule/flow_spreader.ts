@@ -12,7 +12,6 @@ import { Wakeup } from "../work/wakeup.ts";
 /** Nodes that another worker or an operator left are found this late. */
 const INTERVAL_MS = 15_000;
 
-/** Its loop's task is `flow-spreader`. */
 export class FlowSpreader implements LoopBody<boolean> {
   readonly name = "flow-spreader";
   readonly #store: { readonly flows: Pick<FlowStore, "spread"> };

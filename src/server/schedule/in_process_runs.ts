@@ -17,7 +17,6 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-/** Performs jobs without the store. */
 export class InProcessRuns {
   readonly #services: ProcessorServices;
   readonly #running = new Set<Run>();
@@ -34,7 +33,6 @@ export class InProcessRuns {
     return [...this.#running].some((run) => run.jid === jid);
   }
 
-  /** Starts a job. */
   start({ jid, queue, payload }: NewJob): void {
     const processor = new Processor(++this.#count, this.#services, "in-process");
     const ended = processor.step({ token: jid, queue, payload }).then(() => void this.#running.delete(run));

@@ -15,14 +15,12 @@ const MAX_SLEEP_MS = 15_000;
 /** Maximum number of jobs in one step of the store. */
 const BATCH = 1_000;
 
-/** Options of {@linkcode Poller}. */
 export interface PollerOptions {
   readonly store: ServerStore;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Moves due jobs. Its loop's task is `poller`. */
 export class Poller implements LoopBody<PromoteResult> {
   readonly name = "poller";
   readonly #options: PollerOptions;
@@ -40,7 +38,6 @@ export class Poller implements LoopBody<PromoteResult> {
     return result;
   }
 
-  /** Waits until the next job is due. */
   async rest({ nextInMs }: PromoteResult, signal: AbortSignal): Promise<void> {
     if (nextInMs === 0) return;
     const { store, clock } = this.#options;

@@ -45,7 +45,6 @@ const MAX_ROUNDS = 10;
 /** Maximum number of jobs and records in one step of the store, roughly. */
 const BATCH = 1_000;
 
-/** Options of {@linkcode Scheduler}. */
 export interface SchedulerOptions {
   readonly store: Pick<ServerStore, "cron" | "jobs" | "steps" | "watch" | "workers">;
   readonly clock: Clock;
@@ -54,7 +53,6 @@ export interface SchedulerOptions {
   readonly report: CronReporter;
 }
 
-/** Schedules cron entries. Its loop's task is `scheduler`. */
 export class Scheduler implements LoopBody<number> {
   readonly name = "scheduler";
   readonly #options: SchedulerOptions;

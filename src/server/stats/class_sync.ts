@@ -13,14 +13,12 @@ import type { LoopBody } from "../component.ts";
 
 const INTERVAL_MS = 86_400_000;
 
-/** Options of {@linkcode ClassSync}. */
 export interface ClassSyncOptions {
   readonly store: Pick<ServerStore, "classes">;
   readonly registry: Registry;
   readonly clock: Clock;
 }
 
-/** Stores the options of classes. Its loop's task is `class-sync`. */
 export class ClassSync implements LoopBody<void> {
   readonly name = "class-sync";
   readonly #options: ClassSyncOptions;

@@ -34,7 +34,6 @@ export interface ServerCounts {
   readonly horses: HorseCounts | undefined;
 }
 
-/** The counts of one class. */
 export interface ClassCounts {
   readonly endings: Endings;
   /** Run times of attempts that succeeded or failed: neither snoozed nor cancelled. */
@@ -60,7 +59,6 @@ export class Counters {
   readonly #occurrences = { enqueued: 0, waiting: 0, skipped: 0, replaced: 0, missed: 0, manual: 0 };
   readonly #lateness = new Histogram(LATENESS_BOUNDS);
 
-  /** Counts an occurrence. */
   occurrence({ outcome, count, decidedAt, scheduledAt }: CronRecord): void {
     if (outcome === "unreadable") return;
     this.#occurrences[outcome] += count ?? 1;
@@ -85,7 +83,6 @@ const MAX_CLASSES = 200;
 const MAX_CLASS_LENGTH = 200;
 const OTHERS = "(other)";
 
-/** The counts of one class, as they change. */
 interface MutableCounts extends ClassCounts {
   readonly endings: { -readonly [Name in keyof Endings]: number };
   readonly run: Histogram;
@@ -102,7 +99,6 @@ interface FreshCounts {
   readonly histogram: number[];
 }
 
-/** Counts jobs by class. */
 export class ClassCounters {
   readonly #classes = new Map<string, MutableCounts>();
 

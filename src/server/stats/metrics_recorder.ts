@@ -19,7 +19,6 @@ const LATEST_MS = 59_000;
 /** Its name in the outage log. */
 const PART = "class metrics";
 
-/** Options of {@linkcode MetricsRecorder}. */
 export interface MetricsRecorderOptions {
   readonly store: { readonly series: Pick<SeriesStore, "add"> };
   readonly classCounters: Pick<ClassCounters, "drain">;
@@ -28,7 +27,6 @@ export interface MetricsRecorderOptions {
   readonly outage?: OutageLog;
 }
 
-/** Stores counts. Its loop's task is `metrics-recorder`. */
 export class MetricsRecorder implements LoopBody<void> {
   readonly name = "metrics-recorder";
   readonly #options: MetricsRecorderOptions;

@@ -22,10 +22,8 @@ import type { BatchStore } from "../../store/port/batches.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 
-/** The state of an attempt's lease. */
 export type LeaseState = "held" | "released" | "lost" | "settled";
 
-/** One attempt. */
 export interface Attempt {
   readonly lease: Lease;
   readonly job: RunningJob;
@@ -49,10 +47,8 @@ export function mustEnd(job: RunningJob): boolean {
   return isCancelled(job) || job.abortedBy instanceof Timeout;
 }
 
-/** The services that counting a member needs. */
 interface MemberServices {
   readonly batches: Pick<BatchStore, "admit">;
-  /** The ID of the worker. */
   readonly worker: string;
   readonly log: Log;
 }

@@ -35,10 +35,8 @@ const MAX_QUEUES_PER_TAKE = 500;
 /** Pause between attempts to release jobs that a take with a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
 
-/** Options of {@linkcode Fetcher}. */
 export interface FetcherOptions {
   readonly store: ServerStore;
-  /** The ID of this worker. */
   readonly worker: string;
   readonly clock: Clock;
   readonly settler: Settler;
@@ -52,7 +50,6 @@ export interface FetcherOptions {
   readonly maxJobs?: number | undefined;
 }
 
-/** Takes leases. Its loop's task is `fetcher`. */
 export class Fetcher implements LoopBody<boolean> {
   readonly name = "fetcher";
   /** Hands jobs to the processors. */
@@ -99,7 +96,6 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#queuesEmpty;
   }
 
-  /** Number of jobs taken so far. */
   get taken(): number {
     return this.#taken;
   }
@@ -169,7 +165,6 @@ export class Fetcher implements LoopBody<boolean> {
     }
   }
 
-  /** Takes jobs again. */
   resume(): void {
     this.#isQuiet = false;
     this.#wake.ring();

@@ -8,14 +8,12 @@ import type { RunningJob } from "../../handlers/running_job.ts";
 import type { Log } from "../../log/log.ts";
 import type { Component } from "../component.ts";
 
-/** Options of {@linkcode HandlerExit}. */
 export interface HandlerExitOptions {
   readonly log: Log;
   /** Returns the job that the running code belongs to. */
   readonly current: () => RunningJob | undefined;
 }
 
-/** Notices the end of the process. */
 export class HandlerExit implements Component {
   readonly name = "handler-exit";
   readonly #options: HandlerExitOptions;

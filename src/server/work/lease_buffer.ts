@@ -22,7 +22,6 @@ import { type Unstarted, UnstartedJobs } from "./unstarted.ts";
 /** Jobs that have waited for this long are stale. */
 export const STALE_MS = 1_000;
 
-/** Options of {@linkcode LeaseBuffer}. */
 export interface LeaseBufferOptions {
   readonly clock: Clock;
   readonly settler: Pick<Settler, "add">;
@@ -43,7 +42,6 @@ export interface LeaseBufferOptions {
   readonly onReleased: () => void;
 }
 
-/** Hands jobs to processors. */
 export class LeaseBuffer {
   readonly #options: LeaseBufferOptions;
   readonly #jobs: UnstartedJobs;

@@ -17,7 +17,6 @@ export interface Moment {
   readonly monotonic: number;
 }
 
-/** Returns the current time. */
 export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }
@@ -25,7 +24,6 @@ export function momentOf(clock: Clock): Moment {
 /** If the wall clock has advanced by less than this, it was not set, and the machine has not slept. */
 const SHORT_MS = 1_000;
 
-/** Options of {@linkcode LeaseGuard}. */
 export interface LeaseGuardOptions {
   readonly clock: Clock;
   /** The heartbeat timeout. */
@@ -36,7 +34,6 @@ export interface LeaseGuardOptions {
   readonly dropLost: () => Promise<void>;
 }
 
-/** Decides whether leased jobs may be started. */
 export class LeaseGuard {
   readonly #options: LeaseGuardOptions;
   /** When the last heartbeat that the store accepted was sent. */

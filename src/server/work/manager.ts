@@ -24,7 +24,6 @@ import type { Settler } from "./settler.ts";
 import { endUnstarted } from "./unstarted_end.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
-/** Owns the processors. */
 export class Manager {
   readonly #services: ProcessorServices;
   readonly #settler: Settler;
@@ -48,7 +47,6 @@ export class Manager {
     return this.#concurrency;
   }
 
-  /** Number of running jobs. */
   get busy(): number {
     return this.#all().reduce((count, processor) => count + (processor.attempt ? 1 : 0), 0);
   }
@@ -94,7 +92,6 @@ export class Manager {
     this.resize(this.#concurrency);
   }
 
-  /** Changes the number of processors. */
   resize(concurrency: number): void {
     this.#concurrency = concurrency;
     while (this.#processors.length < concurrency) {

@@ -30,7 +30,6 @@ import type { ProcessorServices } from "./processor_services.ts";
 import type { Unstarted } from "./unstarted.ts";
 import { endUnstarted } from "./unstarted_end.ts";
 
-/** Performs jobs until stopped. Its task is `processor-N`. */
 export class Processor implements Component {
   readonly name: string;
   readonly #services: ProcessorServices;

@@ -22,7 +22,6 @@ import type { Settler } from "./settler.ts";
 import type { Timeouts } from "./timeouts.ts";
 import type { UnhandledErrors } from "./unhandled_errors.ts";
 
-/** Services that processors share. */
 export interface ProcessorServices {
   readonly clock: Clock;
   readonly tasks: Tasks;
@@ -38,7 +37,6 @@ export interface ProcessorServices {
   readonly results: ResultRecorder;
   readonly unhandledErrors: UnhandledErrors;
   readonly client: Client;
-  /** The ID of the worker. */
   readonly worker: string;
   readonly batches: Pick<BatchStore, "admit">;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;

@@ -29,17 +29,14 @@ const MAX_STACK_LINES = 20;
 const EMPTY_RECORDS_PER_SECOND = 100;
 const MAX_EMPTY_RECORDS_AT_ONCE = 1_000;
 
-/** Options of {@linkcode ResultRecorder}. */
 export interface ResultRecorderOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly registry: Registry;
   readonly log: Log;
-  /** The ID of this worker. */
   readonly worker: string;
 }
 
-/** The end of an attempt. */
 export interface Ended {
   /** When the attempt began, on the monotonic clock. */
   readonly since: number;
@@ -47,7 +44,6 @@ export interface Ended {
   readonly steps: string | undefined;
 }
 
-/** Creates records. */
 export class ResultRecorder {
   readonly #options: ResultRecorderOptions;
   readonly #emptyRecords: TokenBucket;
@@ -208,7 +204,6 @@ function payloadOf({ raw }: Job): { readonly payload?: string } {
   return raw.length <= MAX_PAYLOAD_LENGTH && !isTooDeep(raw) ? { payload: raw } : {};
 }
 
-/** Options of {@linkcode TokenBucket}. */
 interface TokenBucketOptions {
   readonly clock: Clock;
   /** Tokens added per second. */

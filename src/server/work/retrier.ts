@@ -25,14 +25,12 @@ import { logJob } from "./job_log.ts";
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
 
-/** Options of {@linkcode Retrier}. */
 export interface RetrierOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly registry: Registry;
   readonly hooks: Hooks;
   readonly log: Log;
-  /** The ID of this worker. */
   readonly worker: string;
   /** Returns a number from 0 to 1, for the jitter of delays. Default: `Math.random`. */
   readonly random?: () => number;
@@ -46,7 +44,6 @@ export interface FailedAttempt {
   readonly worker?: string;
 }
 
-/** Decides how failed attempts end. */
 export class Retrier {
   readonly #options: RetrierOptions;
   /** The classes whose `retryIn` has returned an invalid value. Logged once for each. */

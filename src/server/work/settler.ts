@@ -33,10 +33,8 @@ const GATHER_MS = 2;
 /** From this many outcomes on, there is no pause. */
 const MIN_BATCH_OUTCOMES = 100;
 
-/** Options of {@linkcode Settler}. */
 export interface SettlerOptions {
   readonly store: ServerStore;
-  /** The ID of this worker. */
   readonly worker: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -50,7 +48,6 @@ export interface SettlerOptions {
   readonly onNodes?: () => void;
 }
 
-/** Collects outcomes and stores them. */
 export class Settler {
   readonly #options: SettlerOptions;
   readonly #outage: OutageLog;

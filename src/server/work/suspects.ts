@@ -28,7 +28,6 @@ const SNOOZE_MS = 10_000;
 /** Pause after the store has failed. */
 const RETRY_MS = 500;
 
-/** Options of {@linkcode Suspects}. */
 export interface SuspectsOptions {
   readonly store: { readonly workers: Pick<WorkerStore, "note"> };
   readonly worker: string;
@@ -42,7 +41,6 @@ export interface SuspectsOptions {
 /** When a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
 export type Admission = "now" | "wait" | { readonly snoozeMs: number };
 
-/** Decides when a job may start. */
 export class Suspects {
   readonly #options: SuspectsOptions;
   /** Called when a job that had to wait may start. */

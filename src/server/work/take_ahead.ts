@@ -33,7 +33,6 @@ export class TakeAhead {
     this.#since = clock.monotonic();
   }
 
-  /** The number of jobs to take ahead. */
   get jobs(): number {
     return this.#jobs;
   }

@@ -13,7 +13,6 @@ import { logJob } from "./job_log.ts";
 /** Time after the grace period before a job is reported: killing an isolated process takes a moment. */
 const REPORT_AFTER_MS = 1_000;
 
-/** Options of {@linkcode Timeouts}. */
 export interface TimeoutsOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -21,7 +20,6 @@ export interface TimeoutsOptions {
   readonly killAfterMs: number;
 }
 
-/** Aborts jobs. */
 export class Timeouts {
   readonly #options: TimeoutsOptions;
 

@@ -10,14 +10,12 @@ import type { RunningJob } from "../../handlers/running_job.ts";
 import type { Log } from "../../log/log.ts";
 import { asText } from "../../log/value.ts";
 
-/** Options of {@linkcode UnhandledErrors}. */
 export interface UnhandledErrorsOptions {
   readonly log: Log;
   /** Also catches errors that belong to no job: for the executable, in which no other code does. */
   readonly catchAll: boolean;
 }
 
-/** Catches unhandled errors of handlers. */
 export class UnhandledErrors {
   readonly #current = new AsyncLocalStorage<RunningJob>();
   readonly #options: UnhandledErrorsOptions;

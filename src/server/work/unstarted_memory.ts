@@ -27,7 +27,6 @@ export interface Claimed {
   readonly order: number;
 }
 
-/** Slots in shared memory. */
 export class UnstartedMemory {
   /** The memory, to pass to the other side. */
   readonly buffer: SharedArrayBuffer;

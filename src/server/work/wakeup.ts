@@ -6,7 +6,6 @@
  */
 import type { Clock } from "../../clock.ts";
 
-/** Wakes up one loop. */
 export class Wakeup {
   #rung = false;
   #waiter: (() => unknown) | undefined;

@@ -14,7 +14,6 @@ import type { Fetcher } from "./fetcher.ts";
 import type { Manager } from "./manager.ts";
 import type { Settler } from "./settler.ts";
 
-/** Options of {@linkcode Work}. */
 export interface WorkOptions {
   /** Notifies running jobs that the worker becomes quiet. */
   readonly stopNotice: StopNotice;
@@ -32,7 +31,6 @@ export interface WorkOptions {
   readonly onQuiet?: () => void | Promise<void>;
 }
 
-/** Takes jobs and performs them. */
 export class Work implements Component {
   readonly name = "work";
   readonly #options: WorkOptions;

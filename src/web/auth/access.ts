@@ -25,7 +25,6 @@ const ROLES: Readonly<Record<Access, readonly Role[]>> = {
   result: ["push", "reader", "operator"],
 };
 
-/** The rule of a route. */
 export interface RouteRule {
   readonly access: Access;
   /** A request waits for an event, which takes neither processor time nor a place among the requests that are served. */
@@ -47,7 +46,6 @@ export class RouteRules {
     this.#prefix = prefix;
   }
 
-  /** Sets the rule of a route. */
   set(method: "GET" | "POST", path: string, rule: RouteRule): void {
     this.#rules.set(`${method} ${this.#prefix}${path}`, rule);
   }

@@ -28,7 +28,6 @@ export function inScope(
   return (scope?.classes?.includes(job.class) ?? true) && (scope?.queues?.includes(job.queue) ?? true);
 }
 
-/** An authenticated user. */
 export interface User {
   readonly name: string;
   readonly role: Role;
@@ -54,7 +53,6 @@ const MAX_PASSWORD_CHARS = 1_024;
 /** Passwords being checked or waiting for it. Further logins are refused. */
 const MAX_CHECKS = 8;
 
-/** Authenticates users by password or token. */
 export class Accounts {
   readonly #accounts: readonly Account[];
   readonly #salt = randomBytes(16).toString("base64url");
@@ -84,7 +82,6 @@ export class Accounts {
     return this.#accounts.some(({ secret }) => secret !== "");
   }
 
-  /** Returns the user of this name. */
   named(name: string): User | undefined {
     const found = this.#accounts.find((one) => one.name === name);
     return found && userOf(found);

@@ -12,7 +12,6 @@ interface Failures {
   readonly last: number;
 }
 
-/** The delays for one kind of key. */
 interface Backoff {
   /** Failures without a delay. */
   readonly free: number;
@@ -31,7 +30,6 @@ const FORGET_AFTER_MS = 15 * 60_000;
 /** Keys of each kind in memory. Beyond this, the oldest are forgotten. */
 const MAX_KEYS = 10_000;
 
-/** The origin of a login. */
 export interface LoginSource {
   readonly address: string;
   /** Absent if not known yet: then only the address counts. */
@@ -46,12 +44,10 @@ function keyOf(kind: "address" | "name", { address, name = "" }: LoginSource): s
   return kind === "name" ? name.slice(0, MAX_KEY_CHARS) : networkOf(address.slice(0, MAX_KEY_CHARS));
 }
 
-/** The recent failures to log in. */
 export class Attempts {
   readonly #clock: Clock;
   readonly #failures = { address: new Map<string, Failures>(), name: new Map<string, Failures>() };
 
-  /** @param clock times the delays */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -69,7 +65,6 @@ export class Attempts {
     }));
   }
 
-  /** Counts a failed login. */
   failed(source: LoginSource): void {
     const last = this.#clock.monotonic();
     for (const kind of ["address", "name"] as const) {

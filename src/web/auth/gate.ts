@@ -17,7 +17,6 @@ import { Accounts, type User } from "./accounts.ts";
 import { Attempts } from "./attempts.ts";
 import { Sessions } from "./sessions.ts";
 
-/** Options of {@linkcode Gate}. */
 export interface GateOptions {
   /** Accounts, `NAME:ROLE:SECRET` each. */
   readonly users: readonly string[];
@@ -38,7 +37,6 @@ export interface GateOptions {
   readonly prefix: string;
 }
 
-/** A refused login. */
 export interface RefusedLogin {
   /** The account; empty if there is none of the given name, or no name. */
   readonly name: string;
@@ -69,7 +67,6 @@ export type Admission = Visitor | { readonly refused: "unknown" } | {
 const VERIFIED_FOR_MS = 5 * 60_000;
 const MAX_VERIFIED = 1_000;
 
-/** Authenticates the senders of requests. */
 export class Gate {
   readonly sessions: Sessions;
   readonly #options: GateOptions;

@@ -66,7 +66,6 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
   });
 }
 
-/** Ends the visitor's session. */
 export async function logOut(c: Context<WebEnv>, services: Services): Promise<Response> {
   const { name, session } = c.get("visitor");
   const { sessions } = services.gate;

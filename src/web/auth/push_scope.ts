@@ -68,7 +68,6 @@ export const PUSH_SCOPE: Readonly<Record<keyof OptionsOn<"push"> | "class" | "ar
   created_at: "free",
 };
 
-/** A token with a scope. */
 export interface ScopedToken {
   readonly name: string;
   readonly scope: PushScope;

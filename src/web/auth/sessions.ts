@@ -10,11 +10,9 @@ import type { Clock } from "../../clock.ts";
 import type { SessionStore } from "../../store/admin/sessions.ts";
 import { equal } from "./accounts.ts";
 
-/** A session. */
 export interface Session {
   /** The account. */
   readonly name: string;
-  /** Identifies this session. */
   readonly id: string;
 }
 
@@ -22,7 +20,6 @@ const SESSION_MS = 12 * 3_600_000;
 /** The key is read again after this time: the store may have been emptied, and another process may have made a new key. */
 const KEY_TTL_MS = 60_000;
 
-/** Creates and reads sessions. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #store: SessionStore;

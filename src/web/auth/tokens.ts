@@ -17,7 +17,6 @@ interface Use {
   since: number;
 }
 
-/** Counts the requests of tokens. */
 export class TokenUses {
   readonly perSecond: number;
   readonly #clock: Clock;

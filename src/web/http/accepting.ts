@@ -12,7 +12,6 @@ import type { Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 
-/** Options of {@linkcode keepAccepting}. */
 export interface AcceptingOptions {
   readonly host: string;
   readonly port: number;

@@ -8,7 +8,6 @@ import type { Clock } from "../../clock.ts";
 /** Rejects a request; the message is for the user. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
-  /** HTTP's status code. */
   readonly status: 400 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 503;
   /** The field or parameter that is wrong, as a path. */
   readonly field: string | undefined;

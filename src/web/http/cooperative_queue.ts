@@ -14,7 +14,6 @@ const SLICE_MS = 20;
 /** The cost of each item of a list besides its text, in characters. */
 const ITEM_CHARS = 500;
 
-/** Runs one slice at a time. */
 export class CooperativeQueue {
   readonly #clock: Pick<Clock, "monotonic" | "sleep" | "turn">;
   #last: Promise<void> = Promise.resolve();

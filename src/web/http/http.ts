@@ -58,9 +58,7 @@ const LINGER_MS = 500;
 /** Returns the response to a request; `peer` is the address at the other end of the connection. */
 export type Handler = (request: Request, peer: string) => Promise<Response>;
 
-/** A listening server. */
 export interface HttpServer {
-  /** The port it listens on. */
   readonly port: number;
   /** Stops accepting, lets responses end for up to 2 s, then closes all connections. */
   close(): Promise<void>;

@@ -6,7 +6,6 @@
  * @module
  */
 
-/** Bounds on requests. */
 export interface RequestLimits {
   /** Requests served at the same time. */
   readonly atOnce: number;
@@ -18,12 +17,10 @@ export interface RequestLimits {
 
 const DEFAULT_LIMITS: RequestLimits = { atOnce: 6, perAddress: 4, waiting: 50 };
 
-/** A waiting request. */
 interface Waiter {
   readonly enter: (place: Disposable | undefined) => void;
 }
 
-/** Admits a bounded number of requests at a time. */
 export class Limiter {
   readonly #limits: RequestLimits;
   readonly #inside = new Map<string, number>();
@@ -31,7 +28,6 @@ export class Limiter {
   readonly #lines = new Map<string, Set<Waiter>>();
   #count = 0;
 
-  /** @param limits overrides the defaults */
   constructor(limits: Partial<RequestLimits> = {}) {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }

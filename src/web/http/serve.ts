@@ -7,13 +7,11 @@ import { systemClock } from "../../clock.ts";
 import { type HttpLimits, listen } from "./http.ts";
 import type { Web } from "../web.ts";
 
-/** An address to listen on. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** A listening dashboard. */
 export interface Server extends AsyncDisposable {
   /** The address it listens on. Port 0 is replaced by the port that the system chose. */
   readonly address: Address;

@@ -5,7 +5,6 @@
  */
 import type { Durations } from "../../job/histogram.ts";
 
-/** A line. */
 export interface Sample {
   /** Completes the family's name: `_bucket`. */
   readonly suffix?: string;
@@ -13,7 +12,6 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The type of a family. */
 export type Kind = "counter" | "gauge" | "histogram";
 
 /** Formats a family of one sample. */

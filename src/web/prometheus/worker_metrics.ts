@@ -10,7 +10,6 @@ import { family, histogramSamples, type Kind, type Sample } from "./text.ts";
 /** Outcomes that `jobs_performed_total` doesn't count, or counts as `failed` only. */
 const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
 
-/** The counters of one class. */
 export interface ClassCounts {
   readonly endings: Readonly<Record<"succeeded" | typeof ENDINGS[number], number>>;
   readonly run: Durations;
@@ -35,7 +34,6 @@ export interface ServerCounts {
     | undefined;
 }
 
-/** The counters of one process. */
 export interface WorkerCounts {
   /** The number among the processes of its supervisor, from 1; undefined without a supervisor. */
   readonly process: number | undefined;
