@@ -78,7 +78,7 @@ Deno.test("jobs run --web shows the jobs of its worker, and is not ready once qu
     headers: { "content-type": "application/json" },
   });
   const { jid } = await pushed.json();
-  await server.logged("Acted", { name: "audit", action: "push", jid });
+  await server.logged("Acted", { name: "audit", action: "push", target: jid });
   await server.logged("Done", { name: "processor", jid });
   const metrics = await (await fetch(`${web}metrics`)).text();
   assertStringIncludes(metrics, 'jobs_performed_total{class="Noop",outcome="succeeded"} 1');
