@@ -25,7 +25,7 @@ import type { Context } from "./context.ts";
 import * as counters from "./batch_rows.ts";
 import * as flowRows from "./flow_rows.ts";
 import * as jobRows from "./job_rows.ts";
-import * as onceKeys from "./once_keys.ts";
+import * as keys from "./push_keys.ts";
 
 /** A step removes this many nodes of a flow at most. */
 export const MAX_REMOVED_NODES = 1_000;
@@ -38,16 +38,16 @@ export function batchesPart(context: Context): BatchStore {
       return context.commit.run(() => {
         if (counters.row(context, id) !== undefined) return undefined;
         const now = context.now();
-        const first = once && onceKeys.firstWith(context, once, now);
+        const first = once && keys.firstWith(context, once, now);
         // Nothing of an abandoned flow has run.
         const isAbandoned = first && counters.row(context, first.first)?.closed_as === "abandoned";
         if (first && !isAbandoned) return first;
         const refusal = parent && counters.refusal(context, parent);
         if (refusal !== undefined) return refusal;
         if (once) {
-          if (isAbandoned) onceKeys.remove(context, [once.key]);
-          onceKeys.remember(context, once, id, now);
-          onceKeys.sweep(context, 1, now);
+          if (isAbandoned) keys.forgetOnce(context, [once.key]);
+          keys.rememberOnce(context, once, id, now);
+          keys.sweepOnce(context, 1, now);
         }
         context.sql(
           `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)

@@ -12,7 +12,6 @@ import type { Context } from "./context.ts";
 import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 import * as sets from "./sets.ts";
-import * as totals from "./totals.ts";
 
 /** Maximum number of groups of a queue that are read to find its oldest job. */
 const MAX_GROUPS_READ = 1_000;
@@ -21,8 +20,8 @@ const MAX_GROUPS_READ = 1_000;
 export function stats(context: Context, named?: readonly string[]): Stats {
   const queues = readQueues(context, named);
   return {
-    processed: totals.get(context, "processed"),
-    failed: totals.get(context, "failed"),
+    processed: total(context, "processed"),
+    failed: total(context, "failed"),
     enqueued: queues.reduce((sum, queue) => sum + queue.size, 0),
     scheduled: sets.size(context, "scheduled"),
     retry: sets.size(context, "retry"),
@@ -78,4 +77,8 @@ function readQueues(context: Context, named?: readonly string[]): QueueInfo[] {
   return [...queues, ...missing.map((name) => ({ name, size: 0, latencyMs: 0, paused: false }))]
     .filter(({ name, paused }) => paused || name !== ALL_QUEUES) // the row for all queues isn't a queue
     .sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function total({ sql }: Context, name: "processed" | "failed"): number {
+  return Number(sql("SELECT count FROM total WHERE name = ?").get(name)?.count ?? 0);
 }

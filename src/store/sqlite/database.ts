@@ -1,11 +1,14 @@
 /**
- * Opens the database file: checks that it is a store, migrates its schema, keeps it private to its user.
+ * Opens the database file: checks that it is a store, migrates its schema, keeps it private to its user. Reports
+ * its health.
  *
  * @module
  */
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Health, HealthFinding } from "../admin/health.ts";
 import { StoreError } from "../port/errors.ts";
+import type { Context } from "./context.ts";
 import { translate } from "./errors.ts";
 import type { BusyRetry } from "./busy_retry.ts";
 import schema from "./schema.sql" with { type: "text" };
@@ -60,6 +63,36 @@ export async function openDatabase(
   } catch (error) {
     throw translate(error, path);
   }
+}
+
+/** See `HealthReader.health`. */
+export async function health({ sql, read, now, database }: Context): Promise<Health> {
+  const { version, synchronous, mode } = await read(() => ({
+    version: String(sql("SELECT sqlite_version() AS version").get()!["version"]),
+    synchronous: Number(Object.values(sql("PRAGMA synchronous").get()!)[0]),
+    mode: String(Object.values(sql("PRAGMA journal_mode").get()!)[0]),
+  }));
+  const path = database.location();
+  return {
+    version: `SQLite ${version}`,
+    // A store in memory survives nothing.
+    durability: path === null
+      ? "none"
+      : synchronous >= 2
+      ? "full"
+      : synchronous === 1 && mode === "wal"
+      ? "normal"
+      : "none",
+    now: now(),
+    findings: path === null ? [] : await findings(path),
+  };
+}
+
+async function findings(path: string): Promise<HealthFinding[]> {
+  const { mode } = await Deno.stat(path);
+  return mode !== null && (mode & 0o044) !== 0
+    ? [{ message: `other users of this machine may read the jobs in "${path}"`, cure: `chmod 600 "${path}"` }]
+    : [];
 }
 
 /**

@@ -16,7 +16,7 @@ import * as jobRows from "./job_rows.ts";
 import * as pages from "./pages.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
-import { trimDead } from "./dead_set.ts";
+import { trimDead } from "./job_ends.ts";
 import { toBack } from "./promote.ts";
 
 /** An edit of a row, and the state of its transaction. */

@@ -15,9 +15,7 @@ import { takeOut } from "./edit.ts";
 import type { EntryRow } from "./entries.ts";
 import * as jobRows from "./job_rows.ts";
 import * as newJobs from "./new_jobs.ts";
-import * as onceKeys from "./once_keys.ts";
-import * as throttles from "./throttles.ts";
-import * as locks from "./unique_locks.ts";
+import * as keys from "./push_keys.ts";
 
 /** See `JobStore.enqueue`. */
 export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
@@ -25,28 +23,28 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     const now = context.now();
     const accepted: NewJob[] = [];
     const batches = new BatchChanges(context);
-    let keys = 0;
+    let onceKeys = 0;
     const results = jobs.map((job): EnqueueResult => {
       // A job that is refused must not use its once key.
       let first = (job.unique || job.batch || job.throttle) && job.once &&
-        onceKeys.firstWith(context, job.once, now);
+        keys.firstWith(context, job.once, now);
       const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
       if (batch) return { kind: "refused", batch };
-      const full = first === undefined && job.throttle && throttles.refusal(context, job.throttle, now);
+      const full = first === undefined && job.throttle && keys.throttled(context, job.throttle, now);
       if (full) return { kind: "throttled", ...full };
-      const holder = first === undefined && job.unique && locks.take(context, job.unique, job.jid, now);
+      const holder = first === undefined && job.unique && keys.lock(context, job.unique, job.jid, now);
       if (holder && !(job.unique!.replace && replaceWaiting(context, job, holder, now))) {
         return { kind: "duplicate", holder };
       }
       const jid = holder || job.jid;
       if (job.once) {
-        keys++;
-        first ??= onceKeys.remember(context, job.once, jid, now);
+        onceKeys++;
+        first ??= keys.rememberOnce(context, job.once, jid, now);
       }
       if (first !== undefined) return { kind: "existing", ...first };
-      if (job.throttle) throttles.note(context, job.throttle, jid, now);
+      if (job.throttle) keys.noteThrottled(context, job.throttle, jid, now);
       if (holder) {
-        locks.renew(context, job.unique!, now);
+        keys.renewLock(context, job.unique!, now);
         return { kind: "replaced", jid: holder };
       }
       if (isDebounced(job)) {
@@ -63,7 +61,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
       accepted.push(job);
       return { kind: "stored" };
     });
-    if (keys > 0) onceKeys.sweep(context, keys, now);
+    if (onceKeys > 0) keys.sweepOnce(context, onceKeys, now);
     newJobs.store(context, accepted, now);
     batches.apply(now);
     return results;

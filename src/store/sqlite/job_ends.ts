@@ -14,15 +14,17 @@ import { endLive } from "../sql/cron.ts";
 import type { NewRecord } from "../port/results.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
-import type { JobRow } from "./job_rows.ts";
-import { inParts } from "./job_rows.ts";
-import * as jobRows from "./job_rows.ts";
+import { inParts, type JobRow, remove } from "./job_rows.ts";
 import * as results from "./results.ts";
+import { size } from "./sets.ts";
 import { answerStep, type EndedBy, failParentOf, forgetSteps, leaveWaiting } from "./step_rows.ts";
-import * as locks from "./unique_locks.ts";
+import * as keys from "./push_keys.ts";
 
 /** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
 const ENDED_BY: Readonly<Record<string, EndedBy>> = { dead: "Killed", cancelled: "Cancelled" };
+
+/** Maximum number of dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
+const MAX_DROPPED = 1_000;
 
 /** The ends of jobs in one step. Apply them in the same transaction. */
 export class JobEnds {
@@ -43,7 +45,7 @@ export class JobEnds {
     const { kind, jid, unlock, occurrence, batch, parent, steps, record } = outcome;
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) answerStep(this.#context, parent);
-    if (unlock !== undefined) locks.release(this.#context, unlock, jid);
+    if (unlock !== undefined) keys.unlock(this.#context, unlock, jid);
     if (occurrence !== undefined && jid !== undefined) runNow(endLive(jid), this.#context.sql);
     if (record !== undefined) this.noteRecord(record, now);
     if (kind === "bury" && steps) leaveWaiting(this.#context, jid ?? null);
@@ -65,7 +67,7 @@ export class JobEnds {
    *   neither its batch nor the step that waits for it learns of an end
    */
   noteRow(row: JobRow, how: MemberEnd | "dead" | "moved"): void {
-    locks.releaseOf(this.#context, row.jid);
+    keys.unlockOf(this.#context, row.jid);
     if (how !== "moved") {
       failParentOf(this.#context, row.payload, ENDED_BY[how] ?? "Deleted");
       this.batches.notePayload(row.payload, how);
@@ -91,9 +93,29 @@ export class JobEnds {
 
   /** Removes the jobs that are gone, and applies what follows. */
   apply(now: number): void {
-    jobRows.remove(this.#context, this.#gone);
+    remove(this.#context, this.#gone);
     forgetSteps(this.#context, this.#withSteps);
     if (this.#hasRecords) results.trim(this.#context, now);
     this.batches.apply(now);
   }
+}
+
+/** Drops dead jobs beyond the limits of age and number, earliest first; inside a transaction. Returns how many. */
+export function trimDead(context: Context, now: number): number {
+  const { sql, deadMaxAgeMs, deadMaxJobs } = context;
+  const drop = (rows: readonly Record<string, unknown>[]) => {
+    const ids = rows.map(({ job }) => job as number);
+    inParts(ids, "job", (where, values) => sql(`DELETE FROM member WHERE ${where}`).run(...values));
+    const ends = new JobEnds(context);
+    ends.noteDropped(ids);
+    ends.apply(now);
+    return ids.length;
+  };
+  const old = drop(
+    sql("SELECT job FROM member WHERE place = 'dead' AND at < ? ORDER BY at, job LIMIT ?")
+      .all(now - deadMaxAgeMs, MAX_DROPPED),
+  );
+  const over = Math.min(size(context, "dead") - deadMaxJobs, MAX_DROPPED);
+  if (over <= 0) return old;
+  return old + drop(sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(over));
 }

@@ -8,7 +8,7 @@ import { nameIn } from "../port/groups.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { PromoteResult } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
-import { trimDead } from "./dead_set.ts";
+import { trimDead } from "./job_ends.ts";
 import type { JobRow } from "./job_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";

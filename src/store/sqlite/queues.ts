@@ -6,12 +6,8 @@
 import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
-import { CANCELLED_WORKER } from "../port/workers.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
-import { numberOf } from "./lease_workers.ts";
-import { workerIn } from "../sql/workers.ts";
-import { markSteps } from "./step_rows.ts";
 
 /** A job of a queue or a group, whose ID is present if jobs of several are read together. */
 export type QueuedRow = readonly [id: number, payload: string, queue?: number];
@@ -85,43 +81,6 @@ export function append(context: Context, runs: readonly Run[]): void {
      FROM (SELECT value ->> 0 AS changed, sum((value ->> 2) - (value ->> 1) + 1) AS added FROM json_each(?) GROUP BY 1)
      WHERE queue.id = changed`,
   ).run(values);
-}
-
-/** Returns a job to its place in a queue, which its number decides; inside a transaction. */
-export function returnLease(context: Context, queue: number, job: number): void {
-  markSteps(context, job);
-  context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
-  grow(context, queue, 1);
-}
-
-/**
- * Passes the leases of cancelled jobs to {@linkcode CANCELLED_WORKER}, instead of returning the jobs to their queues; inside a
- * transaction.
- *
- * @returns whether there were any
- */
-export function keepCancelled(context: Context, where: string, value: string | number): boolean {
-  const { sql } = context;
-  const theirs = `${where} AND cancelled = 1`;
-  if (sql(`SELECT 1 FROM lease WHERE ${theirs}`).get(value) === undefined) return false;
-  sql(`UPDATE lease SET worker_id = ? WHERE ${theirs}`).run(numberOf(context, CANCELLED_WORKER), value);
-  return true;
-}
-
-/**
- * Returns all jobs that a worker has leased to their queues, and deletes the leases, except those of cancelled jobs; inside a
- * transaction.
- */
-export function returnLeases(context: Context, worker: string): void {
-  const { sql } = context;
-  keepCancelled(context, `worker_id = ${workerIn("?")}`, worker);
-  const theirs = `FROM lease WHERE worker_id = ${workerIn("?")}`;
-  const jobs = sql(`SELECT job ${theirs}`).all(worker);
-  for (const { job } of jobs) markSteps(context, job as number);
-  const counts = sql(`SELECT queue, count(*) AS count ${theirs} GROUP BY queue`).all(worker);
-  for (const { queue, count } of counts) grow(context, queue as number, count as number);
-  sql(`INSERT INTO queued (queue, job) SELECT queue, job ${theirs}`).run(worker);
-  sql(`DELETE ${theirs}`).run(worker);
 }
 
 /** Removes a job from its queue; inside a transaction. */

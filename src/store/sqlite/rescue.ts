@@ -12,8 +12,7 @@ import * as workers from "../sql/workers.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
-import * as leases from "./settle.ts";
-import * as queues from "./queues.ts";
+import * as leases from "./leases.ts";
 
 interface LeasedRow {
   readonly id: number;
@@ -44,11 +43,11 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
   const budget = new ByteBudget();
   const { workers: lapsed, waits } = runNow(workers.findOffline(rescuer, context.now()), sql);
   for (const worker of lapsed) {
-    const left = limit - rescued - doomed.length;
-    if (left <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
+    const most = limit - rescued - doomed.length;
+    if (most <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
     const { ended, ...running } = runNow(workers.lastMoments(worker, stillLeased), sql);
-    const rows = readBounded({ limit: left, budget }, (count, after: LeasedRow | undefined) =>
+    const rows = readBounded({ limit: most, budget }, (count, after: LeasedRow | undefined) =>
       sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
@@ -60,24 +59,18 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
       const fate = cancelled ? afterCancel(payload) : afterDeath(payload, token, running, maxRescues);
       if (fate.kind === "doomed") {
         const { kind: _, ...end } = fate;
-        doomed.push({
-          worker,
-          token,
-          ...splitName(name),
-          ...end,
-          ...(ended !== undefined && { ended }),
-        });
+        doomed.push({ worker, token, ...splitName(name), ...end, ...(ended !== undefined && { ended }) });
         buried++;
         continue;
       }
       sql("DELETE FROM lease WHERE job = ?").run(id);
       if (fate.payload !== payload) jobRows.rewrite(context, id, fate.payload);
-      queues.returnLease(context, queue, id);
+      leases.returnLease(context, queue, id);
       rescued++;
     }
-    const leases = runNow(workers.countLeases(worker), sql);
-    if (leases === 0) runNow(workers.forget(worker), sql);
-    more ||= leases > buried;
+    const left = runNow(workers.countLeases(worker), sql);
+    if (left === 0) runNow(workers.forget(worker), sql);
+    more ||= left > buried;
   }
   return { rescued, doomed, offline, more, waits };
 }

@@ -23,15 +23,15 @@ import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
 import { flowsPart } from "./flows.ts";
 import { readGroups } from "./group_pages.ts";
-import { health } from "./health.ts";
+import { health } from "./database.ts";
 import * as newJobs from "./new_jobs.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { readLargest } from "./largest_groups.ts";
-import * as queues from "./queues.ts";
+import { returnLeases, stillLeased } from "./leases.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
-import { settle, stillLeased } from "./settle.ts";
+import { settle } from "./settle.ts";
 import { stepsPart } from "./steps.ts";
 import * as takes from "./take.ts";
 import { transferPart } from "./transfer.ts";
@@ -49,7 +49,7 @@ export function sqliteStore(url: string, context: Context): Store {
     turn,
     now: () => Promise.resolve(now()),
     storeJobs: (jobs, at) => direct(() => void newJobs.store(context, jobs, at)),
-    returnLeases: (worker) => direct(() => queues.returnLeases(context, worker)),
+    returnLeases: (worker) => direct(() => returnLeases(context, worker)),
   };
   const promotion = createPromotion(context);
   const cron = new Cron(engine);

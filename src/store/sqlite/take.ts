@@ -10,11 +10,11 @@ import { CancelledBatches } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import * as groups from "./groups.ts";
 import type { QueueName, ReadyGroup } from "./groups.ts";
-import { numberOf } from "./lease_workers.ts";
+import { numberOf } from "./leases.ts";
 import * as limits from "./limits.ts";
 import { grow, type QueuedRow, readOldest } from "./queues.ts";
 import { Turns } from "../sql/turns.ts";
-import * as locks from "./unique_locks.ts";
+import { unlockStarted } from "./push_keys.ts";
 
 /** A queue that gives a job within this time is checked often: the check reads all starts that count. */
 const SOON_MS = 1_000;
@@ -133,7 +133,7 @@ function addLeases(
   for (const [job, payload] of rows) {
     const lease: Lease = { token: `${job}.${take.number}`, ...from, payload };
     take.leases.push(cancelled.has(payload) ? { ...lease, cancelled: true } : lease);
-    locks.releaseStarted(context, payload);
+    unlockStarted(context, payload);
   }
 }
 

@@ -9,7 +9,9 @@ import {
   type AnnouncedBatch,
   type JobRow,
   KEYS_KEPT_MS,
+  type RowPage,
   type StepsRow,
+  type ThrottleRow,
   type TransferStore,
 } from "../admin/transfer.ts";
 import type { NodeRecord } from "../ops/flow_record.ts";
@@ -23,15 +25,17 @@ import { locate, toEntry } from "./entries.ts";
 import * as flowRows from "./flow_rows.ts";
 import * as flows from "./flows.ts";
 import * as jobRows from "./job_rows.ts";
-import * as locks from "./unique_locks.ts";
-import * as onceKeys from "./once_keys.ts";
+import { wholeName } from "./groups.ts";
+import * as keys from "./push_keys.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
 import { endStep, stepRecord, takeWake } from "./step_rows.ts";
-import * as throttles from "./throttles.ts";
 
-/** Nodes of a page. */
 const NODES_PER_PAGE = 100;
+const ONCE_KEYS_PER_PAGE = 500;
+const THROTTLES_PER_PAGE = 50;
+/** A page ends with the throttle that reaches this many pushes. */
+const MAX_PAGE_PUSHES = 1_000;
 
 /** Returns the part. */
 export function transferPart(context: Context): TransferStore {
@@ -64,12 +68,12 @@ export function transferPart(context: Context): TransferStore {
           const isLast = rows.length < NODES_PER_PAGE;
           return { rows, ...(!isLast && { next: `${rows.at(-1)!.columns.position}` }) };
         }),
-      throttle: ({ cursor }) => read(() => throttles.page(context, cursor)),
-      once: ({ cursor }) => read(() => onceKeys.page(context, cursor)),
+      throttle: ({ cursor }) => read(() => throttlePage(context, cursor)),
+      once: ({ cursor }) => read(() => oncePage(context, cursor)),
       key: ({ ids = [] }) =>
         read(() => {
           const now = context.now();
-          return { rows: ids.filter((key) => locks.isTaken(context, lockKey(key), now)).map((key) => ({ key })) };
+          return { rows: ids.filter((key) => keys.isLocked(context, lockKey(key), now)).map((key) => ({ key })) };
         }),
     },
     put: {
@@ -87,8 +91,11 @@ export function transferPart(context: Context): TransferStore {
           .run(...names.map((name) => columns[name]!));
       }),
       node: eachIn(({ flow, columns }) => void flows.insert(context, flow, columns as unknown as NodeRecord)),
-      throttle: (rows) => commit.run(() => throttles.importAll(context, rows), { rows: rows.length }),
-      once: (rows) => commit.run(() => onceKeys.importAll(context, rows), { rows: rows.length }),
+      throttle: (rows) => commit.run(() => putThrottles(context, rows), { rows: rows.length }),
+      // Keys that are remembered here stay.
+      once: eachIn(({ key, jid, leftMs, fingerprint }) =>
+        void keys.rememberOnce(context, { key, ttlMs: leftMs, fingerprint }, jid, context.now())
+      ),
       key: eachIn(({ key }) => void remember(context, key, context.now())),
     },
     drop: {
@@ -107,9 +114,16 @@ export function transferPart(context: Context): TransferStore {
           await commit.run(() => void sql("DELETE FROM batch WHERE id = ?").run(id));
         }
       },
-      throttle: (rows) => commit.run(() => throttles.remove(context, keysOf(rows)), { rows: rows.length }),
-      once: (rows) => commit.run(() => onceKeys.remove(context, keysOf(rows)), { rows: rows.length }),
-      key: eachIn(({ key }) => locks.release(context, lockKey(key), undefined)),
+      throttle: (rows) =>
+        commit.run(
+          () =>
+            void sql("DELETE FROM throttled WHERE key IN (SELECT value FROM json_each(?))").run(
+              JSON.stringify(keysOf(rows)),
+            ),
+          { rows: rows.length },
+        ),
+      once: (rows) => commit.run(() => keys.forgetOnce(context, keysOf(rows)), { rows: rows.length }),
+      key: eachIn(({ key }) => keys.unlock(context, lockKey(key), undefined)),
     },
   });
 }
@@ -121,7 +135,7 @@ function announced(context: Context): AnnouncedBatch | undefined {
 
 /** Remembers a key. Returns false if it is remembered already. */
 function remember(context: Context, key: string, now: number): boolean {
-  return locks.take(context, { key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), now) === undefined;
+  return keys.lock(context, { key: lockKey(key), ttlMs: KEYS_KEPT_MS }, lockKey(key), now) === undefined;
 }
 
 function jobRow(context: Context, ref: string): JobRow | undefined {
@@ -145,7 +159,7 @@ function putJob(context: Context, { place, payload, at, unique, debounce }: JobR
     const isAwake = place.in === "scheduled" && typeof jid === "string" && takeWake(context, jid);
     sets.add(context, place.in, isAwake ? now : at ?? now, id);
   }
-  if (unique) locks.take(context, unique, unique.jid, now);
+  if (unique) keys.lock(context, unique, unique.jid, now);
   if (debounce) {
     const first = Math.min(Math.round(debounce.firstAt), now);
     context.sql("INSERT OR IGNORE INTO debounce (key, job, first) VALUES (?, ?, ?)").run(debounce.key, id, first);
@@ -164,6 +178,48 @@ function putSteps(context: Context, { jid, steps }: StepsRow): void {
     sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);
     const key = waits ? readStepHead(name, record, Infinity).key : undefined;
     if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+  }
+}
+
+function oncePage({ sql, now: clock }: Context, cursor = ""): RowPage<"once"> {
+  const now = clock();
+  const found = sql(
+    "SELECT CAST(key AS BLOB) AS name, jid, expires, fingerprint FROM once_key WHERE key > ? AND expires > ? ORDER BY key LIMIT ?",
+  ).all(cursor, now, ONCE_KEYS_PER_PAGE) as { name: Uint8Array; jid: string; expires: number; fingerprint: string }[];
+  const rows = found.map((row) => {
+    const { jid, expires, fingerprint } = row;
+    return { key: wholeName(row), jid, leftMs: expires - now, fingerprint };
+  });
+  return { rows, ...(found.length === ONCE_KEYS_PER_PAGE && { next: rows.at(-1)!.key }) };
+}
+
+function throttlePage({ sql, now: clock }: Context, cursor = ""): RowPage<"throttle"> {
+  const now = clock();
+  const keys = sql("SELECT DISTINCT key FROM throttled WHERE key > ? AND expires > ? ORDER BY key LIMIT ?")
+    .all(cursor, now, THROTTLES_PER_PAGE) as { key: string }[];
+  const rows: ThrottleRow[] = [];
+  let count = 0;
+  for (const { key } of keys) {
+    if (count >= MAX_PAGE_PUSHES) break;
+    const all = sql("SELECT jid, at, expires FROM throttled WHERE key = ? AND expires > ? ORDER BY at DESC, id DESC")
+      .all(key, now) as { jid: string; at: number; expires: number }[];
+    const pushes = all.map(({ jid, at }) => ({ jid, agoMs: Math.max(0, now - at) }));
+    rows.push({ key, perMs: all[0]!.expires - all[0]!.at, pushes });
+    count += pushes.length;
+  }
+  const isLast = keys.length < THROTTLES_PER_PAGE && rows.length === keys.length;
+  return { rows, ...(!isLast && { next: rows.at(-1)!.key }) };
+}
+
+/** Stores throttles of another store. One that counts pushes here already keeps them. */
+function putThrottles({ sql, now: clock }: Context, throttles: readonly ThrottleRow[]): void {
+  const now = clock();
+  for (const { key, perMs, pushes } of throttles) {
+    if (sql("SELECT 1 FROM throttled WHERE key = ? AND expires > ?").get(key, now) !== undefined) continue;
+    for (const { jid, agoMs } of pushes.toReversed()) {
+      const at = Math.round(now - agoMs);
+      sql("INSERT INTO throttled (key, jid, at, expires) VALUES (?, ?, ?, ?)").run(key, jid, at, Math.ceil(at + perMs));
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../clock.ts";
 import { BusyRetry } from "./busy_retry.ts";
 import { type Context, statementCache } from "./context.ts";
 import { openDatabase } from "./database.ts";
-import { numberOf } from "./lease_workers.ts";
+import { numberOf } from "./leases.ts";
 
 Deno.test("a new worker gets a number, and those that are gone lose theirs", async () => {
   const path = ":memory:";
