@@ -1,5 +1,5 @@
 /**
- * Bulk pushes: builds and stores jobs one batch after the other, and returns a result for each job.
+ * Bulk pushes: builds and stores jobs one chunk after the other, and returns a result for each job.
  *
  * @module
  */
@@ -52,40 +52,40 @@ export interface BulkOptions {
 }
 
 /** A call to the store has at most this many jobs. */
-export const MAX_BATCH_JOBS = 1_000;
+export const MAX_CHUNK_JOBS = 1_000;
 
 /**
- * Builds and stores jobs, one batch after the other.
+ * Builds and stores jobs, one chunk after the other.
  *
  * @param build builds a job. An {@linkcode InvalidPayload} that it throws becomes the result of that job
- * @returns for each batch, one result per item, in order
+ * @returns for each chunk, one result per item, in order
  * @throws {BulkInterrupted} if the store fails
  */
-export async function* inBatches<T>(
+export async function* inChunks<T>(
   items: Iterable<T> | AsyncIterable<T>,
   store: { readonly jobs: Pick<JobStore, "enqueue"> },
   build: (item: T) => NewJob | Promise<NewJob>,
 ): AsyncGenerator<PushResult[]> {
   let done = 0;
-  let batch = new Batch();
+  let chunk = new Chunk();
   for await (const item of items) {
     try {
       const job = build(item);
-      batch.add(job instanceof Promise ? await job : job);
+      chunk.add(job instanceof Promise ? await job : job);
     } catch (error) {
       if (!(error instanceof InvalidPayload)) throw new BulkInterrupted(error, done);
-      batch.refuse(error);
+      chunk.refuse(error);
     }
-    if (!batch.isFull) continue;
-    yield await batch.store(store, done);
-    done += batch.results.length;
-    batch = new Batch();
+    if (!chunk.isFull) continue;
+    yield await chunk.store(store, done);
+    done += chunk.results.length;
+    chunk = new Chunk();
   }
-  if (batch.results.length > 0) yield await batch.store(store, done);
+  if (chunk.results.length > 0) yield await chunk.store(store, done);
 }
 
 /** The jobs of one call to the store, with the results of these jobs and of the rejected ones between them. */
-class Batch {
+class Chunk {
   readonly results: PushResult[] = [];
   readonly #jobs: NewJob[] = [];
   /** The index of each job's result. */
@@ -94,7 +94,7 @@ class Batch {
   #weight = 0;
 
   get isFull(): boolean {
-    return this.#weight >= MAX_BATCH_JOBS || this.#characters >= MAX_BATCH_BYTES;
+    return this.#weight >= MAX_CHUNK_JOBS || this.#characters >= MAX_BATCH_BYTES;
   }
 
   add(job: NewJob): void {

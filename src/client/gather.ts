@@ -40,20 +40,20 @@ export class Gather {
     this.#isFlushing = true;
     while (this.#pending.length > 0) {
       await this.#clock.turn();
-      const batch = this.#pending;
+      const chunk = this.#pending;
       this.#pending = [];
-      await this.#send(batch);
+      await this.#send(chunk);
     }
     this.#isFlushing = false;
   }
 
-  async #send(batch: readonly Pending[]): Promise<void> {
+  async #send(chunk: readonly Pending[]): Promise<void> {
     try {
-      const results = await this.#store.jobs.enqueue(batch.map(({ job }) => job));
-      batch.forEach(({ result }, i) => result.resolve(results[i]!));
+      const results = await this.#store.jobs.enqueue(chunk.map(({ job }) => job));
+      chunk.forEach(({ result }, i) => result.resolve(results[i]!));
     } catch (error) {
       this.#failure ??= { error };
-      for (const { result } of batch) result.reject(error);
+      for (const { result } of chunk) result.reject(error);
     }
   }
 }

@@ -2,9 +2,9 @@
  * Pushes jobs: completes them with the options of their class, passes them through middleware, builds them and stores
  * them.
  *
- *  1. Without middleware, the jobs of a bulk push go straight from the builder to the store, one batch after the other
+ *  1. Without middleware, the jobs of a bulk push go straight from the builder to the store, one chunk after the other
  *     (`bulk.ts`).
- *  2. With middleware, the jobs of a batch pass it at the same time, and share one call to the store (`gather.ts`).
+ *  2. With middleware, the jobs of a chunk pass it at the same time, and share one call to the store (`gather.ts`).
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { argsText, type JobRequest, type Prepared } from "../job/payload.ts";
 import type { EnqueueResult, NewJob } from "../store/port/jobs.ts";
 import { batchRefusal } from "./batch_errors.ts";
 import type { JobBuilder } from "./builder.ts";
-import { BulkInterrupted, inBatches, MAX_BATCH_JOBS, type PushResult, resultOf, spreader } from "./bulk.ts";
+import { BulkInterrupted, inChunks, MAX_CHUNK_JOBS, type PushResult, resultOf, spreader } from "./bulk.ts";
 import type { KnownClasses } from "./class_options.ts";
 import { Gather } from "./gather.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
@@ -37,7 +37,7 @@ export class Pusher {
   readonly #builder: JobBuilder;
   readonly #classes: KnownClasses;
   readonly #middleware: PushMiddleware | undefined;
-  readonly #aroundBatch: BatchMiddleware;
+  readonly #aroundChunk: BatchMiddleware;
 
   constructor({ store, clock, builder, classes, middleware, batchMiddleware }: PusherOptions) {
     this.#store = store;
@@ -45,7 +45,7 @@ export class Pusher {
     this.#builder = builder;
     this.#classes = classes;
     this.#middleware = middleware.length > 0 ? compose(middleware) : undefined;
-    this.#aroundBatch = compose(batchMiddleware);
+    this.#aroundChunk = compose(batchMiddleware);
   }
 
   async push(request: JobRequest): Promise<PushResult> {
@@ -69,7 +69,7 @@ export class Pusher {
   /**
    * Pushes jobs that have the same class and options, and different arguments.
    *
-   * @returns for each batch, one result per job, in order
+   * @returns for each chunk, one result per job, in order
    * @throws {InvalidPayload} if a shared option is invalid; nothing is stored then
    */
   async pushSame(
@@ -85,14 +85,14 @@ export class Pusher {
     }
     const delay = spreader(spread);
     return this.#middleware
-      ? this.#batchesThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay)
-      : inBatches(args, this.#store, (one) => this.#builder.build(prepared, one, delay()));
+      ? this.#chunksThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay)
+      : inChunks(args, this.#store, (one) => this.#builder.build(prepared, one, delay()));
   }
 
   /**
    * Pushes jobs, each with its class and options.
    *
-   * @returns for each batch, one result per job, in order
+   * @returns for each chunk, one result per job, in order
    */
   pushEach<T>(
     items: Items<T>,
@@ -100,9 +100,9 @@ export class Pusher {
     spread: number | string,
   ): AsyncGenerator<PushResult[]> {
     const delay = spreader(spread);
-    if (this.#middleware) return this.#batchesThroughMiddleware(items, request, delay);
+    if (this.#middleware) return this.#chunksThroughMiddleware(items, request, delay);
     const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, delay());
-    return inBatches(items, this.#store, (item) => {
+    return inChunks(items, this.#store, (item) => {
       const job = request(item);
       const learning = this.#classes.learn(job?.class);
       return learning === undefined ? buildNow(job) : learning.then(() => buildNow(job));
@@ -143,36 +143,36 @@ export class Pusher {
   }
 
   /**
-   * Pushes through middleware. The jobs of a batch pass it at the same time, and are stored in one call. They keep their
+   * Pushes through middleware. The jobs of a chunk pass it at the same time, and are stored in one call. They keep their
    * order unless middleware delays one for longer than another.
    */
-  async *#batchesThroughMiddleware<T>(
+  async *#chunksThroughMiddleware<T>(
     items: Items<T>,
     request: (item: T) => JobRequest,
     delay: () => number,
   ): AsyncGenerator<PushResult[]> {
     let done = 0;
-    let batch: T[] = [];
+    let chunk: T[] = [];
     const flush = async () => {
       const gather = new Gather(this.#store, this.#clock);
-      const requests = batch.map(request);
+      const requests = chunk.map(request);
       let results: PushResult[] = [];
       await this.#learnAll(requests, done);
-      await this.#aroundBatch({ count: batch.length }, async () => {
+      await this.#aroundChunk({ count: chunk.length }, async () => {
         results = await Promise.all(requests.map((one) => this.#pushInto(gather, one, delay())));
         if (gather.failure) throw new BulkInterrupted(gather.failure.error, done);
       });
       done += results.length;
-      batch = [];
+      chunk = [];
       return results;
     };
     for await (const item of items) {
-      if (batch.push(item) === MAX_BATCH_JOBS) yield await flush();
+      if (chunk.push(item) === MAX_CHUNK_JOBS) yield await flush();
     }
-    if (batch.length > 0) yield await flush();
+    if (chunk.length > 0) yield await flush();
   }
 
-  /** Learns the classes of a batch before its jobs begin, so that no job waits for its class and is overtaken. */
+  /** Learns the classes of a chunk before its jobs begin, so that no job waits for its class and is overtaken. */
   async #learnAll(requests: readonly JobRequest[], done: number): Promise<void> {
     const learning = requests.map((request) => this.#classes.learn(request?.class)).filter((one) => one !== undefined);
     if (learning.length === 0) return;
@@ -183,7 +183,7 @@ export class Pusher {
     }
   }
 
-  /** Pushes one job of a batch. An error of this job rejects only this job. */
+  /** Pushes one job of a chunk. An error of this job rejects only this job. */
   async #pushInto(gather: Gather, request: JobRequest, delayMs: number): Promise<PushResult> {
     try {
       return await this.#push(request, (job) => gather.add(job), delayMs);

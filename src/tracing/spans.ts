@@ -117,16 +117,16 @@ export function stepSpan(tracer: Tracer): Tracing["step"] {
   };
 }
 
-/** A batch that is being pushed. */
-interface Batch {
+/** A chunk that is being pushed. */
+interface Chunk {
   /** The queues of its jobs, at most two: only a single queue is named. */
   readonly queues: Set<string>;
 }
 
-const BATCH = createContextKey("jobs batch");
+const CHUNK = createContextKey("jobs batch");
 
 /**
- * The spans of pushes: one for each push, or one for each batch of a bulk push. The payload of each job has the context of its
+ * The spans of pushes: one for each push, or one for each chunk of a bulk push. The payload of each job has the context of its
  * span, in the fields of Sidekiq's instrumentation for Ruby: `traceparent`, `tracestate`, `baggage`.
  *
  * Returns the middleware of clients.
@@ -134,11 +134,11 @@ const BATCH = createContextKey("jobs batch");
 export function pushSpans(tracer: Tracer): Tracing["client"] {
   const push: PushMiddleware = async (pushed, next) => {
     const active = context.active();
-    const batch = active.getValue(BATCH) as Batch | undefined;
+    const chunk = active.getValue(CHUNK) as Chunk | undefined;
     const { job } = pushed;
     const queue = String(job.queue);
-    if (batch !== undefined) {
-      if (batch.queues.size < 2) batch.queues.add(queue);
+    if (chunk !== undefined) {
+      if (chunk.queues.size < 2) chunk.queues.add(queue);
       pushed.job = withContext(job, active);
       return await next();
     }
@@ -156,14 +156,14 @@ export function pushSpans(tracer: Tracer): Tracing["client"] {
   };
 
   const many: BatchMiddleware = async ({ count }, next) => {
-    const batch: Batch = { queues: new Set() };
+    const chunk: Chunk = { queues: new Set() };
     const span = tracer.startSpan("send", {
       kind: SpanKind.PRODUCER,
       attributes: { ...operationAttributes("send"), "messaging.batch.message_count": count },
     });
     return await ended(span, async () => {
-      const result = await context.with(trace.setSpan(context.active(), span).setValue(BATCH, batch), next);
-      const [queue, another] = batch.queues;
+      const result = await context.with(trace.setSpan(context.active(), span).setValue(CHUNK, chunk), next);
+      const [queue, another] = chunk.queues;
       if (queue !== undefined && another === undefined) {
         span.updateName(`send ${queue}`).setAttribute("messaging.destination.name", queue);
       }

@@ -26,7 +26,7 @@ const REPLY_TIMEOUT_MS = 200;
 const DUMP_TIMEOUT_MS = 300;
 
 /** Maximum number of jobs released in one step of the store. */
-const MAX_BATCH_JOBS = 1_000;
+const MAX_CHUNK_JOBS = 1_000;
 /** Pause between two attempts to release jobs, before jitter. */
 const RETRY_MS = 500;
 
@@ -187,8 +187,8 @@ function onBlocked(): void {
 
 /** Returns jobs to the front of their queues. The last ones go first, so that the first ones end up before them. */
 async function releaseAll(tokens: readonly string[]): Promise<void> {
-  for (let to = tokens.length; to > 0; to -= MAX_BATCH_JOBS) {
-    const part = tokens.slice(Math.max(0, to - MAX_BATCH_JOBS), to);
+  for (let to = tokens.length; to > 0; to -= MAX_CHUNK_JOBS) {
+    const part = tokens.slice(Math.max(0, to - MAX_CHUNK_JOBS), to);
     const lost = await release(part);
     if (lost === undefined) return;
     scope.postMessage({ kind: "returned", tokens: part, lost });

@@ -16,7 +16,7 @@ import type { LoopBody } from "../component.ts";
 import type { Counters } from "../stats/counters.ts";
 
 /** Maximum number of leases in one step of the store. */
-const BATCH = 100;
+const CHUNK = 100;
 
 export interface RescuerOptions {
   readonly store: { readonly jobs: Pick<JobStore, "rescue"> };
@@ -48,11 +48,11 @@ export class Rescuer implements LoopBody<RescueResult> {
     return this.#hasWork;
   }
 
-  /** Rescues at most one batch of leases, and buries the doomed jobs among them. */
+  /** Rescues at most one chunk of leases, and buries the doomed jobs among them. */
   async step(): Promise<RescueResult> {
     const { store, burial, worker, counters, maxRescues } = this.#options;
     try {
-      const result = await store.jobs.rescue({ worker, limit: BATCH, maxRescues });
+      const result = await store.jobs.rescue({ worker, limit: CHUNK, maxRescues });
       this.#hasWork = result.waits || result.rescued > 0;
       counters.rescued += result.rescued;
       let buried = 0;

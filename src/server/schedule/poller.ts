@@ -13,7 +13,7 @@ import type { LoopBody } from "../component.ts";
 /** Maximum sleep: a clock that was set, or a machine that slept, must not delay jobs for longer. */
 const MAX_SLEEP_MS = 15_000;
 /** Maximum number of jobs in one step of the store. */
-const BATCH = 1_000;
+const CHUNK = 1_000;
 
 export interface PollerOptions {
   readonly store: ServerStore;
@@ -29,10 +29,10 @@ export class Poller implements LoopBody<PromoteResult> {
     this.#options = options;
   }
 
-  /** Moves at most one batch of due jobs. */
+  /** Moves at most one chunk of due jobs. */
   async step(): Promise<PromoteResult> {
     const { store, log } = this.#options;
-    const result = await store.jobs.promote(BATCH);
+    const result = await store.jobs.promote(CHUNK);
     if (result.moved > 0) log.debug("Promoted", { count: result.moved });
     if (result.buried > 0) log.error("Moved unreadable jobs to dead", { count: result.buried });
     return result;

@@ -43,7 +43,7 @@ const POLL_INTERVAL_MS = 15_000;
 /** Maximum number of attempts in a row at an entry that other workers change. */
 const MAX_ROUNDS = 10;
 /** Maximum number of jobs and records in one step of the store, roughly. */
-const BATCH = 1_000;
+const CHUNK = 1_000;
 
 export interface SchedulerOptions {
   readonly store: Pick<ServerStore, "cron" | "jobs" | "steps" | "watch" | "workers">;
@@ -87,7 +87,7 @@ export class Scheduler implements LoopBody<number> {
     else {
       const now = this.#now();
       const due = this.#select(({ next = Infinity }) => next <= now);
-      if (due.length > 0) await this.#settle(await this.#read({ names: due }));
+      if (due.length > 0) await this.#decideAll(await this.#read({ names: due }));
     }
     const next = this.#entries.values().reduce((least, { next = Infinity }) => Math.min(least, next), Infinity);
     return Math.max(0, Math.min(next - this.#now(), this.#lookAt - clock.monotonic()));
@@ -143,7 +143,7 @@ export class Scheduler implements LoopBody<number> {
       const reading = await this.#read({ configured });
       const missing = this.#noteMissing(reading);
       await this.#removeUnconfigured();
-      await this.#settle(reading, missing);
+      await this.#decideAll(reading, missing);
       await this.#markAsSeen(reading, new Set(configured));
     } catch (error) {
       this.#lookAt = -Infinity;
@@ -197,7 +197,7 @@ export class Scheduler implements LoopBody<number> {
   }
 
   /** Decides on entries as they were read. Those that another worker has changed meanwhile are read and decided again. */
-  async #settle(reading: CronReading, missing: readonly EntrySnapshot[] = []): Promise<void> {
+  async #decideAll(reading: CronReading, missing: readonly EntrySnapshot[] = []): Promise<void> {
     let snapshots = [...await this.#snapshotsOf(reading), ...missing];
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const late = await this.#write(await this.#decide(snapshots));
@@ -244,11 +244,11 @@ export class Scheduler implements LoopBody<number> {
   /** Stores decisions. Returns the names of entries that another worker has changed meanwhile. */
   async #write(decisions: readonly EntryDecision[]): Promise<string[]> {
     const late: string[] = [];
-    for (const batch of inBatches(decisions)) {
-      const writes = batch.flatMap(({ write }) => write ?? []);
+    for (const chunk of inChunks(decisions)) {
+      const writes = chunk.flatMap(({ write }) => write ?? []);
       const versions = writes.length === 0 ? [] : await this.#options.store.cron.write(writes);
       const refused = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
-      for (const decision of batch) {
+      for (const decision of chunk) {
         if (refused.has(decision.name)) late.push(decision.name);
         else await this.#finish(decision);
       }
@@ -284,18 +284,18 @@ function define({ entry, text }: OwnEntry, stored: StoredCron | undefined, now: 
   return { definition: { ...entry, source: "config" }, stored, now, text };
 }
 
-/** Splits decisions into batches, each with no more jobs than one step of the store should have. */
-function inBatches(decisions: readonly EntryDecision[]): EntryDecision[][] {
-  const batches: EntryDecision[][] = [];
+/** Splits decisions into chunks, each with no more jobs than one step of the store should have. */
+function inChunks(decisions: readonly EntryDecision[]): EntryDecision[][] {
+  const chunks: EntryDecision[][] = [];
   let size = Infinity;
   for (const decision of decisions) {
     const own = 1 + (decision.write?.jobs.length ?? 0) + decision.records.length;
-    if (size + own > BATCH) {
-      batches.push([]);
+    if (size + own > CHUNK) {
+      chunks.push([]);
       size = 0;
     }
-    batches.at(-1)!.push(decision);
+    chunks.at(-1)!.push(decision);
     size += own;
   }
-  return batches;
+  return chunks;
 }

@@ -1,5 +1,5 @@
 /**
- * The fetcher: takes leases from the store in batches, and adds them to the buffer from which processors take jobs
+ * The fetcher: takes leases from the store in chunks, and adds them to the buffer from which processors take jobs
  * (`lease_buffer.ts`).
  *
  *  1. It takes a job for every idle processor, and a little ahead of need (`take_ahead.ts`).

@@ -1,9 +1,9 @@
 /**
- * The settler: stores the outcomes of attempts, in batches. Each call has all outcomes since the last call.
+ * The settler: stores the outcomes of attempts, in chunks. Each call has all outcomes since the last call.
  *
  *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
  *  2. An outcome that the store rejects (a permission was revoked, a key has another type) is kept and retried, too. Its
- *     batch is split, so that it doesn't delay the others.
+ *     chunk is split, so that it doesn't delay the others.
  *
  * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
  * once.
@@ -22,16 +22,16 @@ import type { Counters } from "../stats/counters.ts";
 import { Wakeup } from "./wakeup.ts";
 
 /** Maximum number of outcomes in one call, which is also limited by bytes: a step of the store must be short. */
-const MAX_BATCH_OUTCOMES = 1_000;
+const MAX_CHUNK_OUTCOMES = 1_000;
 /** Pause between attempts, before jitter. For rejected outcomes it doubles up to the second value. */
 const RETRY_MS = 500;
 const MAX_REJECTED_RETRY_MS = 2_000;
-/** Maximum number of calls that search one batch for the outcomes that the store rejects. */
+/** Maximum number of calls that search one chunk for the outcomes that the store rejects. */
 const MAX_SPLIT_CALLS = 32;
 /** Pause after a call during which few outcomes were added: each call costs the store a disk write. */
 const GATHER_MS = 2;
 /** From this many outcomes on, there is no pause. */
-const MIN_BATCH_OUTCOMES = 100;
+const MIN_CHUNK_OUTCOMES = 100;
 
 export interface SettlerOptions {
   readonly store: ServerStore;
@@ -52,7 +52,7 @@ export class Settler {
   readonly #options: SettlerOptions;
   readonly #outage: OutageLog;
   #pending: Outcome[] = [];
-  /** The batch that is being stored. */
+  /** The chunk that is being stored. */
   #storing: readonly Outcome[] = [];
   /** Outcomes that the store rejected, to be retried from `#retryAt`. */
   #rejected: Outcome[] = [];
@@ -99,8 +99,8 @@ export class Settler {
       if (this.#rejected.length > 0 && untilRetryMs <= 0) {
         await this.#retryRejected();
       } else if (this.#pending.length > 0) {
-        this.#setAside(await this.#settle(takeBatch(this.#pending)));
-        if (this.#pending.length < MIN_BATCH_OUTCOMES) await this.#options.clock.sleep(GATHER_MS, this.#giveUp.signal);
+        this.#setAside(await this.#settle(takeChunk(this.#pending)));
+        if (this.#pending.length < MIN_CHUNK_OUTCOMES) await this.#options.clock.sleep(GATHER_MS, this.#giveUp.signal);
       } else if (this.#rejected.length > 0) {
         await this.#wake.wait(this.#giveUp.signal, this.#options.clock, untilRetryMs);
       } else break;
@@ -112,15 +112,15 @@ export class Settler {
     return this.#giveUp.signal.aborted;
   }
 
-  /** Retries rejected outcomes, until a whole batch is rejected again. */
+  /** Retries rejected outcomes, until a whole chunk is rejected again. */
   async #retryRejected(): Promise<void> {
     const outcomes = this.#rejected;
     this.#rejected = [];
-    let batch: readonly Outcome[] = [];
+    let chunk: readonly Outcome[] = [];
     let rejected: readonly Outcome[] = [];
-    while (outcomes.length > 0 && !this.#abandoned && (batch.length === 0 || rejected.length < batch.length)) {
-      batch = takeBatch(outcomes);
-      rejected = await this.#settle(batch);
+    while (outcomes.length > 0 && !this.#abandoned && (chunk.length === 0 || rejected.length < chunk.length)) {
+      chunk = takeChunk(outcomes);
+      rejected = await this.#settle(chunk);
       this.#rejected.push(...rejected);
     }
     this.#rejected.push(...outcomes);
@@ -129,7 +129,7 @@ export class Settler {
       this.#rejectionLogged = false;
       this.#options.log.info("Rejected outcomes are stored");
     }
-    this.#retryMs = rejected.length < batch.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REJECTED_RETRY_MS);
+    this.#retryMs = rejected.length < chunk.length ? RETRY_MS : Math.min(2 * this.#retryMs, MAX_REJECTED_RETRY_MS);
     this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
   }
 
@@ -143,14 +143,14 @@ export class Settler {
   }
 
   /**
-   * Stores a batch, and splits it if the store rejects it.
+   * Stores a chunk, and splits it if the store rejects it.
    *
    * @returns the outcomes that are not stored: those that the store rejects and, if these are many, others as well
    */
-  async #settle(batch: readonly Outcome[]): Promise<readonly Outcome[]> {
+  async #settle(chunk: readonly Outcome[]): Promise<readonly Outcome[]> {
     const left: Outcome[] = [];
-    const parts = [batch];
-    this.#storing = batch;
+    const parts = [chunk];
+    this.#storing = chunk;
     for (let calls = 1; parts.length > 0; calls++) {
       const part = parts.pop()!;
       const error = calls > MAX_SPLIT_CALLS || this.#abandoned ? undefined : await this.#call(part);
@@ -216,13 +216,13 @@ export class Settler {
     });
   }
 
-  #report(batch: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
+  #report(chunk: readonly Outcome[], result: { readonly lost: readonly string[]; readonly dropped: number }): void {
     this.#options.counters.leasesLost += result.lost.length;
     this.#options.counters.deadDropped += result.dropped;
     if (result.lost.length > 0) {
       this.#options.log.warn("Leases lost: this worker was offline, and these jobs run again elsewhere", {
         count: result.lost.length,
-        ...jidsOf(batch, result.lost),
+        ...jidsOf(chunk, result.lost),
       });
       this.#options.onLost?.();
     }
@@ -233,9 +233,9 @@ export class Settler {
 }
 
 /** Removes the outcomes of one call from the front of a list. */
-function takeBatch(outcomes: Outcome[]): Outcome[] {
+function takeChunk(outcomes: Outcome[]): Outcome[] {
   const budget = new ByteBudget();
-  const max = Math.min(outcomes.length, MAX_BATCH_OUTCOMES);
+  const max = Math.min(outcomes.length, MAX_CHUNK_OUTCOMES);
   let count = 0;
   while (count < max && budget.spend({ length: sizeOf(outcomes[count]!) })) count++;
   return outcomes.splice(0, count);
@@ -250,9 +250,9 @@ function withJitter(ms: number): number {
 }
 
 /** Returns the jids of outcomes that have one: in their record, or in their payload. */
-function jidsOf(batch: readonly Outcome[], tokens: readonly string[]): { readonly jids?: string } {
+function jidsOf(chunk: readonly Outcome[], tokens: readonly string[]): { readonly jids?: string } {
   const lost = new Set(tokens);
-  const jids = batch.filter(({ token }) => lost.has(token)).flatMap((outcome) => {
+  const jids = chunk.filter(({ token }) => lost.has(token)).flatMap((outcome) => {
     if ("record" in outcome && outcome.record !== undefined) return outcome.record.jid;
     return "payload" in outcome && outcome.payload !== undefined ? parsePayload(outcome.payload)?.jid || [] : [];
   });

@@ -1,6 +1,6 @@
 /**
  * Decides how many jobs to take ahead: as many as the processors finish in 20 ms at the current rate. Thousands of short jobs/s
- * are taken in large batches, and no job waits behind a long one while another worker could perform it.
+ * are taken in large chunks, and no job waits behind a long one while another worker could perform it.
  *
  * The rate is measured over at least the time that a job takes. Processors that start together often end together: within that
  * moment they finish many jobs, and then none for as long as a job takes.
