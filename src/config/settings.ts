@@ -21,11 +21,10 @@ import {
   wholeNumber,
   yesOrNo,
 } from "./kinds.ts";
-import { LOG_SETTINGS } from "./log_settings.ts";
-import { RETENTION_SETTINGS } from "./retention_settings.ts";
 import { setting } from "./setting.ts";
 import { WEB_SETTINGS } from "./web_settings.ts";
 import type { Program } from "../job/program.ts";
+import { LOG_LEVELS } from "../log/format.ts";
 
 export type { QueueWeight } from "./kinds.ts";
 export type { Setting } from "./setting.ts";
@@ -215,14 +214,64 @@ export const SETTINGS = {
     default: 1024 * 1024,
     about: "reject larger payloads",
   }),
-  ...RETENTION_SETTINGS,
+  deadMaxJobs: setting<number>({
+    key: "retention.deadJobs",
+    kind: wholeNumber(0, 1_000_000_000),
+    default: 10_000,
+    about: "keep at most this many dead jobs, the latest",
+  }),
+  deadMaxAgeMs: setting<number>({
+    key: "retention.deadAge",
+    kind: duration(0),
+    default: 180 * 24 * 3600 * 1000,
+    about: "keep a dead job this long",
+  }),
+  resultTtlMs: setting<number>({
+    key: "retention.results",
+    kind: duration(0),
+    default: 500_000,
+    about: "keep a job's result this long, unless the job or its class sets a time",
+  }),
+  failureTtlMs: setting<number>({
+    key: "retention.failures",
+    kind: duration(0),
+    default: 24 * 3600 * 1000,
+    about: "keep the record of a failed job this long, unless the job or its class sets a time",
+  }),
+  succeededTtlMs: setting<number>({
+    key: "retention.succeeded",
+    kind: duration(0),
+    default: 0,
+    about: "keep a record of every finished job this long, for jobs list finished; at most 100,000 records",
+  }),
   traceStyle: setting<"link" | "child">({
     key: "traceStyle",
     kind: oneOf("link", "child"),
     default: "link",
     about: "OpenTelemetry: the span of an attempt links to the span of its push (link), or is its child (child)",
   }),
-  ...LOG_SETTINGS,
+  logLevel: setting<"debug" | "info" | "warn" | "error">({
+    key: "log.level",
+    flag: "--log-level",
+    kind: oneOf(...LOG_LEVELS),
+    default: "info",
+    about: "debug, info (one line per job), warn or error",
+    live: true,
+  }),
+  logFormat: setting<"auto" | "pretty" | "json">({
+    key: "log.format",
+    flag: "--log-format",
+    kind: oneOf("auto", "pretty", "json"),
+    default: "auto",
+    about: "auto: pretty on a terminal, JSON elsewhere",
+  }),
+  logFile: setting<string | undefined>({
+    key: "log.file",
+    flag: "--log-file",
+    kind: text,
+    default: undefined,
+    about: "append the log to this file; default: stderr",
+  }),
   ...WEB_SETTINGS,
 } as const;
 

@@ -9,12 +9,11 @@
  */
 import { readableError } from "../job/describe_error.ts";
 import { LeaseLost } from "../job/errors.ts";
-import { verdictOf } from "../job/verdict.ts";
 import { errorOf, type Step, type StepKind } from "../job/step.ts";
+import { verdictOf } from "../job/verdict.ts";
 import type { NewWait } from "../store/port/steps.ts";
 import { ActiveSteps, Pause } from "./active_steps.ts";
-import { callStep } from "./call.ts";
-import { buildChild, type ChildClass } from "./child.ts";
+import { buildChild, callStep, type ChildClass, resultText } from "./call.ts";
 import { ChildFailed, nameStep, StepError, StepFailed } from "./errors.ts";
 import {
   backoffMs,
@@ -30,7 +29,6 @@ import {
   type WaitOptions,
 } from "./options.ts";
 import { StepRecords } from "./records.ts";
-import { resultText } from "./result_text.ts";
 import type { LeaseSteps, StepJob, StepServices } from "./services.ts";
 
 /** An iteration stores its cursor at most this often. */

@@ -4,9 +4,8 @@
  * @module
  */
 import type { Action } from "./actions.ts";
-import { helpLines } from "./help.ts";
-import type { Key } from "./keys.ts";
 import { glance } from "./job_summary.ts";
+import type { Key } from "./keys.ts";
 import { indexOf, type Item, panesOf, type Row, rowsOf } from "./rows.ts";
 import type { OpenList, Snapshot } from "./snapshot.ts";
 import { activeList, type State, type TextView } from "./state.ts";
@@ -260,4 +259,37 @@ function moved(key: Key, from: number, last: number, page: number): number | und
 /** Returns the lines of a text at this width. */
 export function wrapAll(lines: readonly string[], columns: number): string[] {
   return lines.flatMap((line) => wrapTo(line, columns));
+}
+
+/** The keys with their effects, in the order of the help screen. */
+const KEYS: readonly (readonly [keys: string, effect: string])[] = [
+  ["↑ ↓ j k", "move; also PgUp PgDn Space g G"],
+  ["Tab", "next pane, in a queue next group; Shift-Tab: previous one"],
+  ["Enter", "show a worker, a job or a batch in full, or the jobs of a queue or a set"],
+  ["Esc q ←", "back; q on the first screen, and Ctrl-C anywhere, quits"],
+  ["/", "show only rows that contain a text; Enter keeps it, Esc clears it"],
+  ["n b", "next and previous page of a long list"],
+  ["?", "this help"],
+  ["Ctrl-L", "redraw the screen"],
+  ["Ctrl-Z", "suspend; fg continues"],
+  ["", ""],
+  ["p", "queue: pause or resume it"],
+  ["r", "job: retry or run it now"],
+  ["c", "job: cancel it in any state (asks first)"],
+  ["x", "job: delete it (asks first)"],
+  ["K", "job: move it to dead (asks first)"],
+  ["d", "worker: dump what each of its tasks is doing"],
+  ["Q", "worker: quiet it (stop fetching), or resume it"],
+  ["S", "worker: stop it (asks first)"],
+];
+
+/** Returns the help, line by line. */
+function helpLines(): string[] {
+  return [
+    "Shows workers, queues, running jobs, unfinished batches and flows, and the sets of jobs, live.",
+    "",
+    ...KEYS.map(([keys, effect]) => `${keys.padEnd(9)} ${effect}`.trimEnd()),
+    "",
+    'Progress is as of the last heartbeat of the job\'s worker. "no worker": no worker fetches from the queue.',
+  ];
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { NewJob } from "../store/port/jobs.ts";
-import { buildChild } from "./child.ts";
+import { buildChild } from "./call.ts";
 
 Deno.test("the options of one call take precedence over those of the child's class", async () => {
   const requests: unknown[] = [];
