@@ -13,7 +13,8 @@
  *
  * @module
  */
-import type { NewJob } from "../port/jobs.ts";
+import type { FirstBatch } from "../port/batches.ts";
+import type { NewJob, OnceKey } from "../port/jobs.ts";
 
 /** The value of a parameter. */
 export type Value = string | number | null;
@@ -50,6 +51,13 @@ export interface Engine {
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. */
   storeJobs(jobs: readonly NewJob[], now: number): Body<void>;
+  /** The keys of pushes. */
+  readonly once: {
+    /** Returns the first push with a key; undefined if there was none, or it has expired. */
+    find(key: OnceKey, now: number): Body<FirstBatch | undefined>;
+    /** Remembers a push in place of the first one with its key. */
+    replace(key: OnceKey, id: string, now: number): Body<void>;
+  };
   /** Returns the leases of a worker to their queues, except those of cancelled jobs. */
   returnLeases(worker: string): Body<void>;
 }

@@ -8,8 +8,9 @@ import type { MemberRequest } from "../admin/admin.ts";
 import type { Page } from "../port/entries.ts";
 import { batchOf } from "../ops/batch_record.ts";
 import type { MemberCount } from "../port/batches.ts";
+import { row } from "../sql/batch_rows.ts";
+import { runNow } from "../sql/body.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
-import { row } from "./batch_rows.ts";
 import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
@@ -30,7 +31,7 @@ export function count(context: Context, id: string): MemberCount | undefined {
 
 function countNow(context: Context, id: string): MemberCount | undefined {
   const { sql } = context;
-  const batch = row(context, id);
+  const batch = runNow(row(id), sql);
   if (batch === undefined) return undefined;
   const counts = new Map<unknown, number>([["pending", batch.waiting ?? 0]]); // nodes that wait have no jobs yet
   const add = (counted: unknown, count: number) => counts.set(counted, (counts.get(counted) ?? 0) + count);

@@ -6,11 +6,12 @@
 import { COUNTED_FIELD } from "../../job/batch.ts";
 import { getField, setFields, wireTime } from "../../job/raw.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
+import type { BatchMember, BatchRefusal } from "../port/batches.ts";
 import { nameOf } from "../port/groups.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
+import { BatchChanges, refusal } from "../sql/batch_rows.ts";
+import { runNow } from "../sql/body.ts";
 import type { Context } from "./context.ts";
-import * as counters from "./batch_rows.ts";
-import { BatchChanges } from "./batch_rows.ts";
 import { takeOut } from "./edit.ts";
 import type { EntryRow } from "./entries.ts";
 import * as jobRows from "./job_rows.ts";
@@ -22,13 +23,21 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
   return context.commit.run(() => {
     const now = context.now();
     const accepted: NewJob[] = [];
-    const batches = new BatchChanges(context);
+    const batches = new BatchChanges(newJobs.storing(context));
     let onceKeys = 0;
+    // The jobs of one call usually have one batch, which nothing here closes.
+    let asked: { readonly member: BatchMember; readonly refusal: BatchRefusal | undefined } | undefined;
+    const refusalOf = (member: BatchMember) => {
+      if (asked?.member.id !== member.id || asked.member.by !== member.by) {
+        asked = { member, refusal: runNow(refusal(member), context.sql) };
+      }
+      return asked.refusal;
+    };
     const results = jobs.map((job): EnqueueResult => {
       // A job that is refused must not use its once key.
       let first = (job.unique || job.batch || job.throttle) && job.once &&
         keys.firstWith(context, job.once, now);
-      const batch = first === undefined && job.batch && counters.refusal(context, job.batch);
+      const batch = first === undefined && job.batch && refusalOf(job.batch);
       if (batch) return { kind: "refused", batch };
       const full = first === undefined && job.throttle && keys.throttled(context, job.throttle, now);
       if (full) return { kind: "throttled", ...full };
@@ -63,7 +72,7 @@ export function enqueue(context: Context, jobs: readonly NewJob[]): Promise<Enqu
     });
     if (onceKeys > 0) keys.sweepOnce(context, onceKeys, now);
     newJobs.store(context, accepted, now);
-    batches.apply(now);
+    runNow(batches.apply(now), context.sql);
     return results;
   }, { rows: jobs.length });
 }

@@ -9,12 +9,13 @@
 import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import type { Outcome } from "../port/outcomes.ts";
+import { BatchChanges } from "../sql/batch_rows.ts";
 import { runNow } from "../sql/body.ts";
 import { endLive } from "../sql/cron.ts";
 import type { NewRecord } from "../port/results.ts";
-import { BatchChanges } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import { inParts, type JobRow, remove } from "./job_rows.ts";
+import { storing } from "./new_jobs.ts";
 import * as results from "./results.ts";
 import { size } from "./sets.ts";
 import { answerStep, type EndedBy, failParentOf, forgetSteps, leaveWaiting } from "./step_rows.ts";
@@ -37,7 +38,7 @@ export class JobEnds {
 
   constructor(context: Context) {
     this.#context = context;
-    this.batches = new BatchChanges(context);
+    this.batches = new BatchChanges(storing(context));
   }
 
   /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
@@ -96,7 +97,7 @@ export class JobEnds {
     remove(this.#context, this.#gone);
     forgetSteps(this.#context, this.#withSteps);
     if (this.#hasRecords) results.trim(this.#context, now);
-    this.batches.apply(now);
+    runNow(this.batches.apply(now), this.#context.sql);
   }
 }
 

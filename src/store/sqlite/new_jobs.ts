@@ -6,10 +6,16 @@
 import { setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import type { NewJob } from "../port/jobs.ts";
+import { direct, type Engine } from "../sql/body.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
+
+/** Returns how the bodies of verbs store new jobs. */
+export function storing(context: Context): Engine["storeJobs"] {
+  return (jobs, now) => direct(() => void store(context, jobs, now));
+}
 
 /** The destination of a job: the back of a queue, or `scheduled` until a time. */
 type Destination = { readonly queue: number } | { readonly due: number };

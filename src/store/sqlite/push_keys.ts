@@ -85,6 +85,13 @@ export function rememberOnce(context: Context, once: OnceKey, jid: string, now: 
   return Number(changes) === 0 ? firstWith(context, once, now) : undefined;
 }
 
+/** Remembers a push in place of the first one with its key. */
+export function replaceOnce(context: Context, once: OnceKey, id: string, now: number): void {
+  forgetOnce(context, [once.key]);
+  rememberOnce(context, once, id, now);
+  sweepOnce(context, 1, now);
+}
+
 /** Forgets once keys. */
 export function forgetOnce({ sql }: Context, keys: readonly string[]): void {
   sql("DELETE FROM once_key WHERE key IN (SELECT value FROM json_each(?))").run(JSON.stringify(keys));

@@ -5,6 +5,8 @@
  */
 import type { Store } from "../admin/store.ts";
 import type { Topic } from "../port/watch.ts";
+import { batchesPart } from "../sql/batches.ts";
+import { flowsPart } from "../sql/flows.ts";
 import { classesPart } from "../sql/classes.ts";
 import { Cron } from "../sql/cron.ts";
 import { logsPart } from "../sql/logs.ts";
@@ -13,18 +15,17 @@ import { sessionsPart } from "../sql/sessions.ts";
 import { direct, type Engine, runNow } from "../sql/body.ts";
 import { hasMail } from "../sql/mailbox.ts";
 import { workersPart } from "../sql/workers.ts";
-import { readMembers } from "./batch_members.ts";
-import { batchesPart } from "./batches.ts";
+import { count, readMembers } from "./batch_members.ts";
 import { configure } from "./configure.ts";
 import type { Context } from "./context.ts";
 import { stats } from "./counts.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
-import { flowsPart } from "./flows.ts";
 import { readGroups } from "./group_pages.ts";
 import { health } from "./database.ts";
 import * as newJobs from "./new_jobs.ts";
+import * as keys from "./push_keys.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { readLargest } from "./largest_groups.ts";
@@ -48,7 +49,11 @@ export function sqliteStore(url: string, context: Context): Store {
     read: (body) => read(() => runNow(body(now()), sql)),
     turn,
     now: () => Promise.resolve(now()),
-    storeJobs: (jobs, at) => direct(() => void newJobs.store(context, jobs, at)),
+    storeJobs: newJobs.storing(context),
+    once: {
+      find: (key, at) => direct(() => keys.firstWith(context, key, at)),
+      replace: (key, id, at) => direct(() => keys.replaceOnce(context, key, id, at)),
+    },
     returnLeases: (worker) => direct(() => returnLeases(context, worker)),
   };
   const promotion = createPromotion(context);
@@ -81,8 +86,8 @@ export function sqliteStore(url: string, context: Context): Store {
     workers: workersPart(engine),
     cron,
     steps: stepsPart(context),
-    batches: batchesPart(context),
-    flows: flowsPart(context),
+    batches: { ...batchesPart(engine), count: (id) => read(() => count(context, id)) },
+    flows: flowsPart(engine),
     results: { read: (request) => results.read(context, request) },
     logs: logsPart(engine),
     series: sqlSeries(engine),

@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { BATCH_FIELD, batchIn } from "../../job/batch.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
-import { CancelledBatches } from "./batch_rows.ts";
 import type { Context } from "./context.ts";
 import * as groups from "./groups.ts";
 import type { QueueName, ReadyGroup } from "./groups.ts";
@@ -262,4 +262,34 @@ class Changes {
 /** Returns the milliseconds until a held group becomes ready: its limit opens, or ends. Undefined: when one of its leases ends. */
 function endOf(opensInMs: number | undefined, until: number | undefined, now: number): number | undefined {
   return until === undefined ? opensInMs : Math.min(opensInMs ?? Infinity, Math.max(0, until - now));
+}
+
+/** Something like the batch of a payload; or of an argument. */
+const BATCH_IN = new RegExp(`"${BATCH_FIELD}"\\s*:\\s*"([^"\\\\]+)"`, "g");
+
+/** Finds jobs of cancelled batches. Keeps what it has read: for one transaction. */
+class CancelledBatches {
+  readonly #context: Context;
+  #known: Map<string, boolean> | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Returns whether a job belongs to a cancelled batch. Parses only payloads that contain the ID of one. */
+  has(payload: string): boolean {
+    if (!payload.includes(`"${BATCH_FIELD}"`)) return false;
+    for (const [, id] of payload.matchAll(BATCH_IN)) if (this.#isCancelled(id!) && batchIn(payload) === id) return true;
+    return false;
+  }
+
+  #isCancelled(id: string): boolean {
+    this.#known ??= new Map();
+    let is = this.#known.get(id);
+    if (is === undefined) {
+      const cancelled = "SELECT 1 FROM batch WHERE id = ? AND closed_as = 'cancelled'";
+      this.#known.set(id, is = this.#context.sql(cancelled).get(id) !== undefined);
+    }
+    return is;
+  }
 }

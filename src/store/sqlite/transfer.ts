@@ -17,13 +17,14 @@ import {
 import type { NodeRecord } from "../ops/flow_record.ts";
 import { transferOf } from "../ops/transfer.ts";
 import { nameOf } from "../port/groups.ts";
-import { MAX_REMOVED_NODES } from "./batches.ts";
-import * as batchRows from "./batch_rows.ts";
+import { MAX_REMOVED_NODES } from "../sql/batches.ts";
+import * as batchRows from "../sql/batch_rows.ts";
+import { runNow } from "../sql/body.ts";
+import * as flowRows from "../sql/flow_rows.ts";
+import * as flows from "../sql/flows.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import { locate, toEntry } from "./entries.ts";
-import * as flowRows from "./flow_rows.ts";
-import * as flows from "./flows.ts";
 import * as jobRows from "./job_rows.ts";
 import { wholeName } from "./groups.ts";
 import * as keys from "./push_keys.ts";
@@ -58,10 +59,10 @@ export function transferPart(context: Context): TransferStore {
     },
     read: {
       job: ({ ids = [] }) => read(() => ({ rows: ids.flatMap((ref) => jobRow(context, ref) ?? []) })),
-      batch: ({ ids = [] }) => read(() => ({ rows: ids.flatMap((id) => batchRows.row(context, id) ?? []) })),
+      batch: ({ ids = [] }) => read(() => ({ rows: ids.flatMap((id) => runNow(batchRows.row(id), sql) ?? []) })),
       node: ({ ids: [flow = ""] = [], cursor }) =>
         read(() => {
-          const rows = flows.records(context, flow, cursor, NODES_PER_PAGE).map((columns) => ({
+          const rows = runNow(flows.records(flow, cursor, NODES_PER_PAGE), sql).map((columns) => ({
             flow,
             columns: { ...columns },
           }));
@@ -90,7 +91,7 @@ export function transferPart(context: Context): TransferStore {
         sql(`INSERT OR IGNORE INTO batch (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
           .run(...names.map((name) => columns[name]!));
       }),
-      node: eachIn(({ flow, columns }) => void flows.insert(context, flow, columns as unknown as NodeRecord)),
+      node: eachIn(({ flow, columns }) => void runNow(flows.insert(flow, columns as unknown as NodeRecord), sql)),
       throttle: (rows) => commit.run(() => putThrottles(context, rows), { rows: rows.length }),
       // Keys that are remembered here stay.
       once: eachIn(({ key, jid, leftMs, fingerprint }) =>
@@ -110,7 +111,7 @@ export function transferPart(context: Context): TransferStore {
         }, { rows: rows.length }),
       async batch(rows) {
         for (const { id } of rows) {
-          while (await commit.run(() => flowRows.remove(context, id, MAX_REMOVED_NODES)));
+          while (await commit.run(() => runNow(flowRows.remove(id, MAX_REMOVED_NODES), sql)));
           await commit.run(() => void sql("DELETE FROM batch WHERE id = ?").run(id));
         }
       },

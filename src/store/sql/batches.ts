@@ -1,0 +1,174 @@
+/**
+ * The batches part of the port.
+ *
+ * @module
+ */
+import { COUNTED_FIELD, membershipOf } from "../../job/batch.ts";
+import { getField, setFields } from "../../job/raw.ts";
+import type {
+  BatchPage,
+  BatchPageRequest,
+  BatchRefusal,
+  BatchStore,
+  BatchSweep,
+  ClosedAs,
+  CloseResult,
+  FirstBatch,
+  NewBatch,
+} from "../port/batches.ts";
+import { SPREAD_LIMIT } from "../port/flows.ts";
+import type { StepLease } from "../port/steps.ts";
+import { batchOf, type BatchRow } from "../ops/batch_record.ts";
+import { BatchChanges } from "./batch_rows.ts";
+import * as counters from "./batch_rows.ts";
+import { type Body, type Engine, lock, query } from "./body.ts";
+import * as flowRows from "./flow_rows.ts";
+
+/** A step removes this many nodes of a flow at most. */
+export const MAX_REMOVED_NODES = 1_000;
+
+/** Returns the part, without the count of members: each store reads their payloads by itself. */
+export function batchesPart(engine: Engine): Omit<BatchStore, "count"> {
+  const { write, read, storeJobs, once: keys } = engine;
+  return {
+    create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined> {
+      const { id, parent, closeWithinMs, keepMs, flow, once, ...spec } = batch;
+      return write(function* (now): Body<BatchRefusal | FirstBatch | undefined> {
+        yield lock(`batch:${id}`);
+        if ((yield* counters.row(id)) !== undefined) return undefined;
+        const first = once && (yield* keys.find(once, now));
+        // Nothing of an abandoned flow has run.
+        if (first && (yield* counters.row(first.first))?.closed_as !== "abandoned") return first;
+        if (parent) yield lock(`batch:${parent.id}`);
+        const refusal = parent && (yield* counters.refusal(parent));
+        if (refusal !== undefined) return refusal;
+        if (once) yield* keys.replace(once, id, now);
+        yield query(
+          `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)
+           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+          [
+            ...[id, JSON.stringify(spec), parent?.id ?? null, parent === undefined ? null : "pending", now],
+            ...[Math.round(closeWithinMs), Math.round(keepMs), Math.round(now + closeWithinMs), flow ? 1 : null],
+          ],
+        );
+        if (parent !== undefined) yield* addMember(engine, parent.id, now);
+        return undefined;
+      });
+    },
+
+    read(request: { readonly ids: readonly string[] } | BatchPageRequest = {}): Promise<BatchPage> {
+      return read(function* () {
+        if ("ids" in request) {
+          const found: BatchRow[] = [];
+          for (const id of request.ids) {
+            const row = yield* counters.row(id);
+            if (row !== undefined) found.push(row);
+          }
+          return { batches: found.map(batchOf) };
+        }
+        const { cursor, limit = 25, flows = false } = request;
+        const rows = yield query(
+          `SELECT * FROM batch WHERE flow IS NOT DISTINCT FROM ?1 AND (?2 IS NULL OR id < ?2)
+           ORDER BY id DESC LIMIT ?3`,
+          [flows ? 1 : null, cursor ?? null, limit + 1],
+        );
+        const batches = (rows as unknown as readonly BatchRow[]).slice(0, limit).map(batchOf);
+        return { batches, ...(rows.length > limit && { next: batches.at(-1)!.id }) };
+      });
+    },
+
+    close(id: string, as: ClosedAs): Promise<CloseResult> {
+      return write((now) => closeBatch(storeJobs, id, as, now));
+    },
+
+    admit(lease: StepLease, id: string): Promise<string | undefined> {
+      return write(function* (now) {
+        yield lock(`batch:${id}`);
+        const payload = yield* counters.leasedPayload(lease);
+        if (payload === undefined) return undefined;
+        const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
+        if (counted !== undefined) return payload;
+        // The batch may be closed: the job was perhaps pushed before. It counts if the batch has not ended.
+        if ((yield* counters.refusal({ id }, true)) !== undefined) return undefined;
+        const marked = setFields(payload, { [COUNTED_FIELD]: `"pending"` });
+        yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [marked, Number.parseInt(lease.token)]);
+        yield* addMember(engine, id, now);
+        return marked;
+      });
+    },
+
+    correct(
+      id: string,
+      { pending, dead, version }: { readonly pending: number; readonly dead: number; readonly version: number },
+    ): Promise<boolean> {
+      return write(function* (now) {
+        const corrected = yield query(
+          `UPDATE batch SET pending = ?1, dead = ?2, total = total - pending - dead + ?1 + ?2, version = version + 1
+           WHERE id = ?3 AND version = ?4 RETURNING 1`,
+          [pending, dead, id, version],
+        );
+        if (corrected.length === 1) yield* new BatchChanges(storeJobs).advance(id, now);
+        return corrected.length === 1;
+      });
+    },
+
+    async sweep(limit: number): Promise<BatchSweep> {
+      // A transaction costs a write to the disk, and usually no batch is due.
+      if (!await read(hasDue)) return { abandoned: 0, removed: 0, more: false };
+      return await write((now) => sweep(storeJobs, limit, now));
+    },
+  };
+}
+
+function* addMember({ storeJobs }: Engine, batch: string, now: number): Body<void> {
+  const changes = new BatchChanges(storeJobs);
+  changes.note(batch, undefined, "pending");
+  yield* changes.apply(now);
+}
+
+function* hasDue(now: number): Body<boolean> {
+  const [next] = yield query("SELECT min(due) AS due FROM batch WHERE due IS NOT NULL");
+  return next!.due !== null && Number(next!.due) <= now;
+}
+
+function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Body<BatchSweep> {
+  const due = yield query(
+    "SELECT id, closed, flow FROM batch WHERE due <= ?1 ORDER BY due LIMIT ?2",
+    [now, limit + 1],
+  );
+  let abandoned = 0;
+  let removed = 0;
+  for (const { id, closed, flow } of due.slice(0, limit) as unknown as readonly BatchRow[]) {
+    if (closed === null) {
+      yield* closeBatch(storeJobs, id, "abandoned", now);
+      abandoned++;
+    } else if (flow !== null && (yield* flowRows.remove(id, MAX_REMOVED_NODES))) {
+      return { abandoned, removed, more: true };
+    } else {
+      yield query("DELETE FROM batch WHERE id = ?1", [id]);
+      removed++;
+    }
+  }
+  return { abandoned, removed, more: due.length > limit };
+}
+
+function* closeBatch(storeJobs: Engine["storeJobs"], id: string, as: ClosedAs, now: number): Body<CloseResult> {
+  yield lock(`batch:${id}`);
+  const row = yield* counters.row(id);
+  if (row === undefined) return undefined;
+  // A closed batch that has not ended can still be cancelled.
+  const canClose = row.closed_as === null || (as === "cancelled" && row.closed_as === "closed" && row.due === null);
+  if (!canClose) return { done: false, closedAs: row.closed_as! };
+  yield query(
+    "UPDATE batch SET closed = coalesce(closed, ?1), closed_as = ?2, due = NULL WHERE id = ?3",
+    [now, as, id],
+  );
+  const changes = new BatchChanges(storeJobs);
+  yield* changes.advance(id, now);
+  if (row.flow !== null) {
+    yield* as === "closed" ? flowRows.start(id) : flowRows.cancel(id);
+    yield* changes.spread(SPREAD_LIMIT, now);
+  }
+  const waiting = as === "closed" ? 0 : row.waiting ?? 0;
+  return { done: true, closedAs: as, ...(waiting > 0 && { waiting }) };
+}
