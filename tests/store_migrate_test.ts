@@ -661,7 +661,7 @@ Deno.test("migrate: refuses a store and itself by different addresses, and chang
     await using to = await openStore(other!);
     await assertRejects(() => migrateStore(from, to), MigrateError, "are the same store: expected two stores");
     assertEquals(await numbersIn(from, { in: "queue", queue: "default" }), [1]);
-    await from.admin.editSome({ in: "queue", queue: "default" }, "delete", 1);
+    await from.jobs.edit({ in: { in: "queue", queue: "default" }, limit: 1 }, "delete");
   }
   assertEquals(await redis.cli("KEYS", "jobs:imported:*"), "");
 });

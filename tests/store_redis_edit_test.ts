@@ -206,7 +206,7 @@ Deno.test("redis edit: byte-identical jobs move to a set with few commands each,
   const payload = '{"class":"A","args":[]}';
   await redis.cli("EVAL", "for _ = 1, 1000 do redis.call('LPUSH', 'queue:default', ARGV[1]) end", "0", payload);
   await redis.cli("CONFIG", "RESETSTAT");
-  assertEquals(await store.admin.editSome(QUEUE, "kill", 1_000), 1_000);
+  assertEquals(await store.jobs.edit({ in: QUEUE, limit: 1_000 }, "kill"), 1_000);
   const stats = await redis.cli("INFO", "commandstats");
   const calls = Number(/cmdstat_zscore:calls=(\d+)/.exec(stats)![1]);
   assert(calls < 25_000, `${calls} calls`);
@@ -223,7 +223,7 @@ Deno.test("redis edit: a lowered limit of dead jobs drops at most 1,000 of them 
   const sizes: number[] = [];
   for (const n of [1, 2, 3]) {
     await store.jobs.enqueue([job(n)]);
-    await store.admin.editSome(QUEUE, "kill", 1);
+    await store.jobs.edit({ in: QUEUE, limit: 1 }, "kill");
     sizes.push((await store.admin.stats()).dead);
   }
   assertEquals(sizes, [1_501, 502, 10]);

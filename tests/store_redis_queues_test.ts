@@ -70,7 +70,7 @@ Deno.test("redis: a queue whose key another program uses hides no other queue, a
   assertEquals(enqueued, 2);
   assertEquals(queues.map(({ name, size }) => [name, size]), [["default", 1], ["mail", 1], ["theirs", 0]]);
   assertEquals((await store.jobs.find([jid(2)])).length, 1);
-  assertEquals((await store.admin.search("HardJob", 10)).length, 2);
+  assertEquals((await store.jobs.find({ text: "HardJob", limit: 10 })).length, 2);
   const { findings } = await store.admin.health();
   const [finding] = findings.filter(({ message }) => message.includes("theirs"));
   assert(finding!.message.includes('"queue:theirs" is not a list'), finding!.message);

@@ -156,12 +156,12 @@ export const JOB_CASES: readonly Case[] = [
   {
     script: "move",
     what: "1,000 jobs from the front of the queue to dead",
-    run: ({ store }) => store.admin.editSome(DEEP_PLACE, "kill", 1_000),
+    run: ({ store }) => store.jobs.edit({ in: DEEP_PLACE, limit: 1_000 }, "kill"),
   },
   {
     script: "move",
     what: "1,000 dead jobs deleted",
-    run: ({ store }) => store.admin.editSome({ in: "dead" }, "delete", 1_000),
+    run: ({ store }) => store.jobs.edit({ in: { in: "dead" }, limit: 1_000 }, "delete"),
   },
   {
     script: "move",
@@ -198,13 +198,13 @@ export const JOB_CASES: readonly Case[] = [
       if (await server.cli("ZSCORE", "dead", '{"class":"A"}') !== "") return;
       await fill(server, 10_000, `redis.call('LPUSH', 'queue:alike', '{"class":"A"}')`);
     },
-    run: ({ store }) => store.admin.editSome({ in: "queue", queue: "alike" }, "kill", 11_000),
+    run: ({ store }) => store.jobs.edit({ in: { in: "queue", queue: "alike" }, limit: 11_000 }, "kill"),
   },
   {
     script: "move",
     what: "4 MB of large jobs to dead",
     prepare: ({ store }) => store.jobs.enqueue(newJobs(4, largeJob)),
-    run: ({ store }) => store.admin.editSome({ in: "queue", queue: "large" }, "kill", 100),
+    run: ({ store }) => store.jobs.edit({ in: { in: "queue", queue: "large" }, limit: 100 }, "kill"),
   },
   {
     script: "readEntries",

@@ -73,7 +73,7 @@ async function fill(store: Store): Promise<void> {
       });
       return { jid, queue: "default", payload };
     }));
-    while (await store.admin.editSome({ in: "queue", queue: "default" }, "kill", BATCH) > 0);
+    while (await store.jobs.edit({ in: { in: "queue", queue: "default" }, limit: BATCH }, "kill") > 0);
   }
 }
 

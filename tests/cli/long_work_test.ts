@@ -12,7 +12,7 @@ import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import type { AdminStore } from "../../src/store/admin/admin.ts";
+import type { Edit, PlaceSelection } from "../../src/store/port/entries.ts";
 import { interceptStore } from "../support/intercept.ts";
 import { keepRecord } from "../support/records.ts";
 
@@ -176,9 +176,9 @@ Deno.test("--all acts on the jobs that exist at its start, not on later ones", a
   let late = 0;
   const place = { in: "queue", queue: "default" } as const;
   const busy = interceptStore(bench.store, async ({ verb, args, pass }) => {
-    if (verb !== "admin.editSome") return await pass();
-    const [where, edit, limit] = args as Parameters<AdminStore["editSome"]>;
-    const count = await bench.store.admin.editSome(where, edit, Math.min(limit, 2));
+    if (verb !== "jobs.edit") return await pass();
+    const [selection, edit] = args as [PlaceSelection, Edit];
+    const count = await bench.store.jobs.edit({ ...selection, limit: Math.min(selection.limit, 2) }, edit);
     if (++late < 10) await bench.push("Late", []);
     return count;
   });
@@ -270,9 +270,11 @@ Deno.test("records the progress in the audit log if the store fails during the c
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
   let steps = 0;
   const failing = interceptStore(bench.store, ({ verb, args, pass }) => {
-    if (verb !== "admin.editSome") return pass();
-    const [place, edit] = args as Parameters<AdminStore["editSome"]>;
-    return ++steps < 3 ? bench.store.admin.editSome(place, edit, 1) : Promise.reject(new StoreError("full", "No room"));
+    if (verb !== "jobs.edit") return pass();
+    const [{ in: place }, edit] = args as [PlaceSelection, Edit];
+    return ++steps < 3
+      ? bench.store.jobs.edit({ in: place, limit: 1 }, edit)
+      : Promise.reject(new StoreError("full", "No room"));
   });
   await assertRejects(() => actInSteps(failing, editJobs, DELETE, WORDS), StoreError, "No room");
   const { events } = await readEvents(bench.store);

@@ -178,7 +178,7 @@ Deno.test("a push of high priority goes ahead, and jobs show and list groups nam
   ) {
     assertEquals((await command("push", "Note", JSON.stringify(bench.notes), n!, ...more)).code, 0);
   }
-  const entries = await bench.store.admin.search("Note", 10);
+  const entries = await bench.store.jobs.find({ text: "Note", limit: 10 });
   const jids = new Map(entries.map(({ payload }) => [JSON.parse(payload).args[1], JSON.parse(payload).jid]));
   const shown = (await command("show", jids.get(3))).stdout;
   assertMatch(shown, /^state +queued in "default", high priority$/m);

@@ -29,7 +29,6 @@ const READS = new Set([
   "get",
   "list",
   "read",
-  "search",
   "count",
   "members",
   "groups",

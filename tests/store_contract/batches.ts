@@ -292,8 +292,8 @@ export const batches: Cases = {
     const { worker, one, leases } = await running(t.store, 1);
     await t.store.jobs.enqueue([member(2, one), member(3, one)]);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
-    await t.store.admin.editSome({ in: "queue", queue: "default" }, "delete", 100);
-    await t.store.admin.editSome({ in: "dead" }, "delete", 100);
+    await t.store.jobs.edit({ in: { in: "queue", queue: "default" }, limit: 100 }, "delete");
+    await t.store.jobs.edit({ in: { in: "dead" }, limit: 100 }, "delete");
     assertEquals(await counts(t.store, one), { total: 3, deleted: 3 });
   },
 

@@ -135,7 +135,7 @@ export const debounce: Cases = {
       const [found] = await entries(t.store, { in: "scheduled" });
       assertEquals(await t.store.jobs.edit([found!.ref], edit), 1);
       assertEquals(await t.store.jobs.enqueue([debounced(2 * n + 2)]), [{ kind: "stored" }], edit);
-      await t.store.admin.editSome({ in: "scheduled" }, "delete", 10);
+      await t.store.jobs.edit({ in: { in: "scheduled" }, limit: 10 }, "delete");
     }
   },
 

@@ -66,7 +66,9 @@ export const edit: Cases = {
     const [unreadable] = await entries(t.store, { in: "dead" });
     assertEquals(await t.store.jobs.edit([unreadable!.ref], "requeue"), 0);
     let moved = 0;
-    for (let more = 1; more > 0; moved += more) more = await t.store.admin.editSome({ in: "dead" }, "requeue", 1);
+    for (let more = 1; more > 0; moved += more) {
+      more = await t.store.jobs.edit({ in: { in: "dead" }, limit: 1 }, "requeue");
+    }
     assertEquals(moved, 2);
     assertEquals((await entries(t.store, { in: "dead" })).map((entry) => entry.payload), ["{not json"]);
     assertEquals(await t.store.jobs.edit([unreadable!.ref], "delete"), 1);
@@ -121,7 +123,7 @@ export const edit: Cases = {
     assertEquals(await editNumber(t, 1, "requeue"), 1);
     assertEquals(await editNumber(t, 1, "requeue"), 1);
     assertEquals(await numbersIn(t.store, QUEUE), [2, 3, 1]);
-    assertEquals(await t.store.admin.editSome(QUEUE, "requeue", 10), 0);
+    assertEquals(await t.store.jobs.edit({ in: QUEUE, limit: 10 }, "requeue"), 0);
     await t.store.jobs.enqueue([job(4, { queue: "mail", payload: job(4, { queue: "default" }).payload })]);
     assertEquals(await editNumber(t, 4, "requeue"), 1);
     assertEquals(await numbersIn(t.store, { in: "queue", queue: "mail" }), []);
@@ -160,7 +162,7 @@ export const edit: Cases = {
     const [before] = await entries(t.store, { in: "dead" });
     t.advance(1_000);
     assertEquals(await t.store.jobs.edit([before!.ref], "kill"), 0);
-    assertEquals(await t.store.admin.editSome({ in: "dead" }, "kill", 10), 0);
+    assertEquals(await t.store.jobs.edit({ in: { in: "dead" }, limit: 10 }, "kill"), 0);
     assertEquals(await entries(t.store, { in: "dead" }), [before!]);
   },
 
@@ -246,29 +248,29 @@ export const edit: Cases = {
     const [leased] = await entries(t.store, { in: "running" });
     for (const action of ["requeue", "kill", "delete"] as const) {
       assertEquals(await t.store.jobs.edit([queued!.ref, leased!.ref], action), 0);
-      assertEquals(await t.store.admin.editSome({ in: "running" }, action, 10), 0);
+      assertEquals(await t.store.jobs.edit({ in: { in: "running" }, limit: 10 }, action), 0);
     }
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lease!.token }])).lost, []);
   },
 
-  "editSome edits a place earliest first, until it is empty": async (open) => {
+  "edits a place earliest first, until it is empty": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 5).map((one, i) => ({ ...one, delayMs: HOUR_MS + i * 1_000 })));
-    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "requeue", 2), 2);
+    assertEquals(await t.store.jobs.edit({ in: { in: "scheduled" }, limit: 2 }, "requeue"), 2);
     assertEquals(await numbersIn(t.store, QUEUE), [1, 2]);
-    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "kill", 2), 2);
+    assertEquals(await t.store.jobs.edit({ in: { in: "scheduled" }, limit: 2 }, "kill"), 2);
     assertEquals((await numbersIn(t.store, { in: "dead" })).sort(), [3, 4]);
-    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "delete", 2), 1);
-    assertEquals(await t.store.admin.editSome({ in: "scheduled" }, "delete", 2), 0);
-    assertEquals(await t.store.admin.editSome(QUEUE, "delete", 100), 2);
-    assertEquals(await t.store.admin.editSome({ in: "queue", queue: "never" }, "delete", 100), 0);
+    assertEquals(await t.store.jobs.edit({ in: { in: "scheduled" }, limit: 2 }, "delete"), 1);
+    assertEquals(await t.store.jobs.edit({ in: { in: "scheduled" }, limit: 2 }, "delete"), 0);
+    assertEquals(await t.store.jobs.edit({ in: QUEUE, limit: 100 }, "delete"), 2);
+    assertEquals(await t.store.jobs.edit({ in: { in: "queue", queue: "never" }, limit: 100 }, "delete"), 0);
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },
 
-  "editSome edits a long queue oldest first": async (open) => {
+  "edits the first jobs of a long queue oldest first": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 100));
-    assertEquals(await t.store.admin.editSome(QUEUE, "delete", 60), 60);
+    assertEquals(await t.store.jobs.edit({ in: QUEUE, limit: 60 }, "delete"), 60);
     assertEquals(await numbersIn(t.store, QUEUE), jobs(61, 100).map((_, i) => 61 + i));
   },
 };

@@ -87,8 +87,8 @@ export const groups: Cases = {
       cursor = page.next;
     } while (cursor !== undefined);
     assertEquals(found.toSorted(), names.map((name, i): [string, number] => [name, i + 1]).toSorted());
-    const [largest] = await t.store.admin.largestGroups([queue], 2);
-    assertEquals(largest!.groups.map(({ name, size }) => [name, size]), [["🚚\0", 5], ["\0", 4]]);
+    const { queues: [one] } = await t.store.admin.stats({ queues: [queue], groups: 2 });
+    assertEquals(one!.groups!.largest.map(({ name, size }) => [name, size]), [["🚚\0", 5], ["\0", 4]]);
     const slowest = (await t.store.admin.groups(queue, { withSlowest: true })).slowest?.name;
     assert(names.includes(slowest!), JSON.stringify(slowest));
   },
@@ -539,9 +539,9 @@ export const groups: Cases = {
     assertEquals(found!.place, place);
     const [entry] = await t.store.admin.get([found!.ref], { before: 10 });
     assertEquals([entry?.before, entry?.place], [2, place]);
-    assertEquals((await t.store.admin.search("hardjob", 10)).length, 5);
+    assertEquals((await t.store.jobs.find({ text: "hardjob", limit: 10 })).length, 5);
     assertEquals(await t.store.jobs.edit([found!.ref], "delete"), 1);
-    assertEquals(await t.store.admin.editSome(place, "kill", 10), 3);
+    assertEquals(await t.store.jobs.edit({ in: place, limit: 10 }, "kill"), 3);
     const { queues, dead } = await t.store.admin.stats();
     assertEquals([queues.map(({ size }) => size), dead], [[1], 3]);
     const worker = await register(t.store);
@@ -721,18 +721,29 @@ export const groups: Cases = {
     await t.store.admin.configure("default", { group: "b", limit: { running: 2 } });
     await t.store.jobs.enqueue([...groupOf("a", 1, 9), ...groupOf("b", 10, 15), grouped(16, "c"), grouped(17, "d")]);
     await t.store.jobs.enqueue([job(18), job(19, { queue: "plain" })]);
-    const largest = (count: number) => t.store.admin.largestGroups(["plain", "default", "unknown"], count);
-    assertEquals(await largest(2), [{
-      queue: "default",
-      groups: [{ name: "a", size: 9, running: 0 }, { name: "b", size: 6, running: 0 }],
-      others: { size: 2, running: 0 },
-    }]);
+    const largest = async (count: number) => {
+      const { queues } = await t.store.admin.stats({ queues: ["plain", "default", "unknown"], groups: count });
+      return queues.map(({ name, groups }) => ({ name, ...groups }));
+    };
+    assertEquals(await largest(2), [
+      {
+        name: "default",
+        largest: [{ name: "a", size: 9, running: 0 }, { name: "b", size: 6, running: 0 }],
+        others: { size: 2, running: 0 },
+      },
+      { name: "plain" },
+      { name: "unknown" },
+    ]);
     await takeUpTo(t.store, worker);
-    assertEquals(await largest(1), [{
-      queue: "default",
-      groups: [{ name: "b", size: 4, running: 2 }],
-      others: { size: 0, running: 11 },
-    }]);
+    assertEquals(await largest(1), [
+      {
+        name: "default",
+        largest: [{ name: "b", size: 4, running: 2 }],
+        others: { size: 0, running: 11 },
+      },
+      { name: "plain" },
+      { name: "unknown" },
+    ]);
   },
 
   "a wait for work ends when a group gets a job, and when a full one has room again": async (open) => {

@@ -155,7 +155,7 @@ export const large: Cases = {
     }
   },
 
-  "editSome edits all large jobs": async (open) => {
+  "edits all large jobs of a place": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([...largeJobs(1, 9, MB), ...largeJobs(10, 18, MB, { delayMs: HOUR_MS })]);
     const editAll = async (edit: () => Promise<number>) => {
@@ -163,9 +163,12 @@ export const large: Cases = {
       for (let step = await edit(); step > 0; step = await edit()) changed += step;
       return changed;
     };
-    assertEquals(await editAll(() => t.store.admin.editSome({ in: "scheduled" }, "requeue", 100)), 9);
-    assertEquals(await editAll(() => t.store.admin.editSome({ in: "queue", queue: "default" }, "kill", 100)), 18);
-    assertEquals(await editAll(() => t.store.admin.editSome({ in: "dead" }, "delete", 100)), 18);
+    assertEquals(await editAll(() => t.store.jobs.edit({ in: { in: "scheduled" }, limit: 100 }, "requeue")), 9);
+    assertEquals(
+      await editAll(() => t.store.jobs.edit({ in: { in: "queue", queue: "default" }, limit: 100 }, "kill")),
+      18,
+    );
+    assertEquals(await editAll(() => t.store.jobs.edit({ in: { in: "dead" }, limit: 100 }, "delete")), 18);
   },
 
   "edit edits large jobs of any total size": async (open) => {

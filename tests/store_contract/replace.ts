@@ -201,7 +201,7 @@ export const replace: Cases = {
         payload: one.payload,
       }]);
       assertEquals(await t.store.jobs.enqueue([replacing(2)]), refused, fields);
-      await t.store.admin.editSome({ in: "retry" }, "delete", 10);
+      await t.store.jobs.edit({ in: { in: "retry" }, limit: 10 }, "delete");
     }
     await t.store.jobs.enqueue([replacing(1)]);
     assertEquals(await t.store.jobs.enqueue([job(2, plain)]), refused, "a push without it replaces nothing");
@@ -210,7 +210,7 @@ export const replace: Cases = {
   "a deleted job releases its lock, and an expired lock's job is not replaced": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([replacing(1)]);
-    await t.store.admin.editSome(QUEUE, "delete", 10);
+    await t.store.jobs.edit({ in: QUEUE, limit: 10 }, "delete");
     const unique = { key: KEY, ttlMs: HOUR_MS, replace: true };
     assertEquals(await t.store.jobs.enqueue([replacing(2, { unique })]), [{ kind: "stored" }]);
     t.advance(2 * HOUR_MS);

@@ -132,7 +132,7 @@ export const search: Cases = {
     const all = jobs(1, 2_100);
     await inDead(t.store, worker, all);
     await t.store.jobs.enqueue(all.map((one) => ({ ...one, delayMs: HOUR_MS })));
-    const found = await t.store.admin.search("HardJob", 10_000);
+    const found = await t.store.jobs.find({ text: "HardJob", limit: 10_000 });
     const of = (set: string) => numbers(found.filter(({ place }) => place.in === set)).map(Number);
     for (const set of ["dead", "scheduled"]) {
       assertEquals(of(set).toSorted((a, b) => a - b), all.map((_, i) => i + 1), set);
@@ -148,7 +148,7 @@ export const search: Cases = {
     await using t = await open();
     await everywhere(t, (n) => job(n, { payload: setFields(job(n).payload, { tags: '["Quarterly_Report 100%"]' }) }));
     for (const text of ["quarterly_report", "QUARTERLY", "100%", "rly_rep"]) {
-      const found = await t.store.admin.search(text, 100);
+      const found = await t.store.jobs.find({ text, limit: 100 });
       assertEquals(
         found.map((entry) => entry.place.in).sort(),
         ["dead", "queue", "retry", "running", "scheduled"],
@@ -156,7 +156,7 @@ export const search: Cases = {
       );
     }
     for (const text of ["quarterly-report", "1000%", "quart%report", "quarterl__report", "\\%"]) {
-      assertEquals(await t.store.admin.search(text, 100), [], text);
+      assertEquals(await t.store.jobs.find({ text, limit: 100 }), [], text);
     }
   },
 
@@ -166,10 +166,10 @@ export const search: Cases = {
     const stacked = (n: number, args: string) =>
       `{"class":"A","args":${args},"jid":"${jid(n)}","error_backtrace": "eJyQzzZ\\nq+/Q=="}`;
     for (let n = 0; n < 8; n++) await t.pushRaw("default", stacked(n, `[${n}]`));
-    assertEquals(await t.store.admin.search("QZZz", 3), []);
+    assertEquals(await t.store.jobs.find({ text: "QZZz", limit: 3 }), []);
     await t.pushRaw("default", stacked(8, '["qzzz",8]'));
     await t.pushRaw("default", `{"class":"A","args":[9],"jid":"${jid(9)}","error_message":"a qzzz"}`);
-    const found = await t.store.admin.search("QZZz", 3);
+    const found = await t.store.jobs.find({ text: "QZZz", limit: 3 });
     assertEquals(found.map(({ payload }) => JSON.parse(payload).jid).sort(), [jid(8), jid(9)]);
     for (const n of [1, 8]) {
       const body = `{"jid":"${jid(n)}","payload":${stacked(n, n === 8 ? '["qzzz"]' : "[]")}}`;
@@ -184,7 +184,7 @@ export const search: Cases = {
     await using t = await open();
     const queues = (n: number) => n <= 1_050 ? `q${n}` : "long";
     await t.store.jobs.enqueue(Array.from({ length: 3_300 }, (_, i) => job(i + 1, { queue: queues(i + 1) })));
-    const found = await t.store.admin.search("HardJob", 10_000);
+    const found = await t.store.jobs.find({ text: "HardJob", limit: 10_000 });
     assertEquals(numbers(found).map(Number).toSorted((a, b) => a - b), Array.from({ length: 3_300 }, (_, i) => i + 1));
     for (const n of [1, 1_050, 1_051, 3_300]) {
       const [one] = await t.store.jobs.find([jid(n)]);
@@ -196,20 +196,20 @@ export const search: Cases = {
   "finds a text in unreadable payloads": async (open) => {
     await using t = await open();
     await t.pushRaw("default", "{not json");
-    assertEquals((await t.store.admin.search("NOT j", 10)).map((entry) => entry.payload), ["{not json"]);
+    assertEquals((await t.store.jobs.find({ text: "NOT j", limit: 10 })).map((entry) => entry.payload), ["{not json"]);
   },
 
   "finds at most as many entries as requested": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 30));
-    assertEquals((await t.store.admin.search("HardJob", 7)).length, 7);
-    assertEquals((await t.store.admin.search("HardJob", 100)).length, 30);
+    assertEquals((await t.store.jobs.find({ text: "HardJob", limit: 7 })).length, 7);
+    assertEquals((await t.store.jobs.find({ text: "HardJob", limit: 100 })).length, 30);
   },
 
   "found entries can be edited": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue(jobs(1, 2));
-    const found = [...await t.store.jobs.find([jid(1)]), ...await t.store.admin.search(jid(2), 10)];
+    const found = [...await t.store.jobs.find([jid(1)]), ...await t.store.jobs.find({ text: jid(2), limit: 10 })];
     assertEquals(await t.store.jobs.edit(found.map((entry) => entry.ref), "delete"), 2);
     assertEquals((await t.store.admin.stats()).enqueued, 0);
   },

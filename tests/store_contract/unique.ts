@@ -155,7 +155,7 @@ export const unique: Cases = {
   "releases the locks of many deleted jobs": async (open) => {
     await using t = await open();
     await t.store.jobs.enqueue([job(5), locked(1)]);
-    assertEquals(await t.store.admin.editSome({ in: "queue", queue: "default" }, "delete", 100), 2);
+    assertEquals(await t.store.jobs.edit({ in: { in: "queue", queue: "default" }, limit: 100 }, "delete"), 2);
     assertEquals(await held(t), false);
   },
 

@@ -88,9 +88,11 @@ async function act({ store, visitor }: Site, place: string, action: JobAction, s
     assertEquals(state, action === "cancel" && meant.includes(jid) ? "cancelled" : undefined, `${what}: ${jid}`);
   }
   for (const { name: queue } of (await store.admin.stats()).queues) {
-    await store.admin.editSome({ in: "queue", queue }, "delete", 100);
+    await store.jobs.edit({ in: { in: "queue", queue }, limit: 100 }, "delete");
   }
-  for (const set of ["scheduled", "retry", "dead"] as const) await store.admin.editSome({ in: set }, "delete", 100);
+  for (const set of ["scheduled", "retry", "dead"] as const) {
+    await store.jobs.edit({ in: { in: set }, limit: 100 }, "delete");
+  }
 }
 
 onBothStores("a queue is paused, resumed and cleared from each page that shows it", async ({ store, visitor }) => {

@@ -117,7 +117,7 @@ interface Found {
 async function searchText(store: Store, text: string, limit: number): Promise<Found> {
   // One more than shown tells whether there are more.
   const [entries, { records }] = await Promise.all([
-    store.admin.search(text, limit + 1),
+    store.jobs.find({ text, limit: limit + 1 }),
     store.results.read({ text, limit: limit + 1 }),
   ]);
   return {

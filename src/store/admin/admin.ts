@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Edit, Entry, Page, PageRequest, Place } from "../port/entries.ts";
+import type { Entry, Page, PageRequest, Place } from "../port/entries.ts";
 import type { GroupLimit, GroupPage, GroupRequest, LargestGroups } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
 import type { Health } from "./health.ts";
@@ -32,6 +32,8 @@ export interface QueueInfo {
   readonly heldGroups?: number;
   /** Whether limits or pauses of its groups are stored; absent without any. */
   readonly hasGroupSettings?: boolean;
+  /** Its largest groups, if they were requested; absent if it has no jobs in groups. */
+  readonly groups?: LargestGroups;
 }
 
 /** Held groups are counted up to this number. */
@@ -106,8 +108,11 @@ export interface AdminStore {
    * Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. With `queues`, these instead,
    * also unknown ones: `enqueued` counts only their jobs, and the number of other queues doesn't affect the cost. One round trip,
    * and one more for every 500 queues.
+   *
+   * With `groups`, each of the queues has this many of its largest groups. Of a queue with more than 10,000 groups with jobs, only
+   * that many are compared. That takes further round trips.
    */
-  stats(request?: { readonly queues?: readonly string[] }): Promise<Stats>;
+  stats(request?: { readonly queues?: readonly string[]; readonly groups?: number }): Promise<Stats>;
 
   /** Returns the health of the store. Takes one or two round trips. */
   health(): Promise<Health>;
@@ -131,12 +136,6 @@ export interface AdminStore {
    */
   get(refs: readonly string[], request?: { readonly before?: number }): Promise<(Entry | undefined)[]>;
 
-  /** Returns entries whose payload contains the text (ignoring case), except in its packed stack; at most `limit`. */
-  search(text: string, limit: number): Promise<Entry[]>;
-
-  /** Does the same as `jobs.edit` to up to `limit` entries of a place, earliest first. Call it again until it returns 0. */
-  editSome(place: Place, edit: Edit, limit: number): Promise<number>;
-
   /**
    * Changes the settings of a queue, or of its groups: see {@linkcode QueueSettings}. Workers that wait for work notice within a
    * second. One step, except that a limit of groups on Redis counts the running jobs first.
@@ -148,10 +147,4 @@ export interface AdminStore {
 
   /** Returns the groups of a queue that have jobs, a separate limit or a pause, by name. */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
-
-  /**
-   * Returns the `count` largest groups of each of the queues that has jobs in groups. Of a queue with more than
-   * 10,000 groups with jobs, only that many are compared.
-   */
-  largestGroups(queues: readonly string[], count: number): Promise<LargestGroups[]>;
 }

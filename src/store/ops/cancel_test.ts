@@ -11,7 +11,7 @@ Deno.test("cancelJob deletes a waiting job in the step that keeps its record, an
     { ref: "queued", place: { in: "queue", queue: "low" }, payload },
     { ref: "retrying", place: { in: "retry" }, payload },
   ];
-  const kept: [NewRecord, readonly string[]][] = [];
+  const kept: [NewRecord, unknown][] = [];
   const store: CancelStore = {
     jobs: {
       find: () => Promise.resolve([places[kept.length]!]),

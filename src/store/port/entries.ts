@@ -58,6 +58,22 @@ export interface PageRequest {
  */
 export type Edit = "requeue" | "kill" | "delete";
 
+/** The jobs whose payload contains a text, ignoring case, except in its packed stack. */
+export interface TextSelection {
+  /** The text. */
+  readonly text: string;
+  /** Maximum number of entries. */
+  readonly limit: number;
+}
+
+/** The first entries of a place that can be edited, earliest first. */
+export interface PlaceSelection {
+  /** The place. */
+  readonly in: Place;
+  /** Maximum number of entries. A step edits fewer if their payloads exceed 4 MiB, but at least one. */
+  readonly limit: number;
+}
+
 /** The same as `delete`, and keeps a record of the job in the same step, which wakes the waiters for its result. */
 export interface Cancellation {
   /** The record. */

@@ -85,10 +85,8 @@ export type SlowestGroup = Pick<GroupInfo, "name" | "latencyMs">;
 
 /** The groups of a queue with the most jobs. */
 export interface LargestGroups {
-  /** Its name. */
-  readonly queue: string;
   /** The largest first: by queued jobs, then by running ones, then by name. */
-  readonly groups: readonly GroupSize[];
+  readonly largest: readonly GroupSize[];
   /** All others together. */
   readonly others: Omit<GroupSize, "name">;
 }
@@ -108,7 +106,6 @@ export const MAX_COUNTED_GROUPS = 10_000;
 
 /** Returns the `count` largest groups of a queue. @param counts `total`: queued jobs of all its groups */
 export function largestOf(
-  queue: string,
   { sizes, total, running }: {
     readonly sizes: ReadonlyMap<string, number>;
     readonly total: number;
@@ -116,18 +113,17 @@ export function largestOf(
   },
   count: number,
 ): LargestGroups {
-  const groups = [...new Set([...sizes.keys(), ...running.keys()])]
+  const largest = [...new Set([...sizes.keys(), ...running.keys()])]
     .map((name) => ({ name, size: sizes.get(name) ?? 0, running: running.get(name) ?? 0 }))
     .sort((a, b) => b.size - a.size || b.running - a.running || (a.name < b.name ? -1 : 1))
     .slice(0, count);
   const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
   return {
-    queue,
-    groups,
+    largest,
     others: {
       // The counts are read one after the other, while jobs come and go.
-      size: Math.max(0, total - sum(groups.map(({ size }) => size))),
-      running: Math.max(0, sum(running.values()) - sum(groups.map((group) => group.running))),
+      size: Math.max(0, total - sum(largest.map(({ size }) => size))),
+      running: Math.max(0, sum(running.values()) - sum(largest.map((group) => group.running))),
     },
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { BatchMember, BatchRefusal } from "./batches.ts";
-import type { Cancellation, Edit, Entry } from "./entries.ts";
+import type { Cancellation, Edit, Entry, PlaceSelection, TextSelection } from "./entries.ts";
 import type { Outcome, SettleResult } from "./outcomes.ts";
 
 /** A job to store. */
@@ -227,15 +227,16 @@ export interface JobStore {
 
   /**
    * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
-   * unknown. On Redis, searching for many costs as much as searching for one.
+   * unknown. On Redis, searching for many costs as much as searching for one. Or returns entries whose payload contains a text.
    */
-  find(jids: readonly string[]): Promise<Entry[]>;
+  find(selection: readonly string[] | TextSelection): Promise<Entry[]>;
 
   /**
-   * Edits entries, each in one step and only if it is still where its ref says. Leased ones cannot be edited.
+   * Edits entries by their refs, each in one step and only if it is still where its ref says. Or edits the first of a place, whose
+   * payloads the caller needn't read: repeat that until it returns 0. A requeue in a queue does nothing. Leased ones cannot be edited.
    *
    * @param queue for `requeue`: another queue than the one that the payload names
    * @returns the number of edited entries
    */
-  edit(refs: readonly string[], edit: Edit | Cancellation, queue?: string): Promise<number>;
+  edit(selection: readonly string[] | PlaceSelection, edit: Edit | Cancellation, queue?: string): Promise<number>;
 }

@@ -7,14 +7,12 @@ import { type AdminStore, limitedGroup } from "../admin/admin.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { readStats } from "./counts.ts";
-import { editSome } from "./edit.ts";
 import { entryOf } from "./entries.ts";
-import { limitGroup, readGroups, readLargest } from "./groups.ts";
+import { limitGroup, readGroups } from "./groups.ts";
 import { health } from "./health.ts";
 import { WAKE_CHANNEL } from "./keys.ts";
 import { locateText } from "./locate.ts";
 import { readPage } from "./pages.ts";
-import { search } from "./search.ts";
 
 /** Returns the part. */
 export function adminPart(context: Context): AdminStore {
@@ -22,7 +20,7 @@ export function adminPart(context: Context): AdminStore {
   // A user without the permission to publish causes no error: waiting workers poll within a second.
   const wake = (topic: string) => client.call(["PUBLISH", WAKE_CHANNEL, topic]).catch(() => {});
   return {
-    stats: (request) => readStats(context, request?.queues),
+    stats: (request) => readStats(context, request),
     health: () => health(context),
     page: (place, request) => readPage(client, place, request),
     get: (refs, { before } = {}) =>
@@ -31,8 +29,6 @@ export function adminPart(context: Context): AdminStore {
         const isCounted = before !== undefined && found?.place.in === "queue";
         return found && { ...entryOf(found), ...(isCounted && { before: Math.min(found.position, before) }) };
       })),
-    search: (text, limit) => search(client, text, limit),
-    editSome: (place, kind, limit) => editSome(context, place, kind, limit),
     async configure(queue, settings) {
       if ("forget" in settings) return await client.run(SCRIPTS.forgetQueue, [], [offset(), queue]) === 1;
       if ("pause" in settings) {
@@ -56,7 +52,6 @@ export function adminPart(context: Context): AdminStore {
       }
       return true;
     },
-    largestGroups: (queues, count) => readLargest(context, queues, count),
     groups: (queue, request) => readGroups(context, queue, request),
   };
 }

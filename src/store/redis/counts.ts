@@ -4,10 +4,11 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import { MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
+import { type AdminStore, MAX_HELD, type QueueInfo, type Stats } from "../admin/admin.ts";
 import type { LimitInfo } from "../port/limits.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import type { Context } from "./context.ts";
+import { readLargest } from "./groups.ts";
 import { queueKey } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -15,7 +16,10 @@ import { SCRIPTS } from "./client/scripts.ts";
 const MAX_QUEUES_PER_SCRIPT = 500;
 
 /** See `AdminStore.stats`. */
-export async function readStats(context: Context, named?: readonly string[]): Promise<Stats> {
+export async function readStats(
+  context: Context,
+  { queues: named, groups = 0 }: Parameters<AdminStore["stats"]>[0] = {},
+): Promise<Stats> {
   const { client } = context;
   const [counts, rows] = await readRows(context, named);
   const [now, processed, failed, scheduled, retry, dead, running, workers, sleep, wait, child] = counts;
@@ -36,6 +40,7 @@ export async function readStats(context: Context, named?: readonly string[]): Pr
     }))
     .filter(({ name, paused }) => paused || name !== ALL_QUEUES)
     .sort((a, b) => a.name < b.name ? -1 : 1);
+  const largest = groups > 0 ? await readLargest(context, queues.map(({ name }) => name), groups) : undefined;
   return {
     processed: processed!,
     failed: failed!,
@@ -46,7 +51,7 @@ export async function readStats(context: Context, named?: readonly string[]): Pr
     running: running!,
     workers: workers!,
     waits: { sleep: sleep!, wait: wait!, child: child! },
-    queues,
+    queues: queues.map((queue) => largest?.has(queue.name) ? { ...queue, groups: largest.get(queue.name)! } : queue),
   };
 }
 

@@ -6,7 +6,7 @@
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
-import type { Cancellation, Edit, Place, SetName } from "../port/entries.ts";
+import type { Cancellation, Edit, PlaceSelection, SetName } from "../port/entries.ts";
 import { nameIn, nameOf } from "../port/groups.ts";
 import { type Context, serverTime } from "./context.ts";
 import { FIRST_WINDOW, type Found, nextWindow, readQueue, readSet } from "./entries.ts";
@@ -15,9 +15,9 @@ import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
 
-/** Maximum number of entries that `edit` reads and edits together. */
+/** Maximum number of entries that are read by their refs and edited together. */
 const MAX_REFS = 100;
-/** Maximum number of entries that `editSome` reads and edits together. */
+/** Maximum number of entries of a place that are read and edited together. */
 const MAX_WINDOW = 250;
 /** Maximum number of attempts: workers may take jobs of a queue between the read of an entry and its edit. */
 const MAX_ROUNDS = 10;
@@ -30,8 +30,13 @@ export interface EditRequest {
 }
 
 /** See `JobStore.edit`. */
-export async function editEntries(context: Context, refs: readonly string[], request: EditRequest): Promise<number> {
-  const all = [...new Set(refs)].map(parseRef).filter((ref) => ref !== undefined);
+export async function editEntries(
+  context: Context,
+  selection: readonly string[] | PlaceSelection,
+  request: EditRequest,
+): Promise<number> {
+  if ("in" in selection) return await editPlace(context, selection, request);
+  const all = [...new Set(selection)].map(parseRef).filter((ref) => ref !== undefined);
   let count = 0;
   for (let from = 0; from < all.length; from += MAX_REFS) {
     let left = all.slice(from, from + MAX_REFS);
@@ -52,8 +57,12 @@ export async function editEntries(context: Context, refs: readonly string[], req
   return count;
 }
 
-/** See `AdminStore.editSome`. */
-export async function editSome(context: Context, place: Place, edit: Edit, limit: number): Promise<number> {
+async function editPlace(
+  context: Context,
+  { in: place, limit }: PlaceSelection,
+  request: EditRequest,
+): Promise<number> {
+  const { edit } = request;
   // An entry that doesn't move would be found again and again.
   if (place.in === "running" || place.in === "dead" && edit === "kill") return 0;
   if (place.in === "queue" && edit === "requeue") return 0;
@@ -68,7 +77,7 @@ export async function editSome(context: Context, place: Place, edit: Edit, limit
       : await readSet(context.client, place.in, from, wanted);
     if (entries.length === 0) break;
     window = nextWindow(entries, MAX_WINDOW);
-    const moves = entries.map((one) => moveOf(context, one, { edit, now })).filter((move) => move !== undefined);
+    const moves = entries.map((one) => moveOf(context, one, { ...request, now })).filter((move) => move !== undefined);
     const { made } = await make(context, moves);
     count += made;
     // Entries that can't be edited stay in front of the others.

@@ -169,26 +169,25 @@ async function readTurns(
   };
 }
 
-/** See `AdminStore.largestGroups`. */
+/** Returns the `count` largest groups of each of the queues that has jobs in groups. */
 export async function readLargest(
   { client }: Context,
   queues: readonly string[],
   count: number,
-): Promise<LargestGroups[]> {
+): Promise<ReadonlyMap<string, LargestGroups>> {
   const [grouped, running] = await Promise.all([groupedQueues(client, queues), runningGroups(client)]);
-  return await Promise.all(
-    queues.filter((queue) => grouped.includes(queue) || running.has(queue)).map(async (queue) => {
-      const names = await queuedGroups(client, queue, MAX_COUNTED_GROUPS);
-      const sizes = new Map<string, number>();
-      for (let from = 0; from < names.length; from += MAX_COUNTED) {
-        const some = names.slice(from, from + MAX_COUNTED);
-        const lengths = await Promise.all(some.map((group) => client.call(["LLEN", listKey({ queue, group })])));
-        some.forEach((group, i) => sizes.set(group, lengths[i] as number));
-      }
-      const total = Number(await client.call(["HGET", groupsKey("state", queue), "size"])) || 0;
-      return largestOf(queue, { sizes, total, running: running.get(queue) ?? new Map() }, count);
-    }),
-  );
+  const read = async (queue: string): Promise<[string, LargestGroups]> => {
+    const names = await queuedGroups(client, queue, MAX_COUNTED_GROUPS);
+    const sizes = new Map<string, number>();
+    for (let from = 0; from < names.length; from += MAX_COUNTED) {
+      const some = names.slice(from, from + MAX_COUNTED);
+      const lengths = await Promise.all(some.map((group) => client.call(["LLEN", listKey({ queue, group })])));
+      some.forEach((group, i) => sizes.set(group, lengths[i] as number));
+    }
+    const total = Number(await client.call(["HGET", groupsKey("state", queue), "size"])) || 0;
+    return [queue, largestOf({ sizes, total, running: running.get(queue) ?? new Map() }, count)];
+  };
+  return new Map(await Promise.all(queues.filter((name) => grouped.includes(name) || running.has(name)).map(read)));
 }
 
 /** Returns the groups of a queue that have jobs, in no particular order; `max` of them if there are more. */

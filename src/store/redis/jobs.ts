@@ -40,7 +40,7 @@ export function jobsPart(context: Context, { dueWatch, book }: JobsServices): Jo
     rescue: (request) => rescue(context, request),
     hasQueuedJobs: async (queues) =>
       await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]) === 1,
-    find: (jids) => find(client, jids),
-    edit: (refs, edit, queue) => editEntries(context, refs, { edit, queue }),
+    find: (selection) => find(client, selection),
+    edit: (selection, edit, queue) => editEntries(context, selection, { edit, queue }),
   };
 }

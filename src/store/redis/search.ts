@@ -9,7 +9,7 @@
  */
 import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
-import type { Entry, SetName } from "../port/entries.ts";
+import type { Entry, SetName, TextSelection } from "../port/entries.ts";
 import { hasText } from "../ops/search.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
@@ -32,23 +32,25 @@ interface Matcher {
 const MAX_BYTE_SEARCHES = 10;
 
 /** See `JobStore.find`. */
-export async function find(client: ReconnectingClient, jids: readonly string[]): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  if (jids.length === 0) return entries;
-  for await (const found of allMatches(client, jidMatcher([...new Set(jids)]))) entries.push(entryOf(found));
-  return entries;
-}
-
-/** See `AdminStore.search`. */
-export async function search(client: ReconnectingClient, text: string, limit: number): Promise<Entry[]> {
+export async function find(
+  client: ReconnectingClient,
+  selection: readonly string[] | TextSelection,
+): Promise<Entry[]> {
+  const [matcher, limit] = "text" in selection
+    ? [textMatcher(selection.text), selection.limit]
+    : [jidMatcher([...new Set(selection)]), selection.length > 0 ? Infinity : 0];
   const entries: Entry[] = [];
   if (limit < 1) return entries;
-  const lowerCase = text.toLowerCase();
-  for await (const found of allMatches(client, { maybe: () => true, is: (payload) => hasText(payload, lowerCase) })) {
+  for await (const found of allMatches(client, matcher)) {
     entries.push(entryOf(found));
     if (entries.length >= limit) break;
   }
   return entries;
+}
+
+function textMatcher(text: string): Matcher {
+  const lowerCase = text.toLowerCase();
+  return { maybe: () => true, is: (payload) => hasText(payload, lowerCase) };
 }
 
 /** Matches payloads by jid. A client may write a character of the jid, or of the field's name, as an escape. */

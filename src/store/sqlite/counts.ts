@@ -4,11 +4,12 @@
  * @module
  */
 import { getField, readWireTime } from "../../job/raw.ts";
-import { MAX_HELD, type QueueInfo, type Stats, WAIT_KINDS } from "../admin/admin.ts";
+import { type AdminStore, MAX_HELD, type QueueInfo, type Stats, WAIT_KINDS } from "../admin/admin.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { runNow } from "../sql/body.ts";
 import * as workers from "../sql/workers.ts";
 import type { Context } from "./context.ts";
+import { readLargest } from "./group_pages.ts";
 import { LIMIT_COLUMNS, limitIn } from "./limits.ts";
 import * as limits from "./limits.ts";
 import * as sets from "./sets.ts";
@@ -17,8 +18,12 @@ import * as sets from "./sets.ts";
 const MAX_GROUPS_READ = 1_000;
 
 /** See `AdminStore.stats`. */
-export function stats(context: Context, named?: readonly string[]): Stats {
+export function stats(
+  context: Context,
+  { queues: named, groups = 0 }: Parameters<AdminStore["stats"]>[0] = {},
+): Stats {
   const queues = readQueues(context, named);
+  const largest = groups > 0 ? readLargest(context, queues.map(({ name }) => name), groups) : undefined;
   return {
     processed: total(context, "processed"),
     failed: total(context, "failed"),
@@ -33,7 +38,7 @@ export function stats(context: Context, named?: readonly string[]): Stats {
         kind,
       ) => [kind, Number(context.sql("SELECT count FROM step_waits WHERE kind = ?").get(kind)!.count)]),
     ) as Stats["waits"],
-    queues,
+    queues: queues.map((queue) => largest?.has(queue.name) ? { ...queue, groups: largest.get(queue.name)! } : queue),
   };
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { uncounted } from "../../job/payload_edits.ts";
-import type { Cancellation, Edit, Place } from "../port/entries.ts";
+import type { Cancellation, Edit, PlaceSelection } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import type { Context } from "./context.ts";
@@ -30,11 +30,12 @@ interface RowEdit {
 /** See `JobStore.edit`. */
 export async function edit(
   context: Context,
-  refs: readonly string[],
+  selection: readonly string[] | PlaceSelection,
   edit: Edit | Cancellation,
   queue?: string,
 ): Promise<number> {
-  const all = [...new Set(refs)];
+  if ("in" in selection) return await editPlace(context, selection, edit, queue);
+  const all = [...new Set(selection)];
   let count = 0;
   for (let from = 0; from < all.length;) {
     const step = await context.commit.run(() => {
@@ -59,11 +60,15 @@ function locate(context: Context, refs: readonly string[]): (EntryRow | undefine
   return rows;
 }
 
-/** See `AdminStore.editSome`. */
-export function editSome(context: Context, place: Place, edit: Edit, limit: number): Promise<number> {
+async function editPlace(
+  context: Context,
+  { in: place, limit }: PlaceSelection,
+  edit: Edit | Cancellation,
+  queue: string | undefined,
+): Promise<number> {
   // It would never end: the jobs stay in the queue.
-  if (edit === "requeue" && place.in === "queue") return Promise.resolve(0);
-  return context.commit.run(() => {
+  if (edit === "requeue" && place.in === "queue") return 0;
+  return await context.commit.run(() => {
     let count = 0;
     let cursor: string | undefined;
     while (count < limit) {
@@ -73,7 +78,7 @@ export function editSome(context: Context, place: Place, edit: Edit, limit: numb
       if (rows.length === 0) break;
       // Continue after the rows that can't be edited.
       cursor = cursorAt(rows.at(-1)!);
-      count += apply(context, rows, edit);
+      count += apply(context, rows, edit, queue);
       if (budget.isSpent && count > 0) break;
     }
     return count;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Entry, SetName } from "../port/entries.ts";
+import type { Entry, SetName, TextSelection } from "../port/entries.ts";
 import { hasTextOutsideStack } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
 import type { Context } from "./context.ts";
@@ -42,13 +42,14 @@ export function get(context: Context, ref: string, most: number | undefined): En
 }
 
 /** See `JobStore.find`. */
-export function find(context: Context, jid: string): Entry[] {
-  const rows = context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid);
-  return (rows as unknown as EntryRow[]).map(toEntry);
+export async function find(context: Context, selection: readonly string[] | TextSelection): Promise<Entry[]> {
+  if ("text" in selection) return await search(context, selection);
+  const rows = (jid: string) =>
+    context.sql("SELECT * FROM entry WHERE jid = ? ORDER BY id").all(jid) as unknown as EntryRow[];
+  return await context.read(() => [...new Set(selection)].flatMap((jid) => rows(jid).map(toEntry)));
 }
 
-/** See `AdminStore.search`. */
-export async function search(context: Context, text: string, limit: number): Promise<Entry[]> {
+async function search(context: Context, { text, limit }: TextSelection): Promise<Entry[]> {
   const { sql, read, turn } = context;
   const patterns = likePatterns(text);
   const matches = patterns.map(() => "payload LIKE ? ESCAPE '\\'").join(" OR ");

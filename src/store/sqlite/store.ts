@@ -28,7 +28,6 @@ import * as newJobs from "./new_jobs.ts";
 import * as keys from "./push_keys.ts";
 import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
-import { readLargest } from "./largest_groups.ts";
 import { returnLeases, stillLeased } from "./leases.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
@@ -80,8 +79,8 @@ export function sqliteStore(url: string, context: Context): Store {
       promote: (limit) => promotion.promote(limit),
       rescue: (request) => rescue(context, request),
       hasQueuedJobs: (names) => read(() => takes.hasQueuedJobs(context, names)),
-      find: (jids) => read(() => [...new Set(jids)].flatMap((jid) => entries.find(context, jid))),
-      edit: (refs, edit, queue) => editor.edit(context, refs, edit, queue),
+      find: (selection) => entries.find(context, selection),
+      edit: (selection, edit, queue) => editor.edit(context, selection, edit, queue),
     },
     workers: workersPart(engine),
     cron,
@@ -93,15 +92,12 @@ export function sqliteStore(url: string, context: Context): Store {
     series: sqlSeries(engine),
     classes: classesPart(engine),
     admin: {
-      stats: (request) => read(() => stats(context, request?.queues)),
+      stats: (request) => read(() => stats(context, request)),
       health: () => health(context),
       page: (place, request) => read(() => readPage(context, place, request)),
       members: (batch, request) => read(() => readMembers(context, batch, request)),
       get: (refs, request) => read(() => refs.map((ref) => entries.get(context, ref, request?.before))),
-      search: (text, limit) => entries.search(context, text, limit),
-      editSome: (place, edit, limit) => editor.editSome(context, place, edit, limit),
       configure: (queue, settings) => configure(context, queue, settings),
-      largestGroups: (names, count) => context.read(() => readLargest(context, names, count)),
       groups: (queue, request) => read(() => readGroups(context, queue, request)),
     },
     sessions: sessionsPart(engine),

@@ -6,7 +6,7 @@
  */
 import { type QueueInfo, type Stats, WAIT_KINDS } from "../../store/admin/admin.ts";
 import type { BatchState, BatchStore } from "../../store/port/batches.ts";
-import type { GroupSize, LargestGroups } from "../../store/port/groups.ts";
+import type { GroupSize } from "../../store/port/groups.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { groupName } from "../../text/groups.ts";
@@ -78,7 +78,7 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
   );
   return [
     ...storeFamilies(stats),
-    ...groupFamilies((await store.admin.largestGroups(named, MAX_GROUPS)).slice(0, MAX_GROUPED_QUEUES)),
+    ...groupFamilies((await store.admin.stats({ queues: named, groups: MAX_GROUPS })).queues),
     await batchFamily(store.batches),
     ...workerFamilies(await store.workers.list(), clock.now()),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
@@ -146,15 +146,16 @@ async function batchFamily(batches: Pick<BatchStore, "read">): Promise<string> {
   return family("jobs_batches", "gauge", "The latest 200 batches and the latest 200 flows by state", samples.flat());
 }
 
-function groupFamilies(queues: readonly LargestGroups[]): string[] {
+function groupFamilies(queues: readonly QueueInfo[]): string[] {
+  const grouped = queues.flatMap(({ name, groups }) => groups ? [{ queue: name, ...groups }] : []);
   const perGroup = (value: (group: Omit<GroupSize, "name">) => number) =>
-    queues.flatMap(({ queue, groups, others }) => {
+    grouped.slice(0, MAX_GROUPED_QUEUES).flatMap(({ queue, largest, others }) => {
       // A group may have the name of the sum.
-      const rest = groups.filter(({ name }) => name === OTHER).reduce(
+      const rest = largest.filter(({ name }) => name === OTHER).reduce(
         (sum, group) => sum + value(group),
         value(others),
       );
-      const named = groups.filter(({ name }) => name !== OTHER);
+      const named = largest.filter(({ name }) => name !== OTHER);
       return [
         ...named.map((group) => ({ labels: { queue, group: groupName(group.name) }, value: value(group) })),
         { labels: { queue, group: OTHER }, value: rest },

@@ -48,7 +48,7 @@ browserTest("a form adds a cron entry once it is valid, and changes it", async (
 
 browserTest("pages show and act without JavaScript", async ({ page, site: { store }, go, press, says }) => {
   await pushAll(store, Array.from({ length: 52 }, (_, i) => ({ jid: `d${i}`, args: [`<${i}>`] })));
-  await store.admin.editSome({ in: "queue", queue: "default" }, "kill", 52);
+  await store.jobs.edit({ in: { in: "queue", queue: "default" }, limit: 52 }, "kill");
   await go("/dead");
   assertMatch(await page.locator("tbody time").first().innerText(), /ago|now/);
   assertEquals(await page.getByLabel("Select all on this page").isVisible(), false);
