@@ -115,7 +115,6 @@ export function heldUntil({ schedule, considered, paused }: CronState, now: numb
   return next !== undefined && next <= considered ? considered : undefined;
 }
 
-/** Returns the state of a paused entry. */
 export function pause(state: CronState): CronState {
   return { ...state, paused: true };
 }

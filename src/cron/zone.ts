@@ -48,7 +48,6 @@ export class Zone {
     }
   }
 
-  /** Returns the wall time at an instant. */
   wallAt(instant: number): number {
     return instant + this.segmentAt(instant).offset;
   }

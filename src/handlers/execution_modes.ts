@@ -19,7 +19,6 @@ export interface ExecutionModes {
   /** Performs a job in a horse. Absent if no class needs one. */
   readonly inHorse?: HandlerFunction | undefined;
   readonly programs: readonly Program[];
-  /** Returns the handler for a command. */
   readonly asProgram: (command: readonly string[]) => HandlerFunction;
 }
 

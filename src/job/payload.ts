@@ -215,7 +215,6 @@ export function argsText(args: unknown): string {
   return large ? stringifyLossless(args)! : JSON.stringify(args);
 }
 
-/** Returns the text of the whole payload. */
 export function payloadText(prepared: Prepared, args: string, jid: string, now: number, wire: 7 | 8): string {
   const { className, tail, createdAt = now } = prepared;
   return `{"class":${JSON.stringify(className)},"args":${args},"jid":"${jid}",${tail},"created_at":${

@@ -147,7 +147,6 @@ export class ActiveSteps {
     });
   }
 
-  /** Ends the attempt if steps have paused and none is active. */
   #endIfPaused(): void {
     if (this.#paused.length === 0 || this.#active.size > 0 || this.#isChecking) return;
     this.#isChecking = true;

@@ -279,7 +279,6 @@ export class StepRunner {
     });
   }
 
-  /** Returns the stored record of a step. */
   #stored(name: string, kind: StepKind): Step | undefined {
     const present = this.#records.get(name);
     if (present === undefined || present.kind === kind) return present;

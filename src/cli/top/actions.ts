@@ -62,7 +62,6 @@ export async function perform(store: Store, action: Action): Promise<Outcome> {
 interface Plan {
   readonly of: AnyAction<Tools>;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Returns the line after it. */
   readonly done: (out: { readonly changed?: number; readonly asked?: number }, more: string) => Outcome;
 }
 

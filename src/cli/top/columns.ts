@@ -233,7 +233,6 @@ function limitOf({ limit, weight, endsInMs }: GroupInfo): string {
   return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
 }
 
-/** Returns the columns of a list. */
 export function columnsOf(list: ListName): readonly Column<Item>[] {
   return COLUMNS[list] as readonly Column<Item>[];
 }

@@ -117,7 +117,6 @@ export class Horse {
     return this.#child.pid;
   }
 
-  /** Whether it can perform a job. */
   get alive(): boolean {
     return !this.#dead;
   }

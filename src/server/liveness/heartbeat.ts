@@ -173,7 +173,6 @@ export class Heartbeat implements Component {
     });
   }
 
-  /** Ends the thread at once. */
   #terminate(): void {
     this.#stopping?.terminate();
     this.#stopping = undefined;

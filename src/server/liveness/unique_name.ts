@@ -70,7 +70,6 @@ export class UniqueName implements Component {
     if (holder.worker !== worker) await this.#waitAndClaim(name, key, holder);
   }
 
-  /** Ends the wait. */
   stop(): void {
     this.#stop.abort();
   }

@@ -100,7 +100,6 @@ export class Fetcher implements LoopBody<boolean> {
     return this.#taken;
   }
 
-  /** Whether it has taken the maximum number of jobs. */
   get exhausted(): boolean {
     return this.#left === 0;
   }
