@@ -38,7 +38,8 @@ export async function readStats(
       ...(held > 0 && { heldGroups: Math.min(held, MAX_HELD) }),
       ...(isSet === 1 && { hasGroupSettings: true }),
     }))
-    .filter(({ name, paused }) => paused || name !== ALL_QUEUES)
+    // A request for `*` asks for the pause of all queues. Without a request, another program has listed a queue of that name.
+    .filter(({ name, paused }) => named === undefined || paused || name !== ALL_QUEUES)
     .sort((a, b) => a.name < b.name ? -1 : 1);
   const largest = groups > 0 ? await readLargest(context, queues.map(({ name }) => name), groups) : undefined;
   return {
