@@ -10,15 +10,15 @@ import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import type { Outcome } from "../port/outcomes.ts";
 import { BatchChanges } from "../sql/batch_rows.ts";
-import { runNow } from "../sql/body.ts";
+import { type Body, runNow } from "../sql/body.ts";
 import { endLive } from "../sql/cron.ts";
+import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "../sql/step_rows.ts";
 import type { NewRecord } from "../port/results.ts";
 import type { Context } from "./context.ts";
 import { inParts, type JobRow, remove } from "./job_rows.ts";
 import { storing } from "./new_jobs.ts";
 import * as results from "./results.ts";
 import { size } from "./sets.ts";
-import { answerStep, type EndedBy, failParentOf, forgetSteps, leaveWaiting } from "./step_rows.ts";
 import * as keys from "./push_keys.ts";
 
 /** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
@@ -45,11 +45,11 @@ export class JobEnds {
   noteOutcome(job: number, outcome: Outcome, now: number): void {
     const { kind, jid, unlock, occurrence, batch, parent, steps, record } = outcome;
     if (batch !== undefined) this.batches.noteMember(batch);
-    if (parent !== undefined) answerStep(this.#context, parent);
+    if (parent !== undefined) this.#run(answerStep(parent, now));
     if (unlock !== undefined) keys.unlock(this.#context, unlock, jid);
-    if (occurrence !== undefined && jid !== undefined) runNow(endLive(jid), this.#context.sql);
+    if (occurrence !== undefined && jid !== undefined) this.#run(endLive(jid));
     if (record !== undefined) this.noteRecord(record, now);
-    if (kind === "bury" && steps) leaveWaiting(this.#context, jid ?? null);
+    if (kind === "bury" && steps) this.#run(leaveWaiting(jid ?? null));
     if (kind !== "ack" && kind !== "discard") return;
     this.#gone.push(job);
     if (steps && jid !== undefined) this.#withSteps.push(jid);
@@ -70,10 +70,10 @@ export class JobEnds {
   noteRow(row: JobRow, how: MemberEnd | "dead" | "moved"): void {
     keys.unlockOf(this.#context, row.jid);
     if (how !== "moved") {
-      failParentOf(this.#context, row.payload, ENDED_BY[how] ?? "Deleted");
+      this.#run(failParentOf(row.payload, ENDED_BY[how] ?? "Deleted", this.#context.now()));
       this.batches.notePayload(row.payload, how);
     }
-    if (how === "dead") return leaveWaiting(this.#context, row.jid);
+    if (how === "dead") return this.#run(leaveWaiting(row.jid));
     this.#gone.push(row.id);
     if (row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(row.jid);
   }
@@ -97,8 +97,20 @@ export class JobEnds {
     remove(this.#context, this.#gone);
     forgetSteps(this.#context, this.#withSteps);
     if (this.#hasRecords) results.trim(this.#context, now);
-    runNow(this.batches.apply(now), this.#context.sql);
+    this.#run(this.batches.apply(now));
   }
+
+  #run(body: Body<unknown>): void {
+    runNow(body, this.#context.sql);
+  }
+}
+
+/** Deletes the steps of jobs. */
+function forgetSteps({ sql }: Context, jids: readonly string[]): void {
+  if (jids.length === 0) return;
+  const all = JSON.stringify(jids);
+  sql("DELETE FROM step WHERE jid IN (SELECT value FROM json_each(?))").run(all);
+  sql("DELETE FROM step_wait WHERE jid IN (SELECT value FROM json_each(?))").run(all);
 }
 
 /** Drops dead jobs beyond the limits of age and number, earliest first; inside a transaction. Returns how many. */

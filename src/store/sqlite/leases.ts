@@ -5,10 +5,11 @@
  */
 import { CANCELLED_WORKER } from "../port/workers.ts";
 import { workerIn } from "../sql/workers.ts";
+import { runNow } from "../sql/body.ts";
+import { markSteps } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { inParts } from "./job_rows.ts";
 import { grow } from "./queues.ts";
-import { markSteps } from "./step_rows.ts";
 
 /** The parts of a token: the job, and the take. */
 export interface Token {
@@ -57,7 +58,7 @@ export function parseToken(text: string): Token | undefined {
 
 /** Returns a job to its place in a queue, which its number decides; inside a transaction. */
 export function returnLease(context: Context, queue: number, job: number): void {
-  markSteps(context, job);
+  runNow(markSteps(job), context.sql);
   context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
   grow(context, queue, 1);
 }
@@ -85,7 +86,7 @@ export function returnLeases(context: Context, worker: string): void {
   keepCancelled(context, `worker_id = ${workerIn("?")}`, worker);
   const theirs = `FROM lease WHERE worker_id = ${workerIn("?")}`;
   const jobs = sql(`SELECT job ${theirs}`).all(worker);
-  for (const { job } of jobs) markSteps(context, job as number);
+  for (const { job } of jobs) runNow(markSteps(job as number), sql);
   const counts = sql(`SELECT queue, count(*) AS count ${theirs} GROUP BY queue`).all(worker);
   for (const { queue, count } of counts) grow(context, queue as number, count as number);
   sql(`INSERT INTO queued (queue, job) SELECT queue, job ${theirs}`).run(worker);

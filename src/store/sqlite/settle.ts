@@ -5,10 +5,11 @@
  */
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
+import { runNow } from "../sql/body.ts";
+import { takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
 import { inParts } from "./job_rows.ts";
-import { takeWake } from "./step_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
 import * as sets from "./sets.ts";
@@ -62,7 +63,7 @@ function move(
   if (outcome.kind === "bury") sets.add(context, "dead", now, job);
   else if (outcome.kind === "retry") sets.add(context, "retry", now + outcome.delayMs, job);
   else {
-    const isAwake = outcome.steps && outcome.jid !== undefined && takeWake(context, outcome.jid);
+    const isAwake = outcome.steps && outcome.jid !== undefined && runNow(takeWake(outcome.jid), context.sql);
     sets.add(context, "scheduled", isAwake ? now : now + outcome.delayMs, job);
   }
 }

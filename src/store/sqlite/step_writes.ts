@@ -5,6 +5,8 @@
  * @module
  */
 import type { StepLease, StoredStep } from "../port/steps.ts";
+import { runNow } from "../sql/body.ts";
+import { findStep, partsOf } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { marks, ROWS_PER_STATEMENT } from "./job_rows.ts";
 import { workerIn } from "../sql/workers.ts";
@@ -91,23 +93,5 @@ function write(context: Context, steps: readonly LeasedStep[]): (string | undefi
   ).run(...values);
   if (Number(changes) === steps.length) return steps.map(({ step }) => step.record);
   // Of each without a change, the lease is lost, or the step has succeeded.
-  return steps.map(({ lease, step }) => findStep(context, lease, step.name)?.record ?? undefined);
-}
-
-/** Reads the record of a step under the lease of its job: null if it has none. Undefined without that lease. */
-export function findStep(
-  { sql }: Context,
-  { worker, token, jid }: StepLease,
-  name: string,
-): { readonly record: string | null } | undefined {
-  return sql(
-    `SELECT record FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5
-     WHERE job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")}`,
-  ).get(...partsOf(token), worker, jid, name) as { record: string | null } | undefined;
-}
-
-/** Returns the job and the take in a token. */
-function partsOf(token: string): [job: number, take: string] {
-  const dot = token.indexOf(".");
-  return [Number(token.slice(0, dot)), token.slice(dot + 1)];
+  return steps.map(({ lease, step }) => runNow(findStep(lease, step.name), context.sql)?.record ?? undefined);
 }

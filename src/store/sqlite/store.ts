@@ -14,6 +14,7 @@ import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { direct, type Engine, runNow } from "../sql/body.ts";
 import { hasMail } from "../sql/mailbox.ts";
+import { stepsPart } from "../sql/steps.ts";
 import { workersPart } from "../sql/workers.ts";
 import { count, readMembers } from "./batch_members.ts";
 import { configure } from "./configure.ts";
@@ -32,7 +33,7 @@ import { returnLeases, stillLeased } from "./leases.ts";
 import { rescue } from "./rescue.ts";
 import * as results from "./results.ts";
 import { settle } from "./settle.ts";
-import { stepsPart } from "./steps.ts";
+import { StepWrites } from "./step_writes.ts";
 import * as takes from "./take.ts";
 import { transferPart } from "./transfer.ts";
 
@@ -57,6 +58,7 @@ export function sqliteStore(url: string, context: Context): Store {
   };
   const promotion = createPromotion(context);
   const cron = new Cron(engine);
+  const stepWrites = new StepWrites(context);
   let isClosed = false;
 
   /** Returns whether the condition of a topic holds; "soon" if time alone ends it shortly. */
@@ -84,7 +86,7 @@ export function sqliteStore(url: string, context: Context): Store {
     },
     workers: workersPart(engine),
     cron,
-    steps: stepsPart(context),
+    steps: { ...stepsPart(engine), remember: (lease, step) => stepWrites.add(lease, step) },
     batches: { ...batchesPart(engine), count: (id) => read(() => count(context, id)) },
     flows: flowsPart(engine),
     results: { read: (request) => results.read(context, request) },

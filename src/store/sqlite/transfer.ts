@@ -22,6 +22,7 @@ import * as batchRows from "../sql/batch_rows.ts";
 import { runNow } from "../sql/body.ts";
 import * as flowRows from "../sql/flow_rows.ts";
 import * as flows from "../sql/flows.ts";
+import { endStep, stepRecord, takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import { locate, toEntry } from "./entries.ts";
@@ -30,7 +31,6 @@ import { wholeName } from "./groups.ts";
 import * as keys from "./push_keys.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
-import { endStep, stepRecord, takeWake } from "./step_rows.ts";
 
 const NODES_PER_PAGE = 100;
 const ONCE_KEYS_PER_PAGE = 500;
@@ -157,7 +157,7 @@ function putJob(context: Context, { place, payload, at, unique, debounce }: JobR
   const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
   if (place.in === "queue") queues.append(context, [[queues.idOf(context, nameOf(place.queue, place.group)), id, id]]);
   else {
-    const isAwake = place.in === "scheduled" && typeof jid === "string" && takeWake(context, jid);
+    const isAwake = place.in === "scheduled" && typeof jid === "string" && runNow(takeWake(jid), context.sql);
     sets.add(context, place.in, isAwake ? now : at ?? now, id);
   }
   if (unique) keys.lock(context, unique, unique.jid, now);
@@ -171,9 +171,9 @@ function putSteps(context: Context, { jid, steps }: StepsRow): void {
   const { sql } = context;
   for (const { name, record } of steps) {
     const waits = waitsUntil(record) !== undefined;
-    const present = stepRecord(context, jid, name);
+    const present = runNow(stepRecord(jid, name), sql);
     if (present !== undefined) {
-      if (!waits && waitsUntil(present) !== undefined) endStep(context, jid, name, record);
+      if (!waits && waitsUntil(present) !== undefined) runNow(endStep(jid, name, record), sql);
       continue;
     }
     sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);

@@ -1,0 +1,105 @@
+/**
+ * The rows of steps, and their changes at the end of a job and of a wait.
+ *
+ * @module
+ */
+import { getField, setFields } from "../../job/raw.ts";
+import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
+import type { ParentStep } from "../port/outcomes.ts";
+import type { StepLease } from "../port/steps.ts";
+import { type Body, query } from "./body.ts";
+import { workerIn } from "./workers.ts";
+
+/** The name of the row that prevents a running job from sleeping. */
+const WAKE = "";
+
+/** Returns the record of a step. */
+export function* stepRecord(jid: string, name: string): Body<string | undefined> {
+  const [row] = yield query("SELECT record FROM step WHERE jid = ?1 AND name = ?2", [jid, name]);
+  return row?.record as string | undefined;
+}
+
+/** Reads the record of a step under the lease of its job: null if it has none. Undefined without that lease. */
+export function* findStep(
+  { worker, token, jid }: StepLease,
+  name: string,
+): Body<{ readonly record: string | null } | undefined> {
+  const [row] = yield query(
+    `SELECT record FROM lease LEFT JOIN step ON step.jid = ?4 AND step.name = ?5
+     WHERE job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")}`,
+    [...partsOf(token), worker, jid, name],
+  );
+  return row as { record: string | null } | undefined;
+}
+
+/** Returns the job and the take in a token. */
+export function partsOf(token: string): [job: number, take: string] {
+  const dot = token.indexOf(".");
+  return [Number(token.slice(0, dot)), token.slice(dot + 1)];
+}
+
+/**
+ * Marks the payload of a job that has steps, and returns to its queue without an outcome: a worker that retries it, or lets it
+ * sleep, marks the payload that it stores.
+ */
+export function* markSteps(job: number): Body<void> {
+  const hasSteps = "EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)";
+  const [row] = yield query(`SELECT payload FROM job WHERE id = ?1 AND ${hasSteps}`, [job]);
+  if (row === undefined) return;
+  const payload = setFields(row.payload as string, { [STEPS_FIELD]: "true" });
+  yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, job]);
+}
+
+/** A job that is dead receives no signal. If it is retried, its wait joins those of its key again. */
+export function* leaveWaiting(jid: string | null): Body<void> {
+  yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);
+}
+
+/** The action by which an operator ended a job. */
+export type EndedBy = "Deleted" | "Cancelled" | "Killed";
+
+/** Fails the step that waits for the end of a job that an operator has ended. */
+export function* failParentOf(payload: string, how: EndedBy, now: number): Body<void> {
+  const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
+  const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
+  if (typeof jid !== "string" || typeof step !== "string") return;
+  const error = { class: how, message: "An operator ended the job" };
+  const child = getField(payload, "jid");
+  const of = { jid, step, ...(typeof child === "string" && { child }) };
+  yield* answerStep({ ...of, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` }, now);
+}
+
+/** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. */
+export function* answerStep({ jid, step, child, state, outcome }: ParentStep, now: number): Body<boolean> {
+  const record = yield* stepRecord(jid, step);
+  if (record === undefined || waitsUntil(record) === undefined) return false;
+  if (child !== undefined && (getField(record, "child") ?? child) !== child) return false;
+  yield* endStep(jid, step, endedRecord(record, now, outcome, state));
+  yield* makeDue(jid, now);
+  return true;
+}
+
+/** Writes the record of an ended wait. */
+export function* endStep(jid: string, name: string, record: string): Body<void> {
+  yield query("UPDATE step SET record = ?1 WHERE jid = ?2 AND name = ?3", [record, jid, name]);
+  yield query("DELETE FROM step_wait WHERE jid = ?1 AND name = ?2", [jid, name]);
+}
+
+/**
+ * Makes a sleeping job due. A job elsewhere gets the row {@linkcode WAKE}, which prevents its next sleep: it may be running, or
+ * about to be imported from another store.
+ */
+export function* makeDue(jid: string, now: number): Body<void> {
+  const sleeping = yield query(
+    `UPDATE member SET at = CASE WHEN at < ?1 THEN at ELSE ?1 END
+     WHERE place = 'scheduled' AND job IN (SELECT id FROM job WHERE jid = ?2) RETURNING 1`,
+    [now, jid],
+  );
+  if (sleeping.length > 0) return;
+  yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING", [jid, WAKE]);
+}
+
+/** Returns whether a wait of the job ended while the job ran, and deletes that note. */
+export function* takeWake(jid: string): Body<boolean> {
+  return (yield query("DELETE FROM step WHERE jid = ?1 AND name = ?2 RETURNING 1", [jid, WAKE])).length > 0;
+}

@@ -1,0 +1,159 @@
+/**
+ * The steps part of the port: the steps of jobs, and the signals that they wait for.
+ *
+ * @module
+ */
+import { endedRecord, isSleep, waitBegins, waitingRecord, waitsUntil } from "../../job/step.ts";
+import {
+  MAX_KEPT_SIGNALS,
+  type NewWait,
+  type Signal,
+  type SignalResult,
+  type StepLease,
+  type StepStore,
+  type StoredStep,
+  tooManySignals,
+  type Wait,
+} from "../port/steps.ts";
+import { type Body, type Engine, lock, query } from "./body.ts";
+import { answerStep, endStep, findStep, makeDue } from "./step_rows.ts";
+
+/** Expired signals that each new one deletes at most. More are deleted than arrive. */
+const MAX_SWEPT = 2;
+
+/** Returns the part, without `remember`: each store writes the steps of one moment together. */
+export function stepsPart({ write, read, storeJobs }: Engine): Omit<StepStore, "remember"> {
+  return {
+    read: (jid) => read(() => readSteps(jid)),
+    wait: (lease, wait) => write((now) => waitFor(storeJobs, lease, wait, now)),
+    signal: (signal) => write((now) => send(signal, now)),
+    clear: (jid, which) => write((now) => which === "waits" ? endWaits(jid, now) : clear(jid, which)),
+  };
+}
+
+function* readSteps(jid: string): Body<StoredStep[]> {
+  const rows = yield query("SELECT name, record FROM step WHERE jid = ?1 AND name <> '' ORDER BY id", [jid]);
+  return rows as unknown as StoredStep[];
+}
+
+function* waitFor(
+  storeJobs: Engine["storeJobs"],
+  lease: StepLease,
+  wait: NewWait,
+  now: number,
+): Body<Wait | undefined> {
+  const { name } = wait;
+  yield lock(`steps:${lease.jid}`);
+  const held = yield* findStep(lease, name);
+  if (held === undefined) return undefined;
+  const { record: present } = held;
+  if (present === null) return yield* begin(storeJobs, lease.jid, wait, now);
+  const until = waitsUntil(present);
+  if (until === undefined) return { record: present, leftMs: 0 };
+  if (until > now) {
+    // The job was dead, and has been retried.
+    if (wait.key !== undefined) yield* joinWaiting(lease.jid, name, wait.key);
+    return { record: present, leftMs: until - now };
+  }
+  const record = passedRecord(present, now);
+  yield* endStep(lease.jid, name, record);
+  return { record, leftMs: 0 };
+}
+
+function* begin(
+  storeJobs: Engine["storeJobs"],
+  jid: string,
+  { name, about, forMs, after, key, child }: NewWait,
+  now: number,
+): Body<Wait> {
+  if (key !== undefined) yield lock(`signal:${key}`);
+  const waiting = waitingRecord(about, Math.round(now + forMs), waitBegins(now, after));
+  const [kept] = key === undefined ? [] : yield query(
+    "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
+    [key, now],
+  );
+  if (kept !== undefined) {
+    const record = endedRecord(waiting, now, `"value":${kept.data}`);
+    yield* put(jid, { name, record });
+    return { record, leftMs: 0 };
+  }
+  yield* put(jid, { name, record: waiting });
+  if (key !== undefined) yield* joinWaiting(jid, name, key);
+  if (child !== undefined) yield* storeJobs([child], now);
+  return { record: waiting, leftMs: forMs };
+}
+
+function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {
+  yield lock(`signal:${key}`);
+  for (;;) {
+    const [row] = yield query(
+      "DELETE FROM step_wait WHERE id = (SELECT min(id) FROM step_wait WHERE key = ?1) RETURNING jid, name",
+      [key],
+    );
+    if (row === undefined) break;
+    const jid = row.jid as string;
+    const parent = { jid, step: row.name as string, state: "succeeded", outcome: `"value":${data}` } as const;
+    if (yield* answerStep(parent, now)) return { reached: jid };
+  }
+  yield query(
+    "DELETE FROM signal WHERE id IN (SELECT id FROM signal WHERE expires <= ?1 LIMIT ?2)",
+    [now, MAX_SWEPT],
+  );
+  const [kept] = yield query("SELECT count(*) AS count FROM signal WHERE key = ?1 AND expires > ?2", [key, now]);
+  if (Number(kept!.count) >= MAX_KEPT_SIGNALS) throw tooManySignals(key);
+  yield query(
+    "INSERT INTO signal (key, data, expires) VALUES (?1, ?2, ?3)",
+    [key, data, Math.round(now + ttlMs)],
+  );
+  return {};
+}
+
+function* clear(jid: string, names: readonly string[] | undefined): Body<number> {
+  if (names === undefined) {
+    yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);
+    return (yield query("DELETE FROM step WHERE jid = ?1 AND name <> '' RETURNING 1", [jid])).length;
+  }
+  let cleared = 0;
+  for (const name of names) {
+    yield query("DELETE FROM step_wait WHERE jid = ?1 AND name = ?2", [jid, name]);
+    const removed = yield query(
+      "DELETE FROM step WHERE jid = ?1 AND name <> '' AND name = ?2 RETURNING 1",
+      [jid, name],
+    );
+    cleared += removed.length;
+  }
+  return cleared;
+}
+
+/** Ends the sleeps and waits of a job, and makes it due. Returns how many it ended. */
+function* endWaits(jid: string, now: number): Body<number> {
+  const rows = yield query(
+    `SELECT name, record FROM step WHERE jid = ?1 AND name <> '' AND record LIKE '{"state":"waiting"%'`,
+    [jid],
+  );
+  for (const { name, record } of rows) yield* endStep(jid, name as string, passedRecord(record as string, now));
+  if (rows.length > 0) yield* makeDue(jid, now);
+  return rows.length;
+}
+
+/** Notes that a step waits for a key, once. */
+function* joinWaiting(jid: string, name: string, key: string): Body<void> {
+  yield query(
+    `INSERT INTO step_wait (key, jid, name) SELECT ?1, ?2, ?3
+     WHERE NOT EXISTS (SELECT 1 FROM step_wait WHERE jid = ?2 AND name = ?3)`,
+    [key, jid, name],
+  );
+}
+
+function* put(jid: string, { name, record }: StoredStep): Body<void> {
+  yield query(
+    `INSERT INTO step (jid, name, record) VALUES (?1, ?2, ?3)
+     ON CONFLICT (jid, name) DO UPDATE SET record = excluded.record`,
+    [jid, name, record],
+  );
+}
+
+/** Returns the record of a wait whose time has passed. A sleep ends without a timeout. */
+function passedRecord(waiting: string, now: number): string {
+  return endedRecord(waiting, now, isSleep(waiting) ? "" : `"timedOut":true`);
+}
