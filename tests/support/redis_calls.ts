@@ -47,9 +47,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   batchCorrect: [call("", "0 b 0 0 0", [...BATCHES, "HSET jobs:batch:b closed_as closed"])],
   batchCreate: [
-    call("jobs:batch:c", `0 c p "" "" 1000 1000 8 "" {} "" 0 "" success default ${open("d")}`, BATCHES),
-    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x`, []),
-    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x`, [
+    call("jobs:batch:c", `0 c p "" "" 1000 1000 8 "" {} "" 0 "" 1 success default ${open("d")}`, BATCHES),
+    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x 0`, []),
+    call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x 0`, [
       `SET jobs:once:flow:k ${LATER}/x·b`,
       "HSET jobs:batch:b closed_as abandoned",
     ]),
@@ -68,13 +68,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", "clear bench q 1000 0", [`SET jobs:scratch ${LATER}·bench·q`, "LPUSH queue:q x", "ZADD jobs:workers 1 w"]),
     call("", "leave bench q 1000", [`SET jobs:scratch ${LATER}·bench·q`]),
   ],
-  countLeases: [call(LEASES, `${WORKER} default ${GROUPED}`, [...GROUPS, ...LEASED])],
-  cronRead: [call("", "0 1 e all", CRON)],
+  countLeases: [call(LEASES, `${WORKER} default 1 ${GROUPED}`, [...GROUPS, ...LEASED])],
+  cronRead: [call("", "0 1 1 e 0", CRON)],
   cronWrite: [
-    call("jobs:cron:done:w", `0 8 10 1000 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON),
-    call("jobs:cron:done:w", '0 8 10 1000 e 1 "" "" remove "" 0 0', CRON),
+    call("jobs:cron:done:w", `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON),
+    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0', CRON),
   ],
-  declareClasses: [call("jobs:classes", "0 1000 A {}", [`HSET jobs:classes B {"declared_at":1,"options":{}}`])],
+  declareClasses: [call("jobs:classes", "0 1000 1 A {}", [`HSET jobs:classes B {"declared_at":1,"options":{}}`])],
   deregister: [
     call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
     call(LEASES, WORKER, [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
@@ -109,8 +109,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       [],
     ),
   ],
-  flowAdd: [call("", `0 f o2 1 {"queue":"default"} [] ${open("o2")}`, FLOW)],
-  flowImport: [call("jobs:flow:f", `o2 0 {} [] waiting·1 run ${open("o2")} {}`, [])],
+  flowAdd: [call("", `0 f 1 o2 1 {"queue":"default"} [] ${open("o2")}`, FLOW)],
+  flowImport: [call("jobs:flow:f", `1 o2 0 {} [] waiting·1 run ${open("o2")} {}`, [])],
   flowSpread: [
     call("", "0 10", [
       ...FLOW,
@@ -127,17 +127,17 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   forgetQueue: [call("", "0 q", ["SADD queues q"])],
   heartbeat: [
-    call("", `${WORKER} 0 60000 {} 5 1 0 false 1 task {}`, [
+    call("", `${WORKER} 0 60000 {} 5 1 0 false 1 1 task {}`, [
       `LPUSH ${WORKER}-signals TSTP`,
       `ZADD jobs:workers ${LATER} other`,
       "HSET jobs:worker:other ttl 60000 since 1",
     ]),
-    call("", `${WORKER} 0 60000 {} 5 1 0 false 1 task {}`, LEASED),
+    call("", `${WORKER} 0 60000 {} 5 1 0 false 1 1 task {}`, LEASED),
   ],
   importJobs: [
     call(
       "jobs:imported:m",
-      `0 60000 schedule ${LATER} ${payload("j", `,"has_steps":true`)} u j 1000 k 1 j ` +
+      `0 60000 3 schedule ${LATER} ${payload("j", `,"has_steps":true`)} u j 1000 k 1 j ` +
         `queue:default 0 ${payload("j1", `,"on_duplicate":"replace"`)} v j1 1000 "" "" "" queue:default|g 0 ${
           payload("j2")
         } "" "" 0 "" "" ""`,
@@ -145,9 +145,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
   ],
   importSteps: [
-    call("jobs:steps:j", `0 j w {"state":"succeeded"} v ${WAITING}`, ASLEEP),
+    call("jobs:steps:j", `0 j 2 w {"state":"succeeded"} v ${WAITING}`, ASLEEP),
   ],
-  importThrottles: [call("", "0 t 1000 1 0 j u 1000 1 0 j", [])],
+  importThrottles: [call("", "0 2 t 1000 1 0 j u 1000 1 0 j", [])],
   limitGroup: [
     call("", "begin 0 default g 1 0 0 0 0", []),
     call("", "set 0 default g 1 0 0 0 1000", GROUPS),
@@ -160,7 +160,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   migrateOut: [
     call(
       "jobs:announced",
-      `m schedule "" ${payload("j", `,"debounce_key":"k"`)} j1 queue:default 0 ${payload("j2")} j queue:default|g 0 ${
+      `m 3 schedule "" ${payload("j", `,"debounce_key":"k"`)} j1 queue:default 0 ${payload("j2")} j queue:default|g 0 ${
         payload("g1")
       } ""`,
       [
@@ -178,7 +178,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   move: [
     call(
       "jobs:mover:c",
-      `0 1 60000 10 100000 10 schedule "" ${payload("j9")} queue:default|g "" "" "" "" "" ` +
+      `0 1 60000 10 100000 10 3 schedule "" ${payload("j9")} queue:default|g "" "" "" "" "" ` +
         `queue:default 0 ${payload("j2")} dead "" j1 "" "" "" ` +
         `retry "" ${
           payload("j3", `,"batch":"b","batch_counted":"pending","parent":{"jid":"j","step":"w"}`)
@@ -206,15 +206,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", `0 q ""`, []),
   ],
   reconcileLeases: [
-    call(LEASES, "12345678 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
-    call(LEASES, "12345678 0", [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
+    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
+    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
   ],
-  recordMetrics: [call("jobs:measured:1 j|1|1:10 j|1|1:11", "1000 1000 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2", [])],
+  recordMetrics: [call("jobs:measured:1 j|1|1:10 j|1|1:11", "1000 1000 1 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2", [])],
   reply: [call("jobs:reply:1", "0 text", [])],
   rescue: [
     call(
       "",
-      `0 r ${WORKER} [] 2 ${GROUPED} ${payload("j2")} ${TOKEN} ${payload("j1", `,"on_duplicate":"replace"`)}`,
+      `0 r 1 ${WORKER} [] 2 ${GROUPED} ${payload("j2")} ${TOKEN} ${payload("j1", `,"on_duplicate":"replace"`)}`,
       [
         ...GROUPS,
         ...LEASED,
@@ -227,7 +227,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       "",
-      `0 r ${WORKER} [] 1 ${GROUPED} ${payload("j2")}`,
+      `0 r 1 ${WORKER} [] 1 ${GROUPED} ${payload("j2")}`,
       [
         ...GROUPS,
         ...LEASED,
@@ -239,7 +239,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
   ],
   sampleQueues: [
-    call("jobs:queue-samples:60:1 jobs:queue-samples:600:1", "100 100 f 1 g 2", ["HSET jobs:queue-samples:60:1 f 0"]),
+    call("jobs:queue-samples:60:1 jobs:queue-samples:600:1", "2 f 1 g 2 2 100 100", [
+      "HSET jobs:queue-samples:60:1 f 0",
+    ]),
   ],
   send: [
     call("", `0 ${WORKER} {} TSTP ""`, LEASED),
@@ -279,38 +281,48 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("jobs:signalled:1", "0 60000 k 1 60000 10", []),
   ],
   stepClear: [
-    call("jobs:steps:j", "w", SLEEPING),
-    call("jobs:steps:j", "", SLEEPING),
+    call("jobs:steps:j", "1 w", SLEEPING),
+    call("jobs:steps:j", "0", SLEEPING),
   ],
   stepRemember: [
     {
-      ...call(`${LEASES} jobs:steps:j jobs:steps:i`, `${TOKEN} s {} ${TOKEN} s {}`, LEASED),
+      ...call(`${LEASES} jobs:steps:j jobs:steps:i`, `2 ${TOKEN} s {} ${TOKEN} s {}`, LEASED),
       separate: ["jobs:steps:j"],
     },
   ],
   stepWait: [
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8`, LEASED),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8`, [...LEASED, ...ASLEEP]),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8`, [
+    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8 "" "" "" ""`, LEASED),
+    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
+      ...LEASED,
+      ...ASLEEP,
+    ]),
+    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
       ...LEASED,
       `RPUSH jobs:signals:k 1·0 ${LATER}·1`,
     ]),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default|g ${payload("c")}`, [
-      ...LEASED,
-      ...GROUPS,
-    ]),
     call(
       `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default ${payload("c")} in 1000`,
+      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default|g ${payload("c")} "" ""`,
+      [
+        ...LEASED,
+        ...GROUPS,
+      ],
+    ),
+    call(
+      `${LEASES} jobs:steps:j`,
+      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default ${payload("c")} "" 1000`,
       LEASED,
     ),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8`, [...LEASED, ...ASLEEP]),
+    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
+      ...LEASED,
+      ...ASLEEP,
+    ]),
   ],
   stepWake: [call("jobs:steps:j", "0 j", SLEEPING)],
   take: [
     call(
       LEASES,
-      `0 ${WORKER} 0123456789abcdef 10 100000 1 0 other default`,
+      `0 ${WORKER} 0123456789abcdef 10 100000 1 0 2 other default`,
       [
         ...GROUPS,
         ...LOCKED,
@@ -323,7 +335,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 ${WORKER} 0123456789abcdef 1 100000 1 1 ${TOKEN.slice(11, 27)} default`,
+      `0 ${WORKER} 0123456789abcdef 1 100000 1 1 ${TOKEN.slice(11, 27)} 1 default`,
       [...GROUPS, ...LEASED, ...CANCELLED],
       ['"j1"', '"j2"'],
     ),

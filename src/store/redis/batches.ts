@@ -20,12 +20,12 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     async create(
       { id, parent, closeWithinMs, keepMs, flow, once, ...spec }: NewBatch,
     ): Promise<BatchRefusal | FirstBatch | undefined> {
-      const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], [
-        ...[offset(), id, parent?.id ?? "", parent?.by?.worker ?? "", parent?.by?.token ?? ""],
-        ...[`${Math.round(closeWithinMs)}`, `${Math.round(keepMs)}`, `${wire}`, flow ? "1" : "", JSON.stringify(spec)],
-        ...[once?.key ?? "", `${Math.ceil(once?.ttlMs ?? 0)}`, once?.fingerprint ?? ""],
-        ...packCallbacks(spec),
-      ]) as string;
+      const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], {
+        ...{ now: offset(), id, parent: parent?.id, worker: parent?.by?.worker, token: parent?.by?.token },
+        ...{ closeWithin: Math.round(closeWithinMs), keep: Math.round(keepMs), wire, flow, spec: JSON.stringify(spec) },
+        ...{ once: once?.key, onceFor: Math.ceil(once?.ttlMs ?? 0), fingerprint: once?.fingerprint },
+        callbacks: packCallbacks(spec),
+      }) as string;
       if (reply === "") return undefined;
       const [sign] = reply;
       if (sign !== "=" && sign !== "#") return reply as BatchRefusal;
@@ -40,29 +40,31 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
         };
       }
       const { cursor = "", limit = 25, flows = false } = request;
-      const reply = await client.run(SCRIPTS.batchPage, [flows ? FLOWS : BATCHES], [
-        cursor,
-        `${limit + 1}`,
-      ]) as string[][];
+      const args = { after: cursor, limit: limit + 1 };
+      const reply = await client.run(SCRIPTS.batchPage, [flows ? FLOWS : BATCHES], args) as string[][];
       const batches = reply.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
       const shown = batches.slice(0, limit);
       return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
     },
 
     async close(id, as) {
-      const reply = await client.run(SCRIPTS.batchClose, [], [offset(), id, as]) as [(0 | 1)?, ClosedAs?, number?];
+      const reply = await client.run(SCRIPTS.batchClose, [], { now: offset(), id, as }) as [
+        (0 | 1)?,
+        ClosedAs?,
+        number?,
+      ];
       const [done, closedAs, waiting = 0] = reply;
       return closedAs === undefined ? undefined : { done: done === 1, closedAs, ...(waiting > 0 && { waiting }) };
     },
 
     async admit({ worker, token }, id) {
-      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(worker)], [offset(), token, id]);
+      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(worker)], { now: offset(), token, id });
       return payload as string | null ?? undefined;
     },
 
     async count(id) {
-      const limits = [`${MAX_COUNTED_JOBS}`, `${MAX_COUNTED_BYTES}`];
-      const reply = await client.run(SCRIPTS.batchCount, [], [id, ...limits]) as "large" | [
+      const limits = { maxJobs: MAX_COUNTED_JOBS, maxBytes: MAX_COUNTED_BYTES };
+      const reply = await client.run(SCRIPTS.batchCount, [], { id, ...limits }) as "large" | [
         number,
         number,
         ...string[],
@@ -74,20 +76,24 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async correct(id, { pending, dead, version }) {
-      const args = [offset(), id, `${version}`, `${pending}`, `${dead}`];
+      const args = { now: offset(), id, version, pending, dead };
       return await client.run(SCRIPTS.batchCorrect, [], args) === 1;
     },
 
     async sweep(limit) {
-      const reply = await client.run(SCRIPTS.batchSweep, [], [offset(), `${limit}`]) as [number, number, 0 | 1];
+      const reply = await client.run(SCRIPTS.batchSweep, [], { now: offset(), limit }) as [number, number, 0 | 1];
       return { abandoned: reply[0], removed: reply[1], more: reply[2] === 1 };
     },
   };
 }
 
-/** Returns for each callback: event, queue, payload without its closing brace. */
-export function packCallbacks({ callbacks }: BatchSpec): string[] {
-  return Object.entries(callbacks).flatMap(([event, { queue, payload }]) => [event, queue, withoutBrace(payload)!]);
+/** Returns the callbacks with payloads without their closing brace. */
+export function packCallbacks({ callbacks }: BatchSpec): { event: string; queue: string; payload: string }[] {
+  return Object.entries(callbacks).map(([event, { queue, payload }]) => ({
+    event,
+    queue,
+    payload: withoutBrace(payload)!,
+  }));
 }
 
 function pairs(fields: readonly string[]): Record<string, string> {

@@ -15,8 +15,8 @@ const DECLARATION = /^\{"declared_at":\d+,"options":(.*)\}$/s;
 export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {
-      const declared = classes.flatMap(({ name, options }) => [name, options]);
-      await client.run(SCRIPTS.declareClasses, [CLASSES], [offset(), `${DECLARATION_TTL_MS}`, ...declared]);
+      const declared = classes.map(({ name, options }) => ({ name, options }));
+      await client.run(SCRIPTS.declareClasses, [CLASSES], { now: offset(), keepMs: DECLARATION_TTL_MS, declared });
     },
     async read(names) {
       if (names === undefined) {

@@ -10,7 +10,7 @@ import { MAX_CRON_RECORDS } from "../port/logs.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { CRON_CHANGES, cronDoneKey } from "./keys.ts";
 import { withoutBrace } from "./enqueue.ts";
-import { SCRIPTS } from "./client/scripts.ts";
+import { type Args, SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
 /** Poll interval for changes that aren't announced: the writing client may lack the permission to publish. */
@@ -35,8 +35,8 @@ export class Cron implements CronStore {
     { names, configured = [] }: { readonly names?: readonly string[]; readonly configured?: readonly string[] } = {},
   ): Promise<CronReading> {
     const { client, offset } = this.#context;
-    const which = names === undefined ? ["all"] : ["some", ...names];
-    const reply = await client.run(SCRIPTS.cronRead, [], [offset(), `${configured.length}`, ...configured, ...which]);
+    const args = { now: offset(), all: names === undefined, configured, names: names ?? [] };
+    const reply = await client.run(SCRIPTS.cronRead, [], args);
     const [now, changes, ...entries] = reply as [number, number, ...EntryReply[]];
     if (names === undefined) this.#changesRead = changes;
     return { now, entries: entries.map(toStored) };
@@ -52,10 +52,10 @@ export class Cron implements CronStore {
 
   async #write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const { client, offset, wire } = this.#context;
-    const head = [offset(), `${wire}`, `${MAX_CRON_RECORDS}`, keepReplyMs(this.#context)];
+    const head = { now: offset(), wire, maxRecords: MAX_CRON_RECORDS, keepMs: keepReplyMs(this.#context) };
     // A resent write must not look like a conflict: the caller would write once more.
     const key = cronDoneKey(randomUUID());
-    const versions = await client.run(SCRIPTS.cronWrite, [key], [...head, ...writes.flatMap(pack)]) as number[];
+    const versions = await client.run(SCRIPTS.cronWrite, [key], { ...head, writes: writes.map(pack) }) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
   }
 
@@ -86,19 +86,17 @@ function toStored([name, version, definition, state, live, seen]: EntryReply): S
   return { name, version: Number(version), definition, state, live: live ?? undefined, seenAt: Number(seen) };
 }
 
-function pack(write: CronWrite | CronRemoval): string[] {
-  if ("remove" in write) return [write.name, `${write.version}`, "", "", "remove", "", "0", "0"];
-  const { name, version, definition, state, jobs, awaited, records } = write;
-  return [
-    name,
-    `${version}`,
-    state,
-    awaited ? "1" : "",
-    definition === undefined ? "keep" : "define",
-    definition ?? "",
-    `${jobs.length}`,
-    ...jobs.flatMap(({ queue, group, jid, payload }) => [nameOf(queue, group), jid, withoutBrace(payload) ?? payload]),
-    `${records.length}`,
-    ...records,
-  ];
+function pack(write: CronWrite | CronRemoval): Args {
+  if ("remove" in write) {
+    const { name, version } = write;
+    return { name, version, state: "", awaited: false, verb: "remove", definition: "", jobs: [], records: [] };
+  }
+  const { name, version, definition, state, awaited, records } = write;
+  const verb = definition === undefined ? "keep" : "define";
+  const jobs = write.jobs.map(({ queue, group, jid, payload }) => ({
+    queue: nameOf(queue, group),
+    jid,
+    payload: withoutBrace(payload) ?? payload,
+  }));
+  return { name, version, state, awaited, verb, definition, jobs, records };
 }

@@ -103,7 +103,7 @@ export async function readLeases(
   { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
-  const args = [`${maxBytes}`, isFirst ? "1" : "0", ...tokens];
+  const args = { maxBytes, isFirst, tokens };
   const payloads = await client.run(SCRIPTS.readLeases, [leasesKey(worker)], args, {
     bytes: true,
   }) as (Buffer | null)[];

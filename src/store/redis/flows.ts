@@ -27,16 +27,15 @@ const MAX_SEARCHED = 10;
 export function flowsPart({ client, offset }: Context): FlowStore {
   return {
     async add(id, nodes) {
-      const args = nodes.flatMap((node) => [
-        ...[
-          node.name,
-          `${node.after.length}`,
-          specOf(node),
-          JSON.stringify(node.followers),
-          withoutBrace(node.payload)!,
-        ],
-      ]);
-      const reply = await client.run(SCRIPTS.flowAdd, [], [offset(), id, ...args]) as BatchRefusal | "";
+      const packed = nodes.map((node) => ({
+        name: node.name,
+        needs: node.after.length,
+        spec: specOf(node),
+        followers: JSON.stringify(node.followers),
+        payload: withoutBrace(node.payload),
+      }));
+      const args = { now: offset(), id, nodes: packed };
+      const reply = await client.run(SCRIPTS.flowAdd, [], args) as BatchRefusal | "";
       return reply === "" ? undefined : reply;
     },
 
@@ -57,7 +56,7 @@ export function flowsPart({ client, offset }: Context): FlowStore {
     },
 
     async spread(limit) {
-      return await client.run(SCRIPTS.flowSpread, [], [offset(), `${limit}`]) === 1;
+      return await client.run(SCRIPTS.flowSpread, [], { now: offset(), limit }) === 1;
     },
   };
 }

@@ -13,7 +13,6 @@ import { randomUUID } from "node:crypto";
 import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
-import type { Arg } from "./client/encode.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { moverKey } from "./keys.ts";
 import type { Move, Moved } from "./move_request.ts";
@@ -112,12 +111,15 @@ export class Mover {
 
   async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly states: string }> {
     const { client, offset, deadLimits } = this.#context;
-    const head = [offset(), `${++this.#scripts}`, keepReplyMs(this.#context), ...deadLimits, `${MAX_RECORDS}`];
-    const args: Arg[] = head;
-    for (const { from, position, old, to, payload, unlock, record } of moves) {
-      args.push(from, position === undefined ? "" : `${position}`, old, to, payload ?? "", unlock ?? "");
-      args.push(...record === undefined ? ["", "", ""] : packRecord(record));
-    }
+    const [maxDead, maxDeadAgeMs] = deadLimits;
+    const args = {
+      ...{ now: offset(), number: ++this.#scripts, keepMs: keepReplyMs(this.#context) },
+      ...{ maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS },
+      moves: moves.map(({ from, position, old, to, payload, unlock, record }) => {
+        const [jid, ttl, body] = record ? packRecord(record) : [];
+        return { from, position, old, to, new: payload, jid: unlock, record: jid, ttl, body };
+      }),
+    };
     const [states, now, next] = await client.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
     return { states, now, nextInMs: next === "" ? undefined : next };
   }

@@ -55,9 +55,8 @@ async function placePage(
 ): Promise<FoundPage> {
   const start = cursor === undefined ? undefined : await startAt(client, place, cursor, reverse);
   const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
-  const direction = reverse ? "reverse" : "forward";
-  const kind = place.in === "queue" ? "queue" : "set";
-  const args = [keyOf(place), kind, `${first}`, `${limit + 1}`, `${MAX_BATCH_BYTES}`, direction];
+  const bounds = { position: first, limit: limit + 1, maxBytes: MAX_BATCH_BYTES };
+  const args = { key: keyOf(place), isQueue: place.in === "queue", ...bounds, reverse };
   const reply = await client.run(SCRIPTS.readEntries, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
   const found = readWindow(place, reply, reverse);
   const [, isCut] = reply;

@@ -93,7 +93,8 @@ export class Results implements ResultStore {
   async #step(cursor: string | undefined, limit: number): Promise<Step> {
     const { client } = this.#context;
     const last = numberIn(cursor);
-    const args = [last === undefined ? "+inf" : `(${last}`, `${limit}`, `${MAX_BATCH_BYTES}`];
+    const before = last === undefined ? "+inf" : `(${last}`;
+    const args = { before, limit, maxBytes: MAX_BATCH_BYTES };
     const [now, [next, isCut, ...entries]] = await Promise.all([
       serverTime(this.#context),
       client.run(SCRIPTS.readRecords, [], args) as Promise<[string, 0 | 1, ...string[]]>,

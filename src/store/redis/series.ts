@@ -60,20 +60,20 @@ async function addMetrics(context: Context, measurements: readonly ClassMetrics[
   const now = await serverTime(context);
   const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
   for (let at = 0; at < measurements.length; at += MAX_CLASSES_PER_SCRIPT) {
-    const args = measurements.slice(at, at + MAX_CLASSES_PER_SCRIPT).flatMap((
+    const classes = measurements.slice(at, at + MAX_CLASSES_PER_SCRIPT).map((
       { class: name, processed, failed, workedMs, histogram },
-    ) => [
+    ) => ({
       name,
-      `${processed}`,
-      `${failed}`,
-      `${Math.round(workedMs)}`,
-      histogramKey(name, now),
-      wire === 7 ? histogramKey7(name, now) : "",
-      histogram.flatMap((count, i) => count > 0 ? [`${i} ${count}`] : []).join(" "),
-    ]);
-    const kept = [COARSE, FINE].map(({ keptMs }) => `${keptMs / 1_000}`);
+      processed,
+      failed,
+      ms: Math.round(workedMs),
+      histogram: histogramKey(name, now),
+      olderHistogram: wire === 7 && histogramKey7(name, now),
+      counts: histogram.flatMap((count, i) => count > 0 ? [`${i} ${count}`] : []).join(" "),
+    }));
+    const args = { coarseS: COARSE.keptMs / 1_000, fineS: FINE.keptMs / 1_000, classes };
     // A resent script would count twice.
-    await client.run(SCRIPTS.recordMetrics, keys, [...kept, ...args], { repeatable: false });
+    await client.run(SCRIPTS.recordMetrics, keys, args, { repeatable: false });
   }
 }
 
@@ -210,12 +210,12 @@ function two(value: number): string {
 async function addSamples(context: Context, samples: readonly QueueSample[]): Promise<void> {
   const now = await serverTime(context);
   const keys = SAMPLE_STEPS.map(({ stepMs }) => sampleKey(stepMs, Math.floor(now / stepMs) * stepMs));
-  const kept = SAMPLE_STEPS.map(({ keptMs }) => `${keptMs / 1_000}`);
   const values = keptSamples(samples).flatMap(({ queue, size, latencyMs }) => [
-    ...["size|" + queue, `${size}`],
-    ...["latency|" + queue, `${Math.round(latencyMs)}`],
+    { field: "size|" + queue, value: size },
+    { field: "latency|" + queue, value: Math.round(latencyMs) },
   ]);
-  await context.client.run(SCRIPTS.sampleQueues, keys, [...kept, ...values]);
+  const keepS = SAMPLE_STEPS.map(({ keptMs }) => keptMs / 1_000);
+  await context.client.run(SCRIPTS.sampleQueues, keys, { samples: values, keepS });
 }
 
 async function readSamples(context: Context, window: SampleWindow): Promise<QueueSeries[]> {

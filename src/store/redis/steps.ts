@@ -15,7 +15,6 @@ import {
   tooManySignals,
   type Wait,
 } from "../port/steps.ts";
-import type { NewJob } from "../port/jobs.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
@@ -36,34 +35,41 @@ export function stepsPart(context: Context): StepStore {
 
     async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, after = 0, key = "", child } = wait;
-      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(worker), stepsKey(jid)], [
-        offset(),
+      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(worker), stepsKey(jid)], {
+        now: offset(),
         token,
         jid,
         name,
         about,
-        `${Math.round(forMs)}`,
-        `${Math.floor(after)}`,
+        forMs: Math.round(forMs),
+        after: Math.floor(after),
         key,
-        `${wire}`,
-        ...(child === undefined ? [] : [nameOf(child.queue, child.group), child.payload, ...timeOf(child)]),
-      ]) as [string, string] | null;
+        wire,
+        queue: child && nameOf(child.queue, child.group),
+        payload: child?.payload,
+        at: child?.at,
+        delayMs: child?.delayMs === undefined ? undefined : Math.round(child.delayMs),
+      }) as [string, string] | null;
       return reply === null ? undefined : { record: reply[0], leftMs: Number(reply[1]) };
     },
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
       const keys = [signalledKey(crypto.randomUUID())];
-      const args = [keepReplyMs(context), key, data, `${Math.round(ttlMs)}`, `${MAX_KEPT_SIGNALS}`];
+      const args = { keepMs: keepReplyMs(context), key, data, ttl: Math.round(ttlMs), maxKept: MAX_KEPT_SIGNALS };
       let reply: string | null | 0;
-      do reply = await client.run(SCRIPTS.signal, keys, [offset(), ...args]) as typeof reply; while (reply === 0);
+      do reply = await client.run(SCRIPTS.signal, keys, { now: offset(), ...args }) as typeof reply; while (
+        reply === 0
+      );
       if (reply === null) throw tooManySignals(key);
       return reply === "" ? {} : { reached: reply };
     },
 
     async clear(jid: string, which?: readonly string[] | "waits"): Promise<number> {
       if (which?.length === 0) return 0;
-      if (which === "waits") return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], [offset(), jid]) as number;
-      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], which ?? []) as number;
+      if (which === "waits") {
+        return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], { now: offset(), jid }) as number;
+      }
+      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], { names: which ?? [] }) as number;
     },
   };
 }
@@ -71,9 +77,4 @@ export function stepsPart(context: Context): StepStore {
 /** Returns when a step began: a hash keeps no order. Every record has the time before the first value of a user. */
 function beginOf({ record }: StoredStep): number {
   return Number(/"since":([\d.]+)/.exec(record)?.[1] ?? 0);
-}
-
-function timeOf({ at, delayMs }: NewJob): string[] {
-  if (delayMs !== undefined) return ["in", `${Math.round(delayMs)}`];
-  return at === undefined ? [] : ["at", `${at}`];
 }

@@ -32,7 +32,7 @@ export async function stillLeased(
   worker: string,
   tokens: readonly string[],
 ): Promise<string[]> {
-  const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], tokens) as string[];
+  const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], { tokens }) as string[];
   const left = new Set(still);
   book.drop(worker, tokens.filter((token) => !left.has(token)));
   return still;
@@ -42,8 +42,8 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   const { queues, limit, worker, minTurn = 1 } = request;
   const { client, offset } = context;
   const names = book.beginTake(worker);
-  const head = [offset(), worker, names.name, `${Math.floor(limit)}`, `${MAX_BATCH_BYTES}`, `${minTurn}`];
-  const args = [...head, `${names.lost.length}`, ...names.lost, ...queues];
+  const bounds = { maxJobs: Math.floor(limit), maxBytes: MAX_BATCH_BYTES, minTurn };
+  const args = { now: offset(), worker, id: names.name, ...bounds, lost: names.lost, queues };
   try {
     const reply = await client.run(SCRIPTS.take, [leasesKey(worker)], args, { repeatable: false });
     const leases = readLeases(reply as TakeReply);
@@ -61,7 +61,7 @@ async function reconcile(context: Context, book: LeaseBook, worker: string): Pro
   const tokens = book.tokensToCheck(worker);
   if (tokens.length > 0) await stillLeased(context, book, worker, tokens);
   await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
-    const args = [book.prefix, `${unanswered.length}`, ...unanswered, ...held];
+    const args = { prefix: book.prefix, unanswered: [...unanswered], held: [...held] };
     // Not sent again unchanged: by then the worker may hold more.
     await client.run(SCRIPTS.reconcileLeases, [leasesKey(worker)], args, { repeatable: false });
   });

@@ -12,9 +12,8 @@ import type { NodeRecord } from "../ops/flow_record.ts";
 import { transferOf } from "../ops/transfer.ts";
 import { numberIn } from "../port/cursor.ts";
 import { packCallbacks, rowOf } from "./batches.ts";
-import type { Arg } from "./client/encode.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
-import { SCRIPTS } from "./client/scripts.ts";
+import { type Args, SCRIPTS } from "./client/scripts.ts";
 import { type Context, serverTime } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { entryOf } from "./entries.ts";
@@ -45,7 +44,7 @@ export function transferPart(context: Context): TransferStore {
     async mark(refs) {
       const reply = refs.length === 0
         ? client.call(["HMGET", ANNOUNCED, "id", "refs"])
-        : client.run(SCRIPTS.announce, [ANNOUNCED], [randomUUID(), JSON.stringify(refs)]);
+        : client.run(SCRIPTS.announce, [ANNOUNCED], { id: randomUUID(), refs: JSON.stringify(refs) });
       const [id, announced] = await reply as [string | null, string | null];
       return announced === null ? undefined : { id: id!, refs: JSON.parse(announced) as string[] };
     },
@@ -65,7 +64,10 @@ export function transferPart(context: Context): TransferStore {
         const { found, ...page } = await scan(cursor, throttleKey("*"));
         const rows: ThrottleRow[] = [];
         while (found.length > 0) {
-          const [read, ...fields] = await client.run(SCRIPTS.readThrottles, found, [offset()]) as [number, ...Field[]];
+          const [read, ...fields] = await client.run(SCRIPTS.readThrottles, found, { now: offset() }) as [
+            number,
+            ...Field[],
+          ];
           found.splice(0, read);
           rows.push(...throttlesIn(fields));
         }
@@ -90,34 +92,34 @@ export function transferPart(context: Context): TransferStore {
     },
     put: {
       async job(rows, batch) {
-        const args = [offset(), `${KEYS_KEPT_MS}`];
-        for (const { place, payload, at, unique, debounce } of rows) {
-          args.push(place.in === "queue" ? keys.listKey(place) : SETS[place.in], `${Math.round(at ?? 0)}`, payload);
-          args.push(unique?.key ?? "", unique?.jid ?? "", `${Math.ceil(unique?.ttlMs ?? 0)}`);
-          args.push(debounce?.key ?? "", `${Math.round(debounce?.firstAt ?? 0)}`, debounce?.jid ?? "");
-        }
-        await client.run(SCRIPTS.importJobs, [importedKey(batch)], args);
+        const jobs = rows.map(({ place, payload, at, unique, debounce }) => ({
+          ...{ place: place.in === "queue" ? keys.listKey(place) : SETS[place.in], at: Math.round(at ?? 0), payload },
+          ...{ lock: unique?.key, jid: unique?.jid, ttl: Math.ceil(unique?.ttlMs ?? 0) },
+          ...{ debounced: debounce?.key, first: Math.round(debounce?.firstAt ?? 0), waiting: debounce?.jid },
+        }));
+        await client.run(SCRIPTS.importJobs, [importedKey(batch)], { now: offset(), keepMs: KEYS_KEPT_MS, jobs });
       },
       step: (rows) =>
         Promise.all(rows.map(({ jid, steps }) => {
-          const pairs = steps.flatMap(({ name, record }) => [name, record]);
-          return client.run(SCRIPTS.importSteps, [keys.stepsKey(jid)], [offset(), jid, ...pairs]);
+          const imported = steps.map(({ name, record }) => ({ name, record }));
+          return client.run(SCRIPTS.importSteps, [keys.stepsKey(jid)], { now: offset(), jid, imported });
         })),
       async batch(rows) {
         for (const columns of rows) await putBatch(client, columns as unknown as BatchRow, wire);
       },
       async node(rows) {
         for (const [flow, some] of Map.groupBy(rows, ({ flow }) => flow)) {
-          const args = some.flatMap(({ columns }) => packNode(columns as unknown as NodeRecord));
-          await client.run(SCRIPTS.flowImport, [keys.flowKey(flow)], args);
+          const nodes = some.map(({ columns }) => packNode(columns as unknown as NodeRecord));
+          await client.run(SCRIPTS.flowImport, [keys.flowKey(flow)], { nodes });
         }
       },
       async throttle(rows) {
-        const args = rows.flatMap(({ key, perMs, pushes }) => [
-          ...[key, `${Math.ceil(perMs)}`, `${pushes.length}`],
-          ...pushes.flatMap(({ agoMs, jid }) => [`${Math.round(agoMs)}`, jid]),
-        ]);
-        await client.run(SCRIPTS.importThrottles, [], [offset(), ...args]);
+        const throttles = rows.map(({ key, perMs, pushes }) => ({
+          key,
+          per: Math.ceil(perMs),
+          pushes: pushes.map(({ agoMs, jid }) => ({ before: Math.round(agoMs), jid })),
+        }));
+        await client.run(SCRIPTS.importThrottles, [], { now: offset(), throttles });
       },
       async once(rows) {
         const now = await serverTime(context);
@@ -132,14 +134,15 @@ export function transferPart(context: Context): TransferStore {
     drop: {
       async job(rows, batch) {
         const found = await locateAll(client, rows.map(({ ref }) => parseRef(ref)).filter((ref) => ref !== undefined));
-        const args: Arg[] = [batch];
-        for (const one of found) {
-          if (one === undefined) continue;
-          const { place, position, member: { text, exact } } = one;
-          if (place.in === "queue") args.push(keys.listKey(place), `${position}`, exact, jidOf(text));
-          else args.push(SETS[place.in as SetName], "", exact, jidOf(text));
-        }
-        return await client.run(SCRIPTS.migrateOut, [ANNOUNCED], args);
+        const entries = found.filter((one) => one !== undefined).map((
+          { place, position, member: { text, exact } },
+        ) => ({
+          ...(place.in === "queue"
+            ? { place: keys.listKey(place), position }
+            : { place: SETS[place.in as SetName], position: undefined }),
+          ...{ member: exact, jid: jidOf(text) },
+        }));
+        return await client.run(SCRIPTS.migrateOut, [ANNOUNCED], { id: batch, entries });
       },
       async batch(rows) {
         for (const { id } of rows) {
@@ -184,9 +187,7 @@ async function putBatch(client: ReconnectingClient, row: BatchRow, wire: 7 | 8):
   if (await client.call(["EXISTS", key]) === 1) return;
   const args = Object.entries(row).flatMap(([name, value]) => (value ?? null) === null ? [] : [name, `${value}`]);
   const callbacks = packCallbacks(JSON.parse(row.spec) as BatchSpec);
-  for (let i = 0; i < callbacks.length; i += 3) {
-    args.push(`${callbacks[i]}:queue`, callbacks[i + 1]!, `${callbacks[i]}:payload`, callbacks[i + 2]!);
-  }
+  for (const { event, queue, payload } of callbacks) args.push(`${event}:queue`, queue, `${event}:payload`, payload);
   // The hash comes last: a batch that exists isn't stored again, so one without its due time would keep none.
   await Promise.all([
     client.call(["ZADD", row.flow === null ? keys.BATCHES : keys.FLOWS, "0", row.id]),
@@ -195,13 +196,12 @@ async function putBatch(client: ReconnectingClient, row: BatchRow, wire: 7 | 8):
   ]);
 }
 
-/** Returns the arguments of the script `flowImport`. */
-function packNode(node: NodeRecord): string[] {
-  const { name, needs, spec, followers, state, changed, effect, payload, result } = node;
-  return [
-    ...[name, `${needs}`, spec, followers, `${state} ${changed}`, effect ?? ""],
-    ...[payload === null ? "" : withoutBrace(payload)!, result ?? ""],
-  ];
+/** Returns a node for the script `flowImport`. */
+function packNode({ name, needs, spec, followers, state, changed, effect, payload, result }: NodeRecord): Args {
+  return {
+    ...{ name, needs, spec, followers, state: `${state} ${changed}`, effect: effect ?? "" },
+    ...{ payload: payload === null ? "" : withoutBrace(payload), result: result ?? "" },
+  };
 }
 
 type Field = string | number;

@@ -59,18 +59,18 @@ export class Workers implements WorkerStore {
 
   async #sendHeartbeat(record: WorkerRecord, ttlMs: number): Promise<[lapsed: number, ...signals: string[]]> {
     const { client, offset } = this.#context;
-    const args = [
-      record.id,
-      offset(),
-      `${Math.ceil(ttlMs)}`,
-      infoOf(record),
-      `${record.concurrency}`,
-      `${record.busy}`,
-      `${this.#roundTripUs}`,
-      `${record.quiet}`,
-      `${Math.round(record.rss / 1024)}`,
-      ...record.work.flatMap((job) => [job.task, workOf(job)]),
-    ];
+    const args = {
+      worker: record.id,
+      now: offset(),
+      ttl: Math.ceil(ttlMs),
+      info: infoOf(record),
+      concurrency: record.concurrency,
+      busy: record.busy,
+      rttUs: this.#roundTripUs,
+      quiet: `${record.quiet}`,
+      rssKb: Math.round(record.rss / 1024),
+      work: record.work.map((job) => ({ task: job.task, record: workOf(job) })),
+    };
     try {
       return await client.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
@@ -84,18 +84,18 @@ export class Workers implements WorkerStore {
     { running, ended = "" }: { readonly running?: RunningSuspects; readonly ended?: string },
   ): Promise<void> {
     const { client, offset } = this.#context;
-    const suspects = running ? [JSON.stringify(running.tokens), running.alone ? "1" : "0"] : ["", ""];
-    await client.run(SCRIPTS.note, [], [offset(), worker, ...suspects, ended]);
+    const suspects = running && JSON.stringify(running.tokens);
+    await client.run(SCRIPTS.note, [], { now: offset(), worker, suspects, alone: running?.alone ? 1 : 0, ended });
   }
 
   async deregister(worker: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(worker)], [worker]);
+    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(worker)], { worker });
     this.#book.dropAll(worker);
   }
 
   async claim(name: string, worker: string, ttlMs: number): Promise<NameHolder | undefined> {
     const { client, offset } = this.#context;
-    const reply = await client.run(SCRIPTS.claim, [nameKey(name)], [offset(), worker, `${Math.ceil(ttlMs)}`]);
+    const reply = await client.run(SCRIPTS.claim, [nameKey(name)], { now: offset(), worker, ttl: Math.ceil(ttlMs) });
     if (reply === null) return undefined;
     const [holder, heartbeatUntil] = reply as [string, string];
     return { worker: holder, heartbeatUntil: Number(heartbeatUntil) };
@@ -137,14 +137,15 @@ export class Workers implements WorkerStore {
   async send(to: string, message: Command | string): Promise<boolean> {
     const { client, offset } = this.#context;
     if (typeof message === "string") {
-      await client.run(SCRIPTS.reply, [replyKey(to)], [offset(), message], { repeatable: false });
+      await client.run(SCRIPTS.reply, [replyKey(to)], { now: offset(), text: message }, { repeatable: false });
       return true;
     }
     const { ref, ...command } = message;
     const lease = ref === undefined ? undefined : parseRef(ref);
     if (ref !== undefined && (lease?.in !== "running" || lease.worker !== to)) return false;
     const token = lease?.in === "running" ? lease.token : "";
-    const args = [offset(), to, JSON.stringify(command), SIGNAL_FOR[command.verb] ?? "", token];
+    const signal = SIGNAL_FOR[command.verb];
+    const args = { now: offset(), worker: to, command: JSON.stringify(command), signal, token };
     return await client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
   }
 

@@ -19,7 +19,7 @@ import type { Connection } from "./connection.ts";
 import type { CallOptions, ReconnectingClientOptions } from "./client_options.ts";
 import type { Arg } from "./encode.ts";
 import { ConnectionLost, isNotMaster, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
-import type { Script } from "./scripts.ts";
+import type { Args, Script } from "./scripts.ts";
 
 /** A write without an effect. */
 const WRITE_PROBE = ["UNLINK", "jobs:none"];
@@ -90,10 +90,14 @@ export class ReconnectingClient {
   async run(
     script: Script,
     keys: readonly string[],
-    args: readonly Arg[],
+    args: readonly Arg[] | Args,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const rest = [`${keys.length}`, ...keys, ...args];
+    const rest = [
+      `${keys.length}`,
+      ...keys,
+      ...(Array.isArray(args) ? args as readonly Arg[] : script.pack(args as Args)),
+    ];
     try {
       return await this.#send(["EVALSHA", script.sha, ...rest], options);
     } catch (error) {

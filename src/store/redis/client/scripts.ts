@@ -4,12 +4,17 @@
  * A file of `lua/` has the scripts of one subject, and parts that they share. The line before each names it, its flags, and the
  * parts that it uses: `--- script NAME FLAGS: PART PART`, `--- part NAME: PART`. A part brings the parts that it uses itself.
  *
+ * The keys and arguments of a script may follow its name: `NAME(key; now, limit, nodes[name, needs], names[])`. Its text then has
+ * local variables of these names, and the client passes the arguments by name. `now` is the time, from the offset of the clock. Lists
+ * come last: `nodes` has tables with these fields, `names` has texts.
+ *
  * The text of a script begins with `#!lua`: Redis then decides before the first line whether it can run the script. A server that
  * is out of memory, or has become a replica, rejects a script as a whole and never in the middle.
  *
  * @module
  */
 import { createHash } from "node:crypto";
+import type { Arg } from "./encode.ts";
 import batches from "../lua/batches.lua" with { type: "text" };
 import classes from "../lua/classes.lua" with { type: "text" };
 import cron from "../lua/cron.lua" with { type: "text" };
@@ -37,12 +42,27 @@ import transfer from "../lua/transfer.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
 import workers from "../lua/workers.lua" with { type: "text" };
 
+/** Arguments of a script by their names. `undefined` and `false` are passed as "", `true` as "1". */
+export interface Args {
+  readonly [name: string]: Value | readonly (Value | Args)[];
+}
+
+type Value = Arg | number | boolean | undefined;
+
+/** An argument of a script. A list has fields: none if its items are texts. */
+interface Field {
+  readonly name: string;
+  fields?: readonly Field[];
+}
+
 /** A script or a part of `lua/`. */
 export interface Section {
   /** Of Redis, such as "no-writes"; "" for none. */
   readonly flags: string;
   /** The names of the parts that it uses. */
   readonly parts: readonly string[];
+  /** The arguments of a script that names them. */
+  readonly args?: readonly Field[];
   readonly text: string;
 }
 
@@ -54,15 +74,61 @@ export function readSections(): ReadonlyMap<string, Section> {
   return sections ??= new Map(files.flatMap((file) => file.slice(4).split("\n--- ").map(sectionIn)));
 }
 
-function sectionIn(text: string): [string, Section] {
-  const end = text.indexOf("\n");
-  const [head = "", parts] = text.slice(0, end).split(": ");
-  const [kind, name, flags = ""] = head.split(" ");
-  return [`${kind} ${name}`, {
-    flags,
-    parts: parts?.split(" ") ?? [],
-    text: text.slice(end + 1),
-  }];
+const HEAD = /^(\w+ \w+)(?:\(([^;]*);([^)]*)\))?(?: ([\w-]+))?(?:: (.*))?\n/;
+
+function sectionIn(section: string): [string, Section] {
+  const [head, name, keys, names, flags = "", parts] = HEAD.exec(section)!;
+  const text = section.slice(head.length);
+  const used = parts?.split(" ") ?? [];
+  if (names === undefined) return [name!, { flags, parts: used, text }];
+  const args = fieldsIn(names.match(/\w+|[[\]]/g) ?? []);
+  const hasLists = args.some(({ fields }) => fields);
+  return [name!, { flags, parts: hasLists ? ["lists", ...used] : used, args, text: variables(keys!, args) + text }];
+}
+
+/** Parses arguments up to the end of a list. Removes the tokens. */
+function fieldsIn(tokens: string[]): Field[] {
+  const fields: Field[] = [];
+  for (let token = tokens.shift(); token !== undefined && token !== "]"; token = tokens.shift()) {
+    if (token === "[") fields.at(-1)!.fields = fieldsIn(tokens);
+    else fields.push({ name: token });
+  }
+  return fields;
+}
+
+/** Returns the Lua that makes variables of the keys and arguments. */
+function variables(keys: string, args: readonly Field[]): string {
+  const lines = keys === "" ? [] : [`local ${keys} = ${keys.split(",").map((_, i) => `KEYS[${i + 1}]`).join(", ")}`];
+  const texts = args.filter(({ fields }) => !fields);
+  for (const [i, { name }] of texts.entries()) {
+    if (name === "now") lines.push("local time = redis.call('TIME')");
+    const value = name === "now" ? `time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[${i + 1}]` : `ARGV[${i + 1}]`;
+    lines.push(`local ${name} = ${value}`);
+  }
+  if (texts.length < args.length) lines.push(`local readList = listsFrom(${texts.length + 1})`);
+  const shapeOf = (fields: readonly Field[]): string =>
+    `{${fields.map(({ name, fields }) => fields ? `{'${name}',${shapeOf(fields)}}` : `'${name}'`).join(",")}}`;
+  for (const { name, fields } of args) if (fields) lines.push(`local ${name} = readList(${shapeOf(fields)})`);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** Returns arguments in the order of their fields; of a list first its length. */
+function pack(script: string, fields: readonly Field[], args: Args): Arg[] {
+  const wrong = Object.keys(args).find((name) => fields.every((field) => field.name !== name)) ??
+    fields.find(({ name }) => !(name in args))?.name;
+  if (wrong !== undefined) throw new TypeError(`Script ${script}: "${wrong}" is unknown or missing`);
+  return fields.flatMap(({ name, fields }) => {
+    const value = args[name];
+    if (!fields) return [textOfValue(value as Value)];
+    const items = value as readonly (Value | Args)[];
+    if (fields.length === 0) return [`${items.length}`, ...(items as Value[]).map(textOfValue)];
+    return [`${items.length}`, ...items.flatMap((item) => pack(script, fields, item as Args))];
+  });
+}
+
+function textOfValue(value: Value): Arg {
+  if (typeof value === "boolean") return value ? "1" : "";
+  return typeof value === "number" ? `${value}` : value ?? "";
 }
 
 /** A script. Its text and digest are made when it first runs: those of all scripts take as long as a tenth of `jobs push`. */
@@ -73,6 +139,11 @@ export class Script {
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  /** Returns the arguments as Redis receives them. @throws {TypeError} if a name is unknown or missing */
+  pack(args: Args): readonly Arg[] {
+    return pack(this.name, readSections().get(`script ${this.name}`)!.args ?? [], args);
   }
 
   get text(): string {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { readSections, SCRIPTS } from "./scripts.ts";
 
 /** Returns Lua without strings and comments. */
@@ -19,17 +19,22 @@ function definedIn(text: string): string[] {
   ];
 }
 
-/** Returns the names that a text uses and doesn't declare. */
-function usedIn(text: string): Set<string> {
-  const code = codeOf(text);
-  const used = new Set(namesIn(code, /(?<![.:\w])([A-Za-z_]\w*)/g));
-  const own = [
+/** Returns the names that a text declares, each as often as it does. */
+function declaredIn(code: string): string[] {
+  const patterns = [
     /\blocal (?!function)([\w, ]+)/g,
     /\bfunction\s*[\w.]*\s*\(([^)]*)\)/g,
     /\bfunction (\w+)/g,
     /\bfor ([\w, ]+?) (?:in|=)/g,
   ];
-  for (const pattern of own) namesIn(code, pattern).forEach((name) => used.delete(name));
+  return patterns.flatMap((pattern) => namesIn(code, pattern));
+}
+
+/** Returns the names that a text uses and doesn't declare. */
+function usedIn(text: string): Set<string> {
+  const code = codeOf(text);
+  const used = new Set(namesIn(code, /(?<![.:\w])([A-Za-z_]\w*)/g));
+  for (const name of declaredIn(code)) used.delete(name);
   return used;
 }
 
@@ -64,4 +69,36 @@ Deno.test("a script begins with its flags, then the parts in an order in which e
   );
   assertEquals(at, at.toSorted((a, b) => a - b));
   assertEquals(at.includes(-1), false);
+});
+
+Deno.test("a script that names its arguments uses each, hides none, and has no index", () => {
+  for (const [name, { args, text }] of sections) {
+    if (args === undefined) continue;
+    const code = codeOf(text);
+    assertEquals([...code.matchAll(/\bARGV\b/g)].length, args.filter(({ fields }) => !fields).length, `${name}: ARGV`);
+    const unused = args.filter(({ name }) => [...code.matchAll(new RegExp(`\\b${name}\\b`, "g"))].length < 2);
+    assertEquals(unused.map(({ name }) => name), [], name);
+    const declared = declaredIn(code);
+    const own = [...args.map(({ name }) => name), ...namesIn(code, /^local (.+) = KEYS\[1\]/gm)];
+    assertEquals(own.filter((name) => declared.indexOf(name) !== declared.lastIndexOf(name)), [], name);
+  }
+});
+
+Deno.test("arguments are packed by their names, and a list with its length", () => {
+  const write = {
+    name: "e",
+    version: 1,
+    state: "",
+    awaited: true,
+    verb: "keep",
+    definition: undefined,
+    records: ["r"],
+  };
+  const job = { queue: "q", jid: "j", payload: "{" };
+  const head = { now: "0", wire: 8, maxRecords: 10, keepMs: 5 };
+  const packed = SCRIPTS.cronWrite.pack({ ...head, writes: [{ ...write, jobs: [job] }] });
+  assertEquals(packed.join(" "), "0 8 10 5 1 e 1  1 keep  1 q j { 1 r");
+  for (const writes of [[{ ...write, jobs: [{ ...job, at: 1 }] }], [{ ...write, jobs: [{ queue: "q", jid: "j" }] }]]) {
+    assertThrows(() => SCRIPTS.cronWrite.pack({ ...head, writes }), TypeError, "Script cronWrite: ");
+  }
 });

@@ -178,28 +178,27 @@ local function countNoted(now)
   end
 end
 
---- script batchCreate: onceKeys batch flow
+--- script batchCreate(key; now, id, parent, worker, token, closeWithin, keep, wire, flow, spec, once, onceFor, fingerprint, callbacks[event, queue, payload]): onceKeys batch flow
 -- Opens a batch. Sent again because its reply was lost, it changes nothing.
 --
--- KEYS[1]  jobs:batch:ID
--- ARGV     offset of the clock in ms, id, parent ("" for none), worker and token of the running member of the parent that adds
---          this one ("" for none), close within ms, keep for ms, wire (7 or 8), "1" for a flow or "", its description for
---          operators and other stores (JSON), its once key, TTL in ms and fingerprint ("" for none), per callback: event, queue,
---          payload without its closing brace
+-- key      jobs:batch:ID
+-- parent   "" for none; worker, token: the lease of its running member that adds this one, "" for none
+-- closeWithin, keep, onceFor  in ms
+-- wire     7 or 8
+-- flow     "1", or ""
+-- spec     description for operators and other stores (JSON)
+-- once     its once key, "" for none
+-- callbacks  payload: without its closing brace
 -- Result   "", or why the parent accepts no members; or "=" and the ID of the batch that was opened with the once key; or "#" and
 --          that ID if the fingerprints differ
 -- O(log N) for N batches
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local id, parent, worker, token, closeWithin, keep, wire, flow, spec, once, onceFor, fingerprint =
-  unpack(ARGV, 2, 13)
 local list = flow == '' and 'jobs:batches' or 'jobs:flows'
 -- Fail on a key of the wrong type before anything is written.
 call('ZCARD', list)
 call('ZCARD', 'jobs:batches:due')
-if call('HEXISTS', KEYS[1], 'id') == 1 then return '' end
+if call('HEXISTS', key, 'id') == 1 then return '' end
 local onceKey = 'jobs:once:' .. once
 if once ~= '' then
   local first, mark = holderIn(now, call('GET', onceKey))
@@ -211,52 +210,51 @@ end
 local refusal = parent ~= '' and refusalOf(parent, worker, token)
 if refusal then return refusal end
 local due = string.format('%.0f', now + closeWithin)
-call('HSET', KEYS[1], 'id', id, 'spec', spec, 'created', now, 'close_within', closeWithin, 'keep', keep, 'wire', wire,
+call('HSET', key, 'id', id, 'spec', spec, 'created', now, 'close_within', closeWithin, 'keep', keep, 'wire', wire,
   'due', due, 'version', 0, 'total', 0, 'pending', 0, 'dead', 0, 'succeeded', 0, 'failed', 0, 'cancelled', 0,
   'expired', 0, 'deleted', 0)
-if flow ~= '' then call('HSET', KEYS[1], 'flow', 1, 'waiting', 0) end
-for i = 14, #ARGV, 3 do call('HSET', KEYS[1], ARGV[i] .. ':queue', ARGV[i + 1], ARGV[i] .. ':payload', ARGV[i + 2]) end
+if flow ~= '' then call('HSET', key, 'flow', 1, 'waiting', 0) end
+for _, callback in ipairs(callbacks) do
+  call('HSET', key, callback.event .. ':queue', callback.queue, callback.event .. ':payload', callback.payload)
+end
 if once ~= '' then call('SET', onceKey, lineOf(now + onceFor, id, fingerprint), 'PX', onceFor + 60000) end
 call('ZADD', list, 0, id)
 call('ZADD', 'jobs:batches:due', due, id)
 if parent ~= '' then
-  call('HSET', KEYS[1], 'parent', parent, 'counted', 'pending')
+  call('HSET', key, 'parent', parent, 'counted', 'pending')
   noteMember(parent, '', 'pending')
   countMembers(now)
 end
 return ''
 
---- script batchAdmit allow-oom: batch flow
+--- script batchAdmit(leases; now, token, id) allow-oom: batch flow
 -- Counts a member that was pushed without being counted, and marks its payload. Sent again, it returns the same.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, token, id of the batch
+-- leases   jobs:leases:WORKER
 -- Result   its new payload; false if the lease is lost, or the batch accepts no members
 -- O(N) for a payload of N bytes
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local payload = call('HGET', KEYS[1], ARGV[2])
+local payload = call('HGET', leases, token)
 if not payload then return false end
 if memberOf(payload) then return payload end
 local members = string.match(payload, '^(.*)}%s*$')
-if not members or refusalOf(ARGV[3], '', '', true) then return false end
+if not members or refusalOf(id, '', '', true) then return false end
 payload = members .. ',"batch_counted":"pending"}'
-call('HSET', KEYS[1], ARGV[2], payload)
-noteMember(ARGV[3], '', 'pending')
+call('HSET', leases, token, payload)
+noteMember(id, '', 'pending')
 countMembers(now)
 return payload
 
---- script batchCount no-writes: batch
+--- script batchCount(; id, maxJobs, maxBytes) no-writes: batch
 -- Counts the members of a batch in all places, at one moment, if the store has few jobs.
 --
--- ARGV     id, max jobs and batches, max bytes of their payloads
+-- maxJobs  and batches
 -- Result   "large" if there are more; nothing for an unknown batch; else pending, dead, then its fields and values
 -- O(N) for N jobs and batches
 
 local call = redis.call
-local id, left, bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local left, bytes = tonumber(maxJobs), tonumber(maxBytes)
 local row = call('HGETALL', 'jobs:batch:' .. id)
 if #row == 0 then return {} end
 
@@ -317,24 +315,22 @@ for _, list in ipairs({ 'jobs:batches', 'jobs:flows' }) do
 end
 return { counts.pending, counts.dead, unpack(row) }
 
---- script batchCorrect allow-oom: job batch flow
+--- script batchCorrect(; now, id, version, pending, dead) allow-oom: job batch flow
 -- Corrects the counters of the members that are in the store, if the batch has not changed since it was read.
 --
--- ARGV     offset of the clock in ms, id, version as read, pending, dead
+-- version  as read
 -- Result   1 if it corrected them, else 0
 -- O(log N) for N batches
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local key = 'jobs:batch:' .. ARGV[2]
-local version, pending, dead = unpack(call('HMGET', key, 'version', 'pending', 'dead'))
-if version ~= ARGV[3] or not isBatch(key) then return 0 end
+local key = 'jobs:batch:' .. id
+local known, wasPending, wasDead = unpack(call('HMGET', key, 'version', 'pending', 'dead'))
+if known ~= version or not isBatch(key) then return 0 end
 call('ZCARD', 'jobs:batches:due')
-call('HINCRBY', key, 'total', ARGV[4] - pending + ARGV[5] - dead)
-call('HSET', key, 'pending', ARGV[4], 'dead', ARGV[5])
+call('HINCRBY', key, 'total', pending - wasPending + dead - wasDead)
+call('HSET', key, 'pending', pending, 'dead', dead)
 call('HINCRBY', key, 'version', 1)
-apart(advanceBatch, now, ARGV[2])
+apart(advanceBatch, now, id)
 apart(countMembers, now)
 return 1
 
@@ -363,44 +359,39 @@ local function closeBatch(now, id, as)
   return 1, as, as == 'closed' and 0 or tonumber(waiting or 0)
 end
 
---- script batchClose allow-oom: closeBatch
+--- script batchClose(; now, id, as) allow-oom: closeBatch
 -- Closes a batch.
 --
--- ARGV     offset of the clock in ms, id, "closed", "cancelled" or "abandoned"
+-- as       "closed", "cancelled" or "abandoned"
 -- Result   1 if this call closed it, else 0; how it is closed now; the waiting nodes that this call cancelled. Empty for an
 --          unknown batch
 -- O(log N) for N batches, and for each parent batch
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-return { closeBatch(now, ARGV[2], ARGV[3]) }
+return { closeBatch(now, id, as) }
 
---- script batchPage no-writes
+--- script batchPage(list; after, limit) no-writes
 -- Reads a page of batches or flows, the latest first.
 --
--- KEYS[1]  jobs:batches, or jobs:flows
--- ARGV     ID to continue after ("" for the start), limit
+-- list     jobs:batches, or jobs:flows
+-- after    ID to continue after, "" for the start
 -- Result   per batch: its fields and values
 -- O(log N + L) for L of N batches
 
-local from = ARGV[1] == '' and '+' or '(' .. ARGV[1]
+local from = after == '' and '+' or '(' .. after
 local rows = {}
-for i, id in ipairs(redis.call('ZRANGE', KEYS[1], from, '-', 'BYLEX', 'REV', 'LIMIT', 0, ARGV[2])) do
+for i, id in ipairs(redis.call('ZRANGE', list, from, '-', 'BYLEX', 'REV', 'LIMIT', 0, limit)) do
   rows[i] = redis.call('HGETALL', 'jobs:batch:' .. id)
 end
 return rows
 
---- script batchSweep allow-oom: job batch closeBatch
+--- script batchSweep(; now, limit) allow-oom: job batch closeBatch
 -- Abandons open batches that were not closed in time, and removes finished ones after their retention.
 --
--- ARGV     offset of the clock in ms, limit
 -- Result   abandoned, removed, 1 if more are due
 -- O(L log N) for L of N batches
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local limit = tonumber(ARGV[2])
+limit = tonumber(limit)
 local due = call('ZRANGE', 'jobs:batches:due', '-inf', now, 'BYSCORE', 'LIMIT', 0, limit + 1)
 -- Fail on a key of the wrong type before anything is written.
 call('ZCARD', 'jobs:batches')

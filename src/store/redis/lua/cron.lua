@@ -1,32 +1,26 @@
---- script cronRead
+--- script cronRead(; now, all, configured[], names[])
 -- Reads cron entries, and notes which of them a worker has in its configuration.
 --
--- ARGV     offset of the clock in ms, number of the worker's entries, their names,
---          then "all", or "some" and names
+-- all      "1" to read all entries, "" for those in names
+-- configured  names of the worker's entries
 -- Result   now in ms, number of announced changes,
 --          then per existing entry: name, version, definition, state, live job (false for none), when it was last seen
 -- O(N) for N entries
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local first = 3 + ARGV[2]
 
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'jobs:cron:names')
 call('STRLEN', 'jobs:cron:changes')
-for i = 3, first - 1 do
-  local entry = 'jobs:cron:entry:' .. ARGV[i]
+for _, name in ipairs(configured) do
+  local entry = 'jobs:cron:entry:' .. name
   -- A key of another type must not hide the other entries.
   if call('EXISTS', entry) == 1 then redis.pcall('HSET', entry, 'seen', now) end
 end
 
-local names
-if ARGV[first] == 'all' then
+if all == '1' then
   names = call('SMEMBERS', 'jobs:cron:names')
   table.sort(names)
-else
-  names = { unpack(ARGV, first + 1) }
 end
 local result = { now, tonumber(call('GET', 'jobs:cron:changes') or 0) or 0 }
 for _, name in ipairs(names) do
@@ -35,96 +29,82 @@ for _, name in ipairs(names) do
 end
 return result
 
---- script cronWrite: job groups
+--- script cronWrite(done; now, wire, maxRecords, keepMs, writes[name, version, state, awaited, verb, definition, jobs[queue, jid, payload], records[]]): job groups
 -- Changes or removes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
 -- reply was lost, it changes nothing and returns the same.
 --
--- KEYS[1]  jobs:cron:done:WRITE, the result of this write
--- ARGV     offset of the clock in ms, wire (7 or 8), max records of an entry, ms to keep the result,
---          then per entry: name, version as read (0 for none), state, "1" if the end of its job is awaited or "",
---            "define" and its definition, or "keep" and "", or "remove", "", "0" and "0",
---            number of jobs, per job: queue, jid, payload without its closing brace,
---            number of records, the records
+-- done     jobs:cron:done:WRITE, the result of this write
+-- wire     7 or 8
+-- keepMs   how long to keep the result of this write
+-- writes   version: as read, 0 for none; awaited: "1" if the end of its job is awaited, else ""; verb: "define", "keep" or "remove";
+--           payload: without its closing brace
 -- Result   per entry its new version, that read of a removed one; 0 if it has changed
 -- O(N) for N arguments
 
 local call = redis.call
-local stored = call('GET', KEYS[1])
+local stored = call('GET', done)
 if stored then return cmsgpack.unpack(stored) end
 
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local enqueuedAt = ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)) .. '}'
-
--- Returns the index of the next entry.
-local function endOf(i)
-  local records = i + 7 + 3 * ARGV[i + 6]
-  return records + 1 + ARGV[records]
-end
+local enqueuedAt = ',"enqueued_at":' .. (wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)) .. '}'
 
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'jobs:cron:names')
 call('HLEN', 'jobs:cron:live')
 checkCount('jobs:cron:changes')
 checkCount('jobs:cron:version')
-do
-  local i = 5
-  while i <= #ARGV do
-    call('HLEN', 'jobs:cron:entry:' .. ARGV[i])
-    call('XLEN', 'jobs:cron:log:' .. ARGV[i])
-    for k = i + 7, i + 4 + 3 * ARGV[i + 6], 3 do checkQueue(ARGV[k]) end
-    i = endOf(i)
-  end
+for _, write in ipairs(writes) do
+  call('HLEN', 'jobs:cron:entry:' .. write.name)
+  call('XLEN', 'jobs:cron:log:' .. write.name)
+  for _, job in ipairs(write.jobs) do checkQueue(job.queue) end
 end
 
 local result = {}
 local isChanged = false
-local i = 5
-while i <= #ARGV do
-  local name = ARGV[i]
+for _, write in ipairs(writes) do
+  local name = write.name
   local entry = 'jobs:cron:entry:' .. name
-  if (call('HGET', entry, 'version') or '0') ~= ARGV[i + 1] then
+  if (call('HGET', entry, 'version') or '0') ~= write.version then
     result[#result + 1] = 0
-  elseif ARGV[i + 4] == 'remove' then
+  elseif write.verb == 'remove' then
     local live = call('HGET', entry, 'live')
     if live then call('HDEL', 'jobs:cron:live', live) end
     call('DEL', entry, 'jobs:cron:log:' .. name)
     call('SREM', 'jobs:cron:names', name)
-    result[#result + 1] = tonumber(ARGV[i + 1])
+    result[#result + 1] = tonumber(write.version)
     isChanged = true
   else
     local version = call('INCR', 'jobs:cron:version')
     result[#result + 1] = version
     call('SADD', 'jobs:cron:names', name)
-    call('HSET', entry, 'version', version, 'state', ARGV[i + 2])
-    if ARGV[i + 3] == '1' then call('HSET', entry, 'awaited', '1') else call('HDEL', entry, 'awaited') end
-    if ARGV[i + 4] == 'define' then
-      call('HSET', entry, 'definition', ARGV[i + 5], 'seen', now)
+    call('HSET', entry, 'version', version, 'state', write.state)
+    if write.awaited == '1' then call('HSET', entry, 'awaited', '1') else call('HDEL', entry, 'awaited') end
+    if write.verb == 'define' then
+      call('HSET', entry, 'definition', write.definition, 'seen', now)
       isChanged = true
     end
-    local records = i + 7 + 3 * ARGV[i + 6]
-    for k = i + 7, records - 3, 3 do
-      call('LPUSH', 'queue:' .. ARGV[k], ARGV[k + 2] .. enqueuedAt)
-      notePush(ARGV[k], 1)
+    local jid
+    for _, job in ipairs(write.jobs) do
+      call('LPUSH', 'queue:' .. job.queue, job.payload .. enqueuedAt)
+      notePush(job.queue, 1)
+      jid = job.jid
     end
-    if records > i + 7 then
-      local live, jid = call('HGET', entry, 'live'), ARGV[records - 2]
+    if jid then
+      local live = call('HGET', entry, 'live')
       if live then call('HDEL', 'jobs:cron:live', live) end
       call('HSET', entry, 'live', jid)
       call('HSET', 'jobs:cron:live', jid, name)
     end
-    for k = records + 1, records + ARGV[records] do
-      call('XADD', 'jobs:cron:log:' .. name, 'MAXLEN', ARGV[3], '*', 'at', now, 'event', ARGV[k])
+    for _, record in ipairs(write.records) do
+      call('XADD', 'jobs:cron:log:' .. name, 'MAXLEN', maxRecords, '*', 'at', now, 'event', record)
     end
   end
-  i = endOf(i)
 end
 if isChanged then
   call('INCR', 'jobs:cron:changes')
   -- The user may lack the permission to publish: schedulers then see the change some seconds later.
   redis.pcall('PUBLISH', 'jobs:wake', 'cron')
 end
-call('SET', KEYS[1], cmsgpack.pack(result), 'PX', ARGV[4])
+call('SET', done, cmsgpack.pack(result), 'PX', keepMs)
 return result
 
 --- part endCronJob

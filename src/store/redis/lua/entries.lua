@@ -1,15 +1,17 @@
---- script readEntries no-writes
+--- script readEntries(; key, isQueue, position, limit, maxBytes, reverse) no-writes
 -- Reads consecutive entries of a queue or a set, in either direction: up to the limits of number and bytes, but at least one,
 -- and the one after those that fit.
 --
--- ARGV     key, "queue" or "set", position of the first (in a queue from its front, the right end), limit, max bytes,
---          "forward" or "reverse"
+-- isQueue  "1", or "" for a set
+-- position that of the first, in a queue from its front, the right end
+-- reverse  "1", or ""
 -- Result   position of the first; 1 if the last one exceeds the bytes, else 0; then the payloads, in a set each with its score
 -- O(N + log M) for N of M entries of a set, O(N + distance from the nearer end) for those of a queue
 
 local call = redis.call
-local key, isQueue, reverse = ARGV[1], ARGV[2] == 'queue', ARGV[6] == 'reverse'
-local position, left, bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+isQueue, reverse = isQueue == '1', reverse == '1'
+local left, bytes = tonumber(limit), tonumber(maxBytes)
+position = tonumber(position)
 local width = isQueue and 1 or 2
 if reverse then
   -- Entries may have left since the position was computed.
@@ -45,18 +47,16 @@ while left > 0 do
 end
 return result
 
---- script readDue no-writes
+--- script readDue(; now, limit, maxBytes) no-writes
 -- Reads the due members of `retry` and `schedule`, earliest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     offset of the clock in ms, limit, max bytes
 -- Result   now in ms, a string with the set of each member ("r" for `retry`, "s" for `schedule`), then the members
 -- O(N + log M) for N of M members
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local till = string.format('%.3f', now / 1000)
-local limit, left = tonumber(ARGV[2]), tonumber(ARGV[3])
+local left = tonumber(maxBytes)
+limit = tonumber(limit)
 
 -- Reads members of a set in pages that grow, because their sizes are unknown.
 local function reader(set)

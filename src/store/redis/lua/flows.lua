@@ -131,18 +131,14 @@ local function endFlow(now, id, as)
   countNoted(now)
 end
 
---- script flowAdd: job batch flow
+--- script flowAdd(; now, id, nodes[name, needs, spec, followers, payload]): job batch flow
 -- Stores nodes of an open flow. Sent again because its reply was lost, it changes nothing.
 --
--- ARGV     offset of the clock in ms, id,
---          per node: name, how many nodes it waits for, its job (JSON), names after it (JSON), payload without its brace
+-- nodes    needs: how many nodes it waits for; spec: its job (JSON); followers: names after it (JSON); payload: without its brace
 -- Result   "", or why the flow accepts no nodes
 -- O(N) for N nodes
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local id = ARGV[2]
 local key = 'jobs:flow:' .. id
 -- Fail on a key of the wrong type before anything is written.
 call('HLEN', key)
@@ -150,10 +146,10 @@ call('LLEN', key .. ':nodes')
 call('LLEN', key .. ':roots')
 local refusal = refusalOf(id, '', '')
 if refusal then return refusal end
-for i = 3, #ARGV, 5 do
-  local name, needs, spec, followers, payload = unpack(ARGV, i, i + 4)
+for _, node in ipairs(nodes) do
+  local name, needs = node.name, node.needs
   if call('HSETNX', key, 's:' .. name, string.format('waiting %.0f', now)) == 1 then
-    call('HSET', key, 'n:' .. name, needs, 'j:' .. name, spec, 'f:' .. name, followers, 'p:' .. name, payload)
+    call('HSET', key, 'n:' .. name, needs, 'j:' .. name, node.spec, 'f:' .. name, node.followers, 'p:' .. name, node.payload)
     call('RPUSH', key .. ':nodes', name)
     if needs == '0' then call('RPUSH', key .. ':roots', name) end
     noteMember(id, '', 'pending')
@@ -163,15 +159,12 @@ end
 apart(countMembers, now)
 return ''
 
---- script flowSpread allow-oom: flow
+--- script flowSpread(; now, limit) allow-oom: flow
 -- Pushes or cancels nodes after those that have ended.
 --
--- ARGV     offset of the clock in ms, limit
 -- Result   1 if more is left, else 0
 -- O(L) for a limit of L, and the length of the lists of names
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local hasMore = spread(now, tonumber(ARGV[2]))
+local hasMore = spread(now, tonumber(limit))
 countMembers(now)
 return hasMore and 1 or 0

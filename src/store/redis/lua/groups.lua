@@ -159,27 +159,27 @@ local function wakeGroup(name)
   makeReady(queue, group, math.max(virtualTime(queue), tonumber(tag)))
 end
 
---- script wakeGroups allow-oom: groups
+--- script wakeGroups(; queue, group, max) allow-oom: groups
 -- Makes held groups of a queue ready after their limit has changed. Groups that are still at their limit are held again at
 -- their next turn.
 --
--- ARGV     queue, group ("" for each), max groups
+-- group    "" for each
 -- Result   how many groups are still held
 -- O(N log M) for N of M groups
 
 local call = redis.call
-local queue, group = ARGV[1], ARGV[2]
 checkGroups(queue)
 local held = 'jobs:groups:held:' .. queue
-local groups = group ~= '' and { group } or call('ZRANGE', held, 0, ARGV[3] - 1)
+local groups = group ~= '' and { group } or call('ZRANGE', held, 0, max - 1)
 for _, one in ipairs(groups) do wakeGroup(queue .. '|' .. one) end
 endTurns(queue)
 return group == '' and call('ZCARD', held) or 0
 
---- script readGroupRows no-writes: enqueuedAt groupLimits pauses
+--- script readGroupRows(; now, queue, maxBytes, groups[]) no-writes: enqueuedAt groupLimits pauses
 -- Reads groups of a queue.
 --
--- ARGV     offset of the clock in ms, queue, max bytes of the oldest jobs, groups ("" for the limit of each group)
+-- maxBytes  of the oldest jobs
+-- groups   "" for the limit of each group
 -- Result   per group, for at least one, until the bytes are too many: size, weight as text, ms until its separate limit ends (0: it
 --          doesn't), 1 if it has a separate limit, 2 if just a separate weight, else 0, paused (0 no, -1 until it is resumed, else the
 --          remaining ms), max running, max starts, per ms (0 for none), ms until a job may be taken (-1: when one ends), running,
@@ -187,17 +187,13 @@ return group == '' and call('ZCARD', held) or 0
 -- O(N) for N jobs that count against their limits
 
 local call = redis.call
-
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local queue = ARGV[2]
 local ready = 'jobs:groups:ready:' .. queue
 local rows = {}
-local bytes = tonumber(ARGV[3])
-for i = 4, #ARGV do
+local bytes = tonumber(maxBytes)
+for i, group in ipairs(groups) do
   if bytes <= 0 then break end
-  local name = queue .. '|' .. ARGV[i]
-  local limit = groupLimitOf(queue, ARGV[i], now)
+  local name = queue .. '|' .. group
+  local limit = groupLimitOf(queue, group, now)
     or { running = 0, starts = 0, per = 0, weight = 1, till = 0, isOwn = false }
   local _, opens, running, started = groupRoomIn(name, limit, now)
   local key = name == queue .. '|' and 'queue:' .. queue or 'queue:' .. name
@@ -205,36 +201,34 @@ for i = 4, #ARGV do
   local oldest = type(size) == 'number' and call('LINDEX', key, -1)
   local at = oldest and enqueuedAt(oldest) or now
   if oldest then bytes = bytes - #oldest end
-  rows[i - 3] = {
+  rows[i] = {
     type(size) == 'number' and size or 0, tostring(limit.weight), limit.till > 0 and limit.till - now or 0,
     limit.sharesLimit and 2 or limit.isOwn and 1 or 0,
-    groupPausedFor(now, queue, ARGV[i]), limit.running, limit.starts, limit.per, opens, running, started,
-    math.max(0, math.floor(now - at)), call('ZSCORE', ready, ARGV[i]) and 1 or 0,
+    groupPausedFor(now, queue, group), limit.running, limit.starts, limit.per, opens, running, started,
+    math.max(0, math.floor(now - at)), call('ZSCORE', ready, group) and 1 or 0,
   }
 end
 return rows
 
---- script slowestGroup no-writes: enqueuedAt
+--- script slowestGroup(; now, queue, maxBytes, groups[]) no-writes: enqueuedAt
 -- Finds the group of a queue whose oldest job has been queued for the longest time.
 --
--- ARGV     offset of the clock in ms, queue, max bytes of the oldest jobs, groups
+-- maxBytes  of the oldest jobs
 -- Result   how many of the groups were read, at least one: the others have too many bytes; the group, ms since its oldest job was
 --          enqueued: without these if that is unknown of all
 -- O(N) for N groups
 
 local call = redis.call
 local slowest, first
-local bytes, count = tonumber(ARGV[3]), 0
-for i = 4, #ARGV do
+local bytes, count = tonumber(maxBytes), 0
+for _, group in ipairs(groups) do
   if bytes <= 0 then break end
   count = count + 1
   -- A key of another type must not hide the other groups.
-  local oldest = redis.pcall('LINDEX', 'queue:' .. ARGV[2] .. '|' .. ARGV[i], -1)
+  local oldest = redis.pcall('LINDEX', 'queue:' .. queue .. '|' .. group, -1)
   local at = type(oldest) == 'string' and enqueuedAt(oldest)
   if type(oldest) == 'string' then bytes = bytes - #oldest end
-  if at and (not first or at < first) then slowest, first = ARGV[i], at end
+  if at and (not first or at < first) then slowest, first = group, at end
 end
 if not slowest then return { count } end
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 return { count, slowest, math.max(0, math.floor(now - first)) }

@@ -1,32 +1,31 @@
---- script stillLeased no-writes
+--- script stillLeased(leases; tokens[]) no-writes
 -- Reads which leases a worker still has.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     tokens
+-- leases   jobs:leases:WORKER
 -- Result   those of them that have a lease
 -- O(N) for N tokens
 
 local held = {}
-for _, token in ipairs(ARGV) do
-  if redis.call('HEXISTS', KEYS[1], token) == 1 then held[#held + 1] = token end
+for _, token in ipairs(tokens) do
+  if redis.call('HEXISTS', leases, token) == 1 then held[#held + 1] = token end
 end
 return held
 
---- script readLeases no-writes
+--- script readLeases(leases; maxBytes, isFirst, tokens[]) no-writes
 -- Reads the leases with these tokens, up to the limit of bytes.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     max bytes, "1" to read at least one, then tokens
+-- leases   jobs:leases:WORKER
+-- isFirst  "1" to read at least one
 -- Result   the payloads of the first tokens, false for a lease that has ended
 -- O(N) for N leases
 
-local bytes = tonumber(ARGV[1])
+local bytes = tonumber(maxBytes)
 local result = {}
-for i = 3, #ARGV do
-  local size = redis.call('HSTRLEN', KEYS[1], ARGV[i])
-  if size > bytes and (#result > 0 or ARGV[2] ~= '1') then break end
+for _, token in ipairs(tokens) do
+  local size = redis.call('HSTRLEN', leases, token)
+  if size > bytes and (#result > 0 or isFirst ~= '1') then break end
   bytes = bytes - size
-  result[#result + 1] = redis.call('HGET', KEYS[1], ARGV[i])
+  result[#result + 1] = redis.call('HGET', leases, token)
 end
 return result
 
@@ -98,27 +97,26 @@ local function returnLease(leases, token, payload)
   if not isCancelled then return payload end
 end
 
---- script reconcileLeases allow-oom: returnLease groups
+--- script reconcileLeases(leases; prefix, unanswered[], held[]) allow-oom: returnLease groups
 -- Returns leases to their queues that their worker has settled, and that the server has again: it lost its latest writes in a
 -- crash, or a replica that lagged took its place. See lease_book.ts.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     prefix of the names of this worker's takes (8 hex digits),
---          number of unanswered takes, their names, then the tokens that the worker holds
+-- leases   jobs:leases:WORKER
+-- prefix   of the names of this worker's takes (8 hex digits)
+-- unanswered  names of takes
+-- held     tokens that the worker holds
 -- Result   how many were returned
 -- O(N log N) for N leases
 
 local call = redis.call
-local first = 3 + ARGV[2]
-local known = {}
-for i = first, #ARGV do known[ARGV[i]] = true end
-local unanswered = {}
-for i = 3, first - 1 do unanswered[ARGV[i]] = true end
+local known, lost = {}, {}
+for _, token in ipairs(held) do known[token] = true end
+for _, name in ipairs(unanswered) do lost[name] = true end
 
-checkCancelled(KEYS[1])
+checkCancelled(leases)
 local tokens = {}
-for _, token in ipairs(call('HKEYS', KEYS[1])) do
-  if string.sub(token, 12, 19) == ARGV[1] and not known[token] and not unanswered[string.sub(token, 12, 27)] then
+for _, token in ipairs(call('HKEYS', leases)) do
+  if string.sub(token, 12, 19) == prefix and not known[token] and not lost[string.sub(token, 12, 27)] then
     checkQueue(placeIn(token))
     tokens[#tokens + 1] = token
   end
@@ -126,26 +124,26 @@ end
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  returnLease(KEYS[1], tokens[i], call('HGET', KEYS[1], tokens[i]))
+  returnLease(leases, tokens[i], call('HGET', leases, tokens[i]))
 end
 return #tokens
 
---- script countLeases allow-oom
+--- script countLeases(leases; worker, queue, tokens[]) allow-oom
 -- Counts leases of a queue's groups against the limits of these groups, or stops counting them if the queue has no limits for
 -- groups. `take` counts later leases.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     worker ID, queue, then tokens of its groups
+-- leases   jobs:leases:WORKER
+-- tokens   of its groups
 -- O(N) for N leases
 
 local call = redis.call
-local isLimited = call('EXISTS', 'jobs:groups:limits:' .. ARGV[2]) == 1
-for i = 3, #ARGV do
-  local running = 'jobs:running:' .. string.match(ARGV[i], ':(.*)$')
-  if isLimited and call('HEXISTS', KEYS[1], ARGV[i]) == 1 then
-    call('HSET', running, ARGV[i], ARGV[1])
+local isLimited = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
+for _, token in ipairs(tokens) do
+  local running = 'jobs:running:' .. string.match(token, ':(.*)$')
+  if isLimited and call('HEXISTS', leases, token) == 1 then
+    call('HSET', running, token, worker)
   else
-    call('HDEL', running, ARGV[i])
+    call('HDEL', running, token)
   end
 end
 return redis.status_reply('OK')

@@ -144,15 +144,14 @@ local function groupRoomIn(name, limit, now, tidy)
   return room, opens, running, started
 end
 
---- script limitQueue allow-oom: groups
+--- script limitQueue(; queue, running, starts, per) allow-oom: groups
 -- Limits a queue, or removes its limit. Jobs that run now count at once.
 --
--- ARGV     queue, max running, max starts, per ms: 0 for unlimited
+-- running, starts, per  in ms; 0 for unlimited
 -- Result   1
 -- O(N) for N leases of all workers
 
 local call = redis.call
-local queue, running, starts, per = unpack(ARGV)
 -- Read before anything is written: a key may have the wrong type.
 local leases = {}
 for _, worker in ipairs(running == '0' and {} or call('ZRANGE', 'jobs:workers', 0, -1)) do
@@ -173,20 +172,19 @@ if starts == '0' then call('DEL', 'jobs:starts:' .. queue) else call('PEXPIRE', 
 for _, lease in ipairs(leases) do call('HSET', 'jobs:running:' .. queue, unpack(lease)) end
 return 1
 
---- script limitGroup allow-oom: groups
+--- script limitGroup(; verb, now, queue, group, running, starts, per, weight, ttl) allow-oom: groups
 -- Limits a group of a queue, or each group without a separate limit. Runs twice, with `countLeases` in between: "begin"
 -- makes `take` count the leases of groups, "set" applies the limit, or removes it. A value that isn't a limit marks "begin".
 -- If the process dies in between, leases are counted until the next call. No limit is exceeded.
 --
--- ARGV     "begin" or "set", offset of the clock in ms, queue, group ("" for each), max running, max starts, per ms, weight:
---          0 for none; ms until the limit ends (0: until it is changed)
+-- verb     "begin" or "set"
+-- group    "" for each
+-- running, starts, per (ms), weight  0 for none
+-- ttl      ms until the limit ends, 0: until it is changed
 -- Result   1 if leases of groups are counted, else 0
 -- O(1)
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
-local verb, queue, group, running, starts, per, weight, ttl = ARGV[1], unpack(ARGV, 3)
 local key = 'jobs:groups:limits:' .. queue
 
 -- Fail on a key of the wrong type before anything is written.
@@ -203,18 +201,14 @@ else
 end
 return call('EXISTS', key)
 
---- script readBlockedQueues no-writes: limits pauses
+--- script readBlockedQueues(; now, names[]) no-writes: limits pauses
 -- Reads which queues can give no jobs now because they are paused or at their limit.
 --
--- ARGV     offset of the clock in ms, names of queues; the first one stands for all queues
+-- names    of queues; the first one stands for all queues
 -- Result   per queue without the first: 0 if it is open, -1 if it is closed for an unknown time, else ms until it opens;
 --          per queue ms until a group may have work: 0 now, -1 if no group has jobs
 -- O(Q + N) for Q queues and the N jobs that count against their limits
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local names = {}
-for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 local limits, grouped = limitsOf(names)
 local closed = {}

@@ -1,26 +1,23 @@
---- script send
+--- script send(; now, worker, command, signal, token)
 -- Sends a command to an online worker: to a worker of this program through its list of commands, to a worker of Sidekiq through
 -- its list of signals. With the token of a lease, the command cancels its job: it is sent if the worker still has the lease, even
 -- if it is offline, and the lease is marked, so that the job never returns to its queue. A frozen worker finds the command later.
 --
--- ARGV     offset of the clock in ms, worker ID, command (JSON), Sidekiq's signal with the same meaning ("" for none),
---          token of a lease ("" for none)
+-- command  JSON
+-- signal   that of Sidekiq with the same meaning, "" for none
+-- token    of a lease, "" for none
 -- Result   1, or 0 if no such worker is alive, it doesn't support the command, or it doesn't have the lease
 -- O(log N) for N workers
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local worker, token = ARGV[2], ARGV[5]
-
-local key, value = 'jobs:commands:' .. worker, ARGV[3]
+local key, value = 'jobs:commands:' .. worker, command
 local deadline = call('ZSCORE', 'jobs:workers', worker)
 if token ~= '' then
   if call('HEXISTS', 'jobs:leases:' .. worker, token) == 0 then return 0 end
 elseif deadline then
   if tonumber(deadline) <= now then return 0 end
-elseif ARGV[4] ~= '' and call('EXISTS', worker) == 1 and call('SISMEMBER', 'processes', worker) == 1 then
-  key, value = worker .. '-signals', ARGV[4]
+elseif signal ~= '' and call('EXISTS', worker) == 1 and call('SISMEMBER', 'processes', worker) == 1 then
+  key, value = worker .. '-signals', signal
 else
   return 0
 end
@@ -40,17 +37,14 @@ call('LPUSH', key, value)
 call('EXPIRE', key, seconds)
 return 1
 
---- script reply
+--- script reply(replies; now, text)
 -- Stores the reply to a command for a minute.
 --
--- KEYS[1]  jobs:reply:ID
--- ARGV     offset of the clock in ms, text
+-- replies  jobs:reply:ID
 -- Result   nothing
 -- O(1)
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- The time in the value counts. Redis only deletes the key.
-call('LPUSH', KEYS[1], string.format('%d ', now + 60000) .. ARGV[2])
-call('EXPIRE', KEYS[1], 60)
+call('LPUSH', replies, string.format('%d ', now + 60000) .. text)
+call('EXPIRE', replies, 60)

@@ -1,29 +1,28 @@
---- script move allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records
+--- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, moves[from, position, old, to, new, jid, record, ttl, body]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records
 -- Compare and move: moves each entry from one place to another if its member is still there, byte for byte. Sent again
 -- because its reply was lost, it moves nothing, and returns the same.
 --
--- KEYS[1]  jobs:mover:CLIENT, the number of that client's last script, and its result
--- ARGV     offset of the clock in ms, number of this script, ms to keep its result, max members of `dead`, their max
---          age in ms, max records,
---          then per entry: key of its place (queue:NAME, or a set), its position in a queue, its member,
---            key of its new place (queue:NAME, to its back; dead; "" to delete it), its new member ("": unchanged),
---            jid of a job that ends with this: its unique lock is released ("" for none),
---            jid of the record to keep ("" for none), its TTL in ms ("" without a limit), its body
+-- done     jobs:mover:CLIENT, the number of that client's last script, and its result
+-- number   of this script
+-- keepMs   how long to keep its result
+-- maxDead, maxDeadAgeMs  limits of `dead`
+-- moves    from: key of its place (queue:NAME, or a set); position: that in a queue; old: its member; to: key of its new place
+--           (queue:NAME, to its back; dead; "" to delete it); new: its new member, "" if unchanged; jid: that of a job that
+--           ends with this, whose unique lock is released, "" for none; record: jid of the record to keep, "" for none; ttl: in
+--           ms, "" without a limit; body
 -- Result   a string with, per entry, 1 if it was moved, 0 if its member doesn't exist, ? if it isn't near its position;
 --          now in ms; ms until the earliest member of `retry` or `schedule` ("" if both are empty)
 -- O(log M) per entry of a set of M members. Entries of a queue: see `takeOut`; one walk from the nearer end for all
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
 local function isQueue(key) return string.sub(key, 1, 6) == 'queue:' end
 
 local function move()
   -- Fail on a key of the wrong type before anything is written.
   local queues = {}
-  for i = 7, #ARGV, 9 do
-    for _, key in ipairs({ ARGV[i], ARGV[i + 3] }) do
+  for _, entry in ipairs(moves) do
+    for _, key in ipairs({ entry.from, entry.to }) do
       if isQueue(key) then queues[key] = true elseif key ~= '' then call('ZCARD', key) end
     end
   end
@@ -31,14 +30,14 @@ local function move()
   call('ZCARD', 'dead')
   call('ZCARD', 'jobs:ended')
 
-  local mark = KEYS[1] .. ':' .. ARGV[2]
+  local mark = done .. ':' .. number
   local moved = {}
   local buried = false
-  for i = 7, #ARGV, 9 do
-    local from, position, old, to, new, jid, recorded, ttl, body = unpack(ARGV, i, i + 8)
+  for _, entry in ipairs(moves) do
+    local from, old, to, new, jid, recorded = entry.from, entry.old, entry.to, entry.new, entry.jid, entry.record
     local state = '1'
     if isQueue(from) then
-      if not takeOut(from, tonumber(position), old, mark) then state = '?' end
+      if not takeOut(from, tonumber(entry.position), old, mark) then state = '?' end
     elseif call('ZREM', from, old) == 0 then
       state = '0'
     elseif from == 'schedule' then
@@ -64,21 +63,21 @@ local function move()
         local how = to == '' and (recorded == '' and 'deleted' or 'cancelled') or new
         if how then noteMember(batch, counted, how, node) end
       end
-      if recorded ~= '' then keepRecord(now, recorded, ttl, body) end
+      if recorded ~= '' then keepRecord(now, recorded, entry.ttl, entry.body) end
     end
     moved[#moved + 1] = state
   end
   sweep(mark)
-  apart(listRecords, ARGV[6])
-  if buried then apart(trimDead, now, ARGV[4], ARGV[5]) end
+  apart(listRecords, maxRecords)
+  if buried then apart(trimDead, now, maxDead, maxDeadAgeMs) end
   apart(countMembers, now)
   return table.concat(moved)
 end
 
-local last, moved = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
-if not last or tonumber(last) < tonumber(ARGV[2]) then
+local last, moved = string.match(call('GET', done) or '', '^(%d+) (.*)$')
+if not last or tonumber(last) < tonumber(number) then
   moved = move()
-  if moved ~= '' then call('SET', KEYS[1], ARGV[2] .. ' ' .. moved, 'PX', ARGV[3]) end
+  if moved ~= '' then call('SET', done, number .. ' ' .. moved, 'PX', keepMs) end
 end
 
 local next = ''

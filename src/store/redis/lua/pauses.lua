@@ -23,38 +23,33 @@ local function groupPausedFor(now, queue, group)
   return not till and 0 or till == 0 and -1 or math.max(0, till - now)
 end
 
---- script pauseQueue
+--- script pauseQueue(; now, queue, ms)
 -- Pauses a queue, or resumes it. A pause with an end is in a separate set: Sidekiq has no such pauses.
 --
--- ARGV     offset of the clock in ms, name, ms until the pause ends ("" until it is resumed, 0 to resume it)
+-- ms       until the pause ends: "" until it is resumed, 0 to resume it
 -- O(log P) for P pauses
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'paused')
 call('ZREMRANGEBYSCORE', 'jobs:paused-until', '-inf', now)
-call('ZREM', 'jobs:paused-until', ARGV[2])
-if ARGV[3] == '' then
-  call('SADD', 'paused', ARGV[2])
+call('ZREM', 'jobs:paused-until', queue)
+if ms == '' then
+  call('SADD', 'paused', queue)
 else
-  call('SREM', 'paused', ARGV[2])
-  if tonumber(ARGV[3]) > 0 then call('ZADD', 'jobs:paused-until', now + ARGV[3], ARGV[2]) end
+  call('SREM', 'paused', queue)
+  if tonumber(ms) > 0 then call('ZADD', 'jobs:paused-until', now + ms, queue) end
 end
 return 1
 
---- script pauseGroup allow-oom: groups
+--- script pauseGroup(; now, queue, group, ms) allow-oom: groups
 -- Pauses a group of a queue, or resumes it. A paused group is held at its next turn.
 --
--- ARGV     offset of the clock in ms, queue, group, ms until the pause ends ("" until it is resumed, 0 to resume it)
+-- ms       until the pause ends: "" until it is resumed, 0 to resume it
 -- Result   1
 -- O(P) for P paused groups of the queue
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local _, queue, group, ms = unpack(ARGV)
 local key = 'jobs:groups:paused:' .. queue
 checkGroups(queue)
 local pauses = call('HGETALL', key)
@@ -72,32 +67,24 @@ wakeGroup(queue .. '|' .. group)
 endTurns(queue)
 return 1
 
---- script forgetQueue: pauses
+--- script forgetQueue(; now, name): pauses
 -- Removes a queue that is empty, not paused and not limited. A running job that returns to the queue adds it again.
 --
--- ARGV     offset of the clock in ms, name
 -- Result   1, or 0 if the queue isn't removed
 -- O(1)
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local name = ARGV[2]
 if call('LLEN', 'queue:' .. name) > 0 or pausedOf(now, { name })[1] ~= 0 then return 0 end
 if call('HEXISTS', 'jobs:limits', name) == 1 then return 0 end
 return call('SREM', 'queues', name)
 
---- script hasQueuedJobs no-writes: pauses
+--- script hasQueuedJobs(; now, names[]) no-writes: pauses
 -- Returns whether a queue that isn't paused has jobs outside of paused groups.
 --
--- ARGV     offset of the clock in ms, names of queues; the first one stands for all queues
+-- names    of queues; the first one stands for all queues
 -- Result   1 or 0
 -- O(Q + P) for Q queues and their P paused groups
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local names = {}
-for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return 0 end
 for i = 2, #names do

@@ -73,31 +73,24 @@ local function rowsOf(now, names)
   return rows
 end
 
---- script readQueueRows no-writes: queueRows
+--- script readQueueRows(; now, names[]) no-writes: queueRows
 -- Reads the rows of queues that `stats` only named, because there are more than it may read.
 --
--- ARGV     offset of the clock in ms, names of queues
 -- Result   per queue a row (`queueRows`)
 -- O(Q) for Q queues, up to 1,000 groups, and the jobs that count against limits
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local names = {}
-for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
 return rowsOf(now, names)
 
---- script stats no-writes: queueRows
+--- script stats(; now, maxRows) no-writes: queueRows
 -- Reads the totals, the sizes of the sets, and the rows of queues.
 --
--- ARGV     offset of the clock in ms, max rows of queues (0: reads no queues)
+-- maxRows  of queues; 0: reads no queues
 -- Result   now in ms, processed, failed, scheduled, retry, dead, running jobs, online workers,
 --          steps that sleep, wait for a signal, and wait for a child;
 --          per queue a row (`queueRows`); the names of the other queues
 -- O(Q + W) for Q queues and W workers, up to 1,000 groups, and the jobs that count against limits
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 
 local leased, live = 0, 0
 local ours = {}
@@ -133,7 +126,7 @@ local counts = {
   waits.wait,
   waits.child,
 }
-if ARGV[2] == '0' then return { counts, {}, {} } end
+if maxRows == '0' then return { counts, {}, {} } end
 local names = call('SUNION', 'queues', 'paused')
 local known = {}
 for _, name in ipairs(names) do known[name] = true end
@@ -145,5 +138,5 @@ for _, name in ipairs(call('ZRANGE', 'jobs:paused-until', '(' .. now, '+inf', 'B
   if not known[name] then names[#names + 1] = name end
 end
 local some, others = {}, {}
-for i, name in ipairs(names) do table.insert(i <= tonumber(ARGV[2]) and some or others, name) end
+for i, name in ipairs(names) do table.insert(i <= tonumber(maxRows) and some or others, name) end
 return { counts, rowsOf(now, some), others }

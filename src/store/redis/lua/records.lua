@@ -48,17 +48,18 @@ local function listRecords(max)
   end
 end
 
---- script readRecords no-writes
+--- script readRecords(; before, limit, maxBytes) no-writes
 -- Reads records of ended jobs, the latest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     the number before which to begin ("+inf", or "(" and a number), limit, max bytes
+-- before   the number before which to begin: "+inf", or "(" and a number
 -- Result   the number of the last record that was looked up, "" if no more follow; 1 if the next one exceeds the bytes, else 0;
 --          then the records, without the expired ones
 -- O(N + log M) for N of M records
 
 local call = redis.call
-local limit, bytes = tonumber(ARGV[2]), tonumber(ARGV[3])
-local members = call('ZRANGE', 'jobs:ended', ARGV[1], '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit, 'WITHSCORES')
+local bytes = tonumber(maxBytes)
+limit = tonumber(limit)
+local members = call('ZRANGE', 'jobs:ended', before, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit, 'WITHSCORES')
 local result = { #members < 2 * limit and '' or members[#members], 0 }
 for i = 1, #members, 2 do
   local key = 'jobs:result:' .. members[i]

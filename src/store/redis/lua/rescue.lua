@@ -17,10 +17,10 @@ local function offlineFor(rescuer, now)
   end
 end
 
---- script readOfflineLeases no-writes: offline
+--- script readOfflineLeases(; now, rescuer, limit, maxBytes) no-writes: offline
 -- Reads the leases of offline workers, youngest first: up to the limits of number and bytes, but at least one.
 --
--- ARGV     offset of the clock in ms, ID of the worker that rescues, limit, max bytes
+-- rescuer  ID of the worker that rescues
 -- Result   1 if workers with leases are past their timeout but may be alive, else 0;
 --          1 if offline workers have more leases than this result, else 0;
 --          then per offline worker, also without leases: worker ID, how it ended (""), 1 if no job started since its last
@@ -29,11 +29,9 @@ end
 -- O(N log N) for N leases of these workers
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local isOffline = offlineFor(ARGV[2], now)
-local left = tonumber(ARGV[3])
-local bytes = tonumber(ARGV[4])
+local isOffline = offlineFor(rescuer, now)
+local left = tonumber(limit)
+local bytes = tonumber(maxBytes)
 local count = 0
 local waits, more = 0, 0
 local result = {}
@@ -83,41 +81,32 @@ for w = 1, #workers, 2 do
 end
 return { waits, more, unpack(result) }
 
---- script rescue allow-oom: job replace returnLease offline
+--- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline
 -- Returns leases of offline workers to the front of their queues. Removes the workers without leases. A worker whose
 -- heartbeats have resumed keeps its leases.
 --
--- ARGV     offset of the clock in ms, ID of the worker that rescues,
---          then per worker: worker ID, its suspects that had a lease when it was found offline (JSON array of tokens),
---            number of leases, per lease, youngest first: token, payload ("" for a doomed one, which stays)
+-- rescuer  ID of the worker that rescues
+-- workers  suspects: those that had a lease when it was found offline (JSON array of tokens);
+--           leases: youngest first; payload: "" for a doomed one, which stays
 -- Result   how many were returned, then the IDs of the workers that were offline
 -- O(N) for N leases
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 -- Fail on a key of the wrong type before anything is written.
 call('SCARD', 'processes')
-do
-  local i = 3
-  while i <= #ARGV do
-    checkCancelled('jobs:leases:' .. ARGV[i])
-    i = i + 3 + 2 * ARGV[i + 2]
-  end
-end
-local isOffline = offlineFor(ARGV[2], now)
+for _, found in ipairs(workers) do checkCancelled('jobs:leases:' .. found.worker) end
+local isOffline = offlineFor(rescuer, now)
 local rescued = 0
 local offline = {}
 
-local i = 3
-while i <= #ARGV do
-  local worker, first, last = ARGV[i], i + 3, i + 2 + 2 * ARGV[i + 2]
+for _, found in ipairs(workers) do
+  local worker = found.worker
   local key = 'jobs:leases:' .. worker
   local deadline = call('ZSCORE', 'jobs:workers', worker)
   if deadline and tonumber(deadline) <= now and isOffline(worker, tonumber(deadline)) then
     local isRescued = false
-    for k = first, last, 2 do
-      local token, payload = ARGV[k], ARGV[k + 1]
+    for _, lease in ipairs(found.leases) do
+      local token, payload = lease.token, lease.payload
       if call('HEXISTS', key, token) == 1 then
         isRescued = true
         if payload ~= '' then
@@ -139,10 +128,9 @@ while i <= #ARGV do
       call('UNLINK', 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers', worker .. '-signals',
         'jobs:commands:' .. worker, 'jobs:cancelled:' .. worker)
     else
-      call('HSET', 'jobs:worker:' .. worker, 'suspects', ARGV[i + 1], 'judged', '1')
+      call('HSET', 'jobs:worker:' .. worker, 'suspects', found.suspects, 'judged', '1')
     end
     offline[#offline + 1] = worker
   end
-  i = last + 1
 end
 return { rescued, unpack(offline) }

@@ -179,12 +179,12 @@ local function noteSleep(now, jid, at)
   return at
 end
 
---- script stepRemember
+--- script stepRemember(; steps[token, name, record])
 -- Writes steps of jobs under their leases, except those that have succeeded already.
 --
+--          jobs:leases:WORKER
 -- KEYS[1]  jobs:leases:WORKER
 -- KEYS     per step: jobs:steps:JID
--- ARGV     per step: token, name, record
 -- Result   per step that was not written: place (from 1), and the stored record of a step that had succeeded, or false if the
 --          worker has lost the lease
 -- O(N) for N steps
@@ -195,10 +195,9 @@ local function reject(place, record)
   result[#result + 1] = place
   result[#result + 1] = record
 end
-for place = 1, #KEYS - 1 do
-  local key = KEYS[place + 1]
-  local token, name, record = ARGV[3 * place - 2], ARGV[3 * place - 1], ARGV[3 * place]
-  if call('HEXISTS', KEYS[1], token) == 0 then
+for place, step in ipairs(steps) do
+  local key, name, record = KEYS[place + 1], step.name, step.record
+  if call('HEXISTS', KEYS[1], step.token) == 0 then
     reject(place, false)
   elseif call('HSETNX', key, name, record) == 0 then
     local present = call('HGET', key, name)
@@ -211,22 +210,21 @@ for place = 1, #KEYS - 1 do
 end
 return result
 
---- script stepWait: job addMember groups steps
+--- script stepWait(leases, steps; now, token, jid, name, about, forMs, after, key, wire, queue, payload, at, delayMs): job addMember groups steps
 -- Begins or continues a wait of a job, under its lease.
 --
--- KEYS[1]  jobs:leases:WORKER
--- KEYS[2]  jobs:steps:JID
--- ARGV     offset of the clock in ms, token, jid, name, JSON members of the record, longest wait in ms, when the job's last
---          step began, key of its signal ("" for none), wire (7 or 8),
---          and of its child job, if it has one: queue, payload, "at" or "in" ("" for now), ms
+-- leases   jobs:leases:WORKER
+-- steps    jobs:steps:JID
+-- about    JSON members of the record
+-- after    when the job's last step began
+-- key      that of its signal, "" for none
+-- wire     7 or 8
+-- queue    that of its child job, "" for none; its payload, and when it is due ("" for now): at or in delayMs
 -- Result   its record, ms until it times out; false if the worker has lost the lease
 -- O(1), and O(log M) for a scheduled child, with M members of `schedule`
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local leases, steps = KEYS[1], KEYS[2]
-local token, jid, name, about, forMs, after, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
+forMs, after = tonumber(forMs), tonumber(after)
 
 if call('HEXISTS', leases, token) == 0 then return false end
 local present = call('HGET', steps, name)
@@ -247,8 +245,7 @@ if key ~= '' then
   call('LLEN', 'jobs:signals:' .. key)
   call('ZCARD', 'jobs:waiting:' .. key)
 end
-local queue, payload = ARGV[10], ARGV[11]
-if queue then
+if queue ~= '' then
   checkQueue(queue)
   call('ZCARD', 'schedule')
 end
@@ -270,78 +267,73 @@ end
 call('HSET', steps, name, waiting)
 apart(countWait, now, waiting)
 
-if queue then
-  local at = now
-  if ARGV[12] == 'in' then at = now + ARGV[13] elseif ARGV[12] == 'at' then at = tonumber(ARGV[13]) end
-  if at <= now then
-    local enqueuedAt = ARGV[9] == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
+if queue ~= '' then
+  local due = delayMs ~= '' and now + delayMs or tonumber(at) or now
+  if due <= now then
+    local enqueuedAt = wire == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
     call('LPUSH', 'queue:' .. queue, string.sub(payload, 1, -2) .. ',"enqueued_at":' .. enqueuedAt .. '}')
     notePush(queue, 1)
   else
-    addMember('schedule', at, payload)
+    addMember('schedule', due, payload)
     redis.pcall('PUBLISH', 'jobs:wake', 'due')
   end
 end
 return { waiting, string.format('%.0f', forMs) }
 
---- script stepWake: steps
+--- script stepWake(steps; now, jid): steps
 -- Ends the sleeps and waits of a job as if their time had passed, and makes it due.
 --
--- KEYS[1]  jobs:steps:JID
--- ARGV     offset of the clock in ms, jid
+-- steps    jobs:steps:JID
 -- Result   how many it ended
 -- O(N) for N steps of the job
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local ended = 0
-local rows = call('HGETALL', KEYS[1])
+local rows = call('HGETALL', steps)
 for i = 1, #rows, 2 do
   if string.match(rows[i + 1], WAITING) then
-    passWait(now, ARGV[2], rows[i], rows[i + 1])
+    passWait(now, jid, rows[i], rows[i + 1])
     ended = ended + 1
   end
 end
-if ended > 0 then makeDue(now, ARGV[2]) end
+if ended > 0 then makeDue(now, jid) end
 return ended
 
---- script stepClear: steps
+--- script stepClear(steps; names[]): steps
 -- Deletes steps of a job.
 --
--- KEYS[1]  jobs:steps:JID
--- ARGV     names; none: all steps
+-- steps    jobs:steps:JID
+-- names    none: all steps
 -- Result   how many it deleted
 -- O(N) for N steps
 
 local call = redis.call
-local names = {}
-for _, name in ipairs(#ARGV > 0 and ARGV or call('HKEYS', KEYS[1])) do
+local cleared = {}
+for _, name in ipairs(#names > 0 and names or call('HKEYS', steps)) do
   -- The field without a name isn't a step.
-  if name ~= '' then names[#names + 1] = name end
+  if name ~= '' then cleared[#cleared + 1] = name end
 end
-forgetWaits(KEYS[1], names)
-local cleared = #names > 0 and call('HDEL', KEYS[1], unpack(names)) or 0
+forgetWaits(steps, cleared)
+local count = #cleared > 0 and call('HDEL', steps, unpack(cleared)) or 0
 -- Without steps, the time at which a job wakes is of no use. A mark of a running job stays: it must not sleep.
-if call('HLEN', KEYS[1]) == 1 and call('HGET', KEYS[1], '') ~= 'wake' then call('HDEL', KEYS[1], '') end
-return cleared
+if call('HLEN', steps) == 1 and call('HGET', steps, '') ~= 'wake' then call('HDEL', steps, '') end
+return count
 
---- script signal: steps
+--- script signal(done; now, keepMs, key, data, ttl, maxKept): steps
 -- Ends the oldest wait for a key, and makes its job due. Keeps the signal if no job waits. Sent again because its reply was
 -- lost, it does nothing, and returns the same.
 --
--- KEYS[1]  jobs:signalled:ID, the result of this signal
--- ARGV     offset of the clock in ms, ms to keep that result, key, data (JSON), ms to keep the signal, max signals per key
+-- done     jobs:signalled:ID, the result of this signal
+-- keepMs   how long to keep the result of this signal
+-- data     JSON
+-- ttl      ms to keep the signal
 -- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many; 0 to run it again, because the key has
 --          further waits of jobs that have ended
 -- O(N log M) for N of M waits for the key whose jobs have ended, at most 1,000
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local key, data, ttl = ARGV[3], ARGV[4], tonumber(ARGV[5])
-
-local earlier = call('GET', KEYS[1])
+ttl = tonumber(ttl)
+local earlier = call('GET', done)
 if earlier then return earlier end
 
 -- Fail on a key of the wrong type before anything is written.
@@ -353,14 +345,14 @@ for _, waiter in ipairs(waiting) do
   local isReached = jid and finishWait(now, jid, name, '"value":' .. data, 'succeeded')
   call('ZREM', waiters, waiter)
   if isReached then
-    call('SET', KEYS[1], jid, 'PX', ARGV[2])
+    call('SET', done, jid, 'PX', keepMs)
     return jid
   end
 end
 if #waiting == 1000 then return 0 end
 
-if call('LLEN', kept) >= tonumber(ARGV[6]) then return false end
+if call('LLEN', kept) >= tonumber(maxKept) then return false end
 call('RPUSH', kept, string.format('%.0f ', now + ttl) .. data)
 if call('PTTL', kept) < ttl then call('PEXPIRE', kept, string.format('%.0f', ttl + 60000)) end
-call('SET', KEYS[1], '', 'PX', ARGV[2])
+call('SET', done, '', 'PX', keepMs)
 return ''

@@ -1,12 +1,14 @@
---- script take allow-oom: job unlock cancelled turns groupChanges returnLease groups limits groupLimits pauses
+--- script take(leasesKey; now, worker, id, maxJobs, maxBytes, minTurn, lost[], queues[]) allow-oom: job unlock cancelled turns groupChanges returnLease groups limits groupLimits pauses
 -- Takes jobs from the right ends of queues, up to the limits of number and bytes, but at least one. Each job becomes a lease.
 --
 -- A token is: 11 hex digits of the time in ms, 16 of the name of the take, "-", 5 digits of the job's number in the take,
 -- ":", the queue. Sorted as text, the tokens of a worker are in the order of taking.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, worker ID, name of this take (16 hex digits), limit, max bytes, min number of
---          jobs of a turn of a group (1 to 16), number of takes whose reply was lost, their names, then the queues in order
+-- leasesKey jobs:leases:WORKER
+-- id       name of this take (16 hex digits)
+-- minTurn  min number of jobs of a turn of a group (1 to 16)
+-- lost     names of takes whose reply was lost
+-- queues   in order
 -- Result   the prefix of all tokens of this take,
 --          per lease of a take whose reply was lost: token, payload (flat),
 --          the numbers of the leases, from 1, whose batch was cancelled,
@@ -14,47 +16,44 @@
 -- O(N) for N jobs, and those that count against the limit of a queue
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local prefix = string.format('%011x', now) .. ARGV[3] .. '-'
-local left = tonumber(ARGV[4])
-local bytes = tonumber(ARGV[5])
-local minTurn = tonumber(ARGV[6])
-local first = 8 + ARGV[7]
+local prefix = string.format('%011x', now) .. id .. '-'
+local left = tonumber(maxJobs)
+local bytes = tonumber(maxBytes)
+minTurn = tonumber(minTurn)
 local again = {}
 local result = { prefix, again, {} }
 
 -- Fail on a key of the wrong type before a job is popped.
-call('HLEN', KEYS[1])
-if first > 8 then checkCancelled(KEYS[1]) end
+call('HLEN', leasesKey)
+if #lost > 0 then checkCancelled(leasesKey) end
 -- The rescuer must find the leases of a worker that has no heartbeat yet.
-call('ZADD', 'jobs:workers', 'NX', now, ARGV[2])
+call('ZADD', 'jobs:workers', 'NX', now, worker)
 
 -- Leases of takes whose reply was lost: the worker doesn't have them yet. Those beyond the limits return to their queues.
-if first > 8 then
+if #lost > 0 then
   local unanswered = {}
-  for i = 8, first - 1 do unanswered[ARGV[i]] = true end
+  for _, one in ipairs(lost) do unanswered[one] = true end
   local tokens = {}
-  for _, token in ipairs(call('HKEYS', KEYS[1])) do
+  for _, token in ipairs(call('HKEYS', leasesKey)) do
     if unanswered[string.sub(token, 12, 27)] then tokens[#tokens + 1] = token end
   end
   table.sort(tokens)
   local fits = 0
   for i = 1, math.min(#tokens, left) do
-    local size = call('HSTRLEN', KEYS[1], tokens[i])
+    local size = call('HSTRLEN', leasesKey, tokens[i])
     if i > 1 and size > bytes then break end
     bytes = bytes - size
     fits = i
   end
   for i = #tokens, 1, -1 do
     if i > fits then
-      returnLease(KEYS[1], tokens[i], call('HGET', KEYS[1], tokens[i]))
+      returnLease(leasesKey, tokens[i], call('HGET', leasesKey, tokens[i]))
       tokens[i] = nil
     end
   end
   for i, token in ipairs(tokens) do
     again[2 * i - 1] = token
-    again[2 * i] = call('HGET', KEYS[1], token)
+    again[2 * i] = call('HGET', leasesKey, token)
   end
   left = left - #tokens
 end
@@ -63,11 +62,11 @@ local function finish()
   result[3] = cancelledIn(again, result, 4)
   return result
 end
-if left == 0 or bytes <= 0 or first > #ARGV then return finish() end
+if left == 0 or bytes <= 0 or #queues == 0 then return finish() end
 
 -- The first name stands for all queues.
 local names = { '*' }
-for i = first, #ARGV do names[#names + 1] = ARGV[i] end
+for _, queue in ipairs(queues) do names[#names + 1] = queue end
 local paused = pausedOf(now, names)
 if paused[1] ~= 0 then return finish() end
 local limits, grouped = limitsOf(names)
@@ -219,7 +218,7 @@ local function takeTurn(turns, group, tag, quantum)
     local starts, per = limit and limit.starts or 0, limit and limit.per or 0
     keep = function(some)
       changes.keepNow(some)
-      noteTaken(name, { running = 1, starts = starts, per = per }, now, ARGV[2], some)
+      noteTaken(name, { running = 1, starts = starts, per = per }, now, worker, some)
     end
   end
   local most = math.min(turns.max - turns.total, room, math.max(1, math.floor(quantum * weight)))
@@ -304,7 +303,7 @@ local function takeTurns(queue, max, noteQueue)
     fromGroups = 0,
     hasLimits = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1,
     hasPauses = call('EXISTS', 'jobs:groups:paused:' .. queue) == 1,
-    changes = groupChanges(queue, KEYS[1], now, noteQueue),
+    changes = groupChanges(queue, leasesKey, now, noteQueue),
   }
   readyDue(queue, turns.vtime, now)
   turns.count = call('ZCARD', 'jobs:groups:ready:' .. queue) + (turns.own > 0 and 1 or 0)
@@ -332,9 +331,9 @@ for i = 2, #names do
       local fine, room = pcall(roomIn, name, limit, now, true)
       if fine then max = math.min(left, room) else max, failure = 0, room end
     end
-    local noteLimited = limit and function(leases) noteTaken(name, limit, now, ARGV[2], leases) end
+    local noteLimited = limit and function(leases) noteTaken(name, limit, now, worker, leases) end
     local function keep(leases)
-      call('HSET', KEYS[1], unpack(leases))
+      call('HSET', leasesKey, unpack(leases))
       if noteLimited then noteLimited(leases) end
     end
     local hasGroups = grouped[i]
@@ -351,7 +350,7 @@ for i = 2, #names do
     if hasGroups and max > 0 then
       local fine, total, problem = pcall(takeTurns, name, max, noteLimited)
       failure = failure or not fine and total or problem
-      left = tonumber(ARGV[4]) - count
+      left = maxJobs - count
     end
     if left == 0 or bytes <= 0 then break end
   end

@@ -96,7 +96,8 @@ export class QueueWatch {
     const { client, offset } = this.#context;
     while (!signal.aborted) {
       // The client has logged a failure.
-      const found = await client.run(SCRIPTS.hasQueuedJobs, [], [offset(), ALL_QUEUES, ...queues]).catch(() => 0);
+      const found = await client.run(SCRIPTS.hasQueuedJobs, [], { now: offset(), names: [ALL_QUEUES, ...queues] })
+        .catch(() => 0);
       if (found === 1) return;
       await systemClock.sleep(POLL_QUEUES_MS, signal);
     }
@@ -154,7 +155,7 @@ export class QueueWatch {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {
       const { client, offset } = this.#context;
-      const reply = await client.run(SCRIPTS.readBlockedQueues, [], [offset(), ALL_QUEUES, ...queues]);
+      const reply = await client.run(SCRIPTS.readBlockedQueues, [], { now: offset(), names: [ALL_QUEUES, ...queues] });
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {
