@@ -25,23 +25,23 @@ export const sessions: Cases = {
   "a session is live in every process until one of them ends it": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.sessions.begin(session("ann", "one"));
-    await t.store.sessions.begin(session("ann", "two"));
+    await t.store.sessions.keep(session("ann", "one"));
+    await t.store.sessions.keep(session("ann", "two"));
     assertEquals(await other.sessions.isLive("ann", "one"), true);
     assertEquals(await other.sessions.isLive("bob", "one"), false);
-    await other.sessions.end("ann", "one");
+    await other.sessions.keep(session("ann", "one", { ttlMs: 0 }));
     assertEquals([await t.store.sessions.isLive("ann", "one"), await t.store.sessions.isLive("ann", "two")], [
       false,
       true,
     ]);
-    await t.store.sessions.end("ann", "one");
+    await t.store.sessions.keep(session("ann", "one", { ttlMs: 0 }));
   },
 
   "the sessions of a user beyond the maximum end, those that expire first; those of others stay": async (open) => {
     await using t = await open();
-    await t.store.sessions.begin(session("ann", "hers", { expiresAt: 1 }));
+    await t.store.sessions.keep(session("ann", "hers", { expiresAt: 1 }));
     for (let i = 0; i <= MAX_SESSIONS; i++) {
-      await t.store.sessions.begin(session("bob", `s${i}`, { expiresAt: EXPIRES_AT + i }));
+      await t.store.sessions.keep(session("bob", `s${i}`, { expiresAt: EXPIRES_AT + i }));
     }
     const live = await Promise.all([
       t.store.sessions.isLive("bob", "s0"),

@@ -22,14 +22,14 @@ export interface SessionStore {
   /** Returns the key that signs sessions and forms. The first call creates it; it is the same for every process. */
   key(): Promise<string>;
 
-  /** Keeps a session. A user's sessions beyond {@linkcode MAX_SESSIONS} end, first those that expire first. */
-  begin(session: NewSession): Promise<void>;
+  /**
+   * Keeps a session for `ttlMs`; with 0 it ends. A user's sessions beyond {@linkcode MAX_SESSIONS} end, first those that expire
+   * first.
+   */
+  keep(session: NewSession): Promise<void>;
 
-  /** Returns whether a session was begun, and has not ended. */
+  /** Returns whether a session is kept. */
   isLive(user: string, id: string): Promise<boolean>;
-
-  /** Ends a session. */
-  end(user: string, id: string): Promise<void>;
 }
 
 /** Sessions that are kept of one user. Logins of one user end no session of another. */

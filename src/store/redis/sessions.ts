@@ -16,17 +16,17 @@ export function sessionsPart({ client }: Context): SessionStore {
       await client.call(["SET", SESSION_KEY, newSessionKey(), "NX"]);
       return await client.call(["GET", SESSION_KEY]) as string;
     },
-    async begin({ user, id, expiresAt, ttlMs }) {
+    async keep({ user, id, expiresAt, ttlMs }) {
       const key = sessionsKey(user);
-      await client.call(["ZADD", key, `${expiresAt}`, id]);
-      await client.call(["ZREMRANGEBYRANK", key, "0", `${-MAX_SESSIONS - 1}`]);
-      await client.call(["PEXPIRE", key, `${ttlMs}`]);
+      if (ttlMs <= 0) return void await client.call(["ZREM", key, id]);
+      await Promise.all([
+        client.call(["ZADD", key, `${expiresAt}`, id]),
+        client.call(["ZREMRANGEBYRANK", key, "0", `${-MAX_SESSIONS - 1}`]),
+        client.call(["PEXPIRE", key, `${ttlMs}`]),
+      ]);
     },
     async isLive(user, id) {
       return await client.call(["ZSCORE", sessionsKey(user), id]) !== null;
-    },
-    async end(user, id) {
-      await client.call(["ZREM", sessionsKey(user), id]);
     },
   };
 }

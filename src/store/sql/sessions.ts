@@ -17,14 +17,14 @@ export function sessionsPart({ write, read }: Engine): SessionStore {
         return (yield* storedKey())!;
       });
     },
-    begin: ({ user, id, expiresAt, ttlMs }) =>
+    keep: ({ user, id, expiresAt, ttlMs }) =>
       write(function* (now) {
         yield query("DELETE FROM session WHERE kept_until <= ?1", [now]);
-        yield query(
-          `INSERT INTO session ("user", id, expires, kept_until) VALUES (?1, ?2, ?3, ?4)
-           ON CONFLICT ("user", id) DO UPDATE SET expires = ?3, kept_until = ?4`,
-          [user, id, expiresAt, now + ttlMs],
-        );
+        yield query(`DELETE FROM session WHERE "user" = ?1 AND id = ?2`, [user, id]);
+        if (ttlMs <= 0) return;
+        yield query(`INSERT INTO session ("user", id, expires, kept_until) VALUES (?1, ?2, ?3, ?4)`, [
+          ...[user, id, expiresAt, now + ttlMs],
+        ]);
         yield query(
           `DELETE FROM session WHERE "user" = ?1 AND id IN
              (SELECT id FROM session WHERE "user" = ?1 ORDER BY expires DESC, id DESC LIMIT ?2 OFFSET ?2)`,
@@ -34,10 +34,6 @@ export function sessionsPart({ write, read }: Engine): SessionStore {
     isLive: (user, id) =>
       read(function* () {
         return (yield query(`SELECT 1 FROM session WHERE "user" = ?1 AND id = ?2`, [user, id])).length > 0;
-      }),
-    end: (user, id) =>
-      write(function* () {
-        yield query(`DELETE FROM session WHERE "user" = ?1 AND id = ?2`, [user, id]);
       }),
   };
 }

@@ -49,7 +49,7 @@ export class Sessions {
   async begin(name: string, stamp: string): Promise<string> {
     const id = randomBytes(12).toString("base64url");
     const expiresAt = this.#clock.now() + SESSION_MS;
-    await this.#store.begin({ user: name, id: stored(id), expiresAt, ttlMs: SESSION_MS });
+    await this.#store.keep({ user: name, id: stored(id), expiresAt, ttlMs: SESSION_MS });
     const text = [id, expiresAt, encodeURIComponent(name)].join("~");
     return `${text}~${await this.#sign("session", `${text}~${stamp}`)}`;
   }
@@ -71,7 +71,7 @@ export class Sessions {
 
   /** Ends a session before it expires. */
   async end({ name, id }: Session): Promise<void> {
-    await this.#store.end(name, stored(id));
+    await this.#store.keep({ user: name, id: stored(id), expiresAt: 0, ttlMs: 0 });
   }
 
   /** Returns the token for the forms of a session, or of a user without one. */
