@@ -67,10 +67,10 @@ export function batchesPart(engine: Engine): Omit<BatchStore, "count"> {
           return { batches: found.map(batchOf) };
         }
         const { cursor, limit = 25, flows = false } = request;
+        const before = cursor === undefined ? "" : "AND id < ?3";
         const rows = yield query(
-          `SELECT * FROM batch WHERE flow IS NOT DISTINCT FROM ?1 AND (?2 IS NULL OR id < ?2)
-           ORDER BY id DESC LIMIT ?3`,
-          [flows ? 1 : null, cursor ?? null, limit + 1],
+          `SELECT * FROM batch WHERE flow IS NOT DISTINCT FROM ?1 ${before} ORDER BY id DESC LIMIT ?2`,
+          [flows ? 1 : null, limit + 1, ...(cursor === undefined ? [] : [cursor])],
         );
         const batches = (rows as unknown as readonly BatchRow[]).slice(0, limit).map(batchOf);
         return { batches, ...(rows.length > limit && { next: batches.at(-1)!.id }) };
