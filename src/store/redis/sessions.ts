@@ -13,8 +13,8 @@ export function sessionsPart({ client }: Context): SessionStore {
     async key() {
       const key = await client.call(["GET", SESSION_KEY]) as string | null;
       if (key !== null) return key;
-      await client.call(["SET", SESSION_KEY, newSessionKey(), "NX"]);
-      return await client.call(["GET", SESSION_KEY]) as string;
+      const created = newSessionKey();
+      return await client.call(["SET", SESSION_KEY, created, "NX", "GET"]) as string | null ?? created;
     },
     async keep({ user, id, expiresAt, ttlMs }) {
       const key = sessionsKey(user);
