@@ -1,23 +1,8 @@
 /** The table of the store's port in `docs/architecture.md`. */
 import { assertEquals } from "@std/assert";
+import { verbsInCode } from "../support/port_verbs.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-
-/** Returns the verbs of each part by the interfaces in the code. */
-async function verbsInCode(): Promise<Record<string, string[]>> {
-  const parts: Record<string, string[]> = {};
-  for (const [store, folder] of [["port/store.ts", "port"], ["admin/store.ts", "admin"]]) {
-    const text = await Deno.readTextFile(new URL(`src/store/${store}`, ROOT));
-    for (const [, part, type] of text.matchAll(/^ {2}readonly (\w+): (\w+);$/gm)) {
-      if (type === "string") continue;
-      const [, file] = new RegExp(`import type \\{[^}]*\\b${type}\\b[^}]*\\} from "\\./(.*)"`).exec(text)!;
-      const code = await Deno.readTextFile(new URL(`src/store/${folder}/${file}`, ROOT));
-      const [, body] = new RegExp(`export interface ${type} \\{\\n([\\s\\S]*?)\\n\\}`).exec(code)!;
-      parts[part!] = [...body!.matchAll(/^ {2}(\w+)\??(?:<.*>)?\(/gm)].map(([, verb]) => verb!).sort();
-    }
-  }
-  return parts;
-}
 
 Deno.test("the architecture page lists the verbs of the store's port", async () => {
   const page = await Deno.readTextFile(new URL("docs/architecture.md", ROOT));
@@ -29,5 +14,7 @@ Deno.test("the architecture page lists the verbs of the store's port", async () 
     part = name || part;
     listed[part] = [...listed[part] ?? [], ...[...verbs!.matchAll(/`(\w+)/g)].map(([, verb]) => verb!)].sort();
   }
-  assertEquals(listed, await verbsInCode());
+  const inCode = Map.groupBy(await verbsInCode(), ({ part }) => part);
+  const sorted = [...inCode].map(([part, verbs]) => [part, verbs.map(({ verb }) => verb).sort()]);
+  assertEquals(listed, Object.fromEntries(sorted));
 });

@@ -26,15 +26,18 @@ const KEYS_WITH = `
   table.sort(found)
   return found`;
 
+/** A server, or a proxy in front of it. */
+type Reachable = Pick<RedisServer, "url" | "cli">;
+
 /** Returns what opens an empty store on a server, as the user that docs/operate/redis.md describes. */
-export async function emptyRedisStores(redis: RedisServer): Promise<OpenTestStore> {
+export async function emptyRedisStores(redis: Reachable): Promise<OpenTestStore> {
   await redis.cli("ACL", "SETUSER", "jobs", "on", ">secret", "~*", "&jobs:*", "+@all", "-@dangerous", "-@admin");
   await redis.cli("ACL", "SETUSER", "jobs", "+info", "+config|get");
   const url = redis.url.replace("//", "//jobs:secret@");
   return (options) => openEmpty(redis, url, options);
 }
 
-async function openEmpty(redis: RedisServer, url: string, options: TestOptions = {}): Promise<TestStore> {
+async function openEmpty(redis: Reachable, url: string, options: TestOptions = {}): Promise<TestStore> {
   await redis.cli("FLUSHALL");
   let ahead = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };

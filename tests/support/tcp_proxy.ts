@@ -37,6 +37,7 @@ export class TcpProxy implements AsyncDisposable {
   #weather: Weather = "fair";
   #release = Promise.withResolvers<void>();
   #accepted = 0;
+  #trips = 0;
 
   private constructor(server: Server, target: () => number) {
     this.#server = server;
@@ -76,6 +77,11 @@ export class TcpProxy implements AsyncDisposable {
   /** The number of accepted connections. */
   get accepted(): number {
     return this.#accepted;
+  }
+
+  /** The number of times that a client has sent data first, or after it had received some: the round trips of its requests. */
+  get trips(): number {
+    return this.#trips;
   }
 
   /** Cuts all connections. */
@@ -121,8 +127,14 @@ export class TcpProxy implements AsyncDisposable {
         this.#after(other, () => other.destroySoon());
       });
     }
-    client.on("data", (bytes) => this.#frozen.has(client) || this.#pass(server, bytes));
+    let isTurn = true;
+    client.on("data", (bytes) => {
+      if (isTurn) this.#trips++;
+      isTurn = false;
+      if (!this.#frozen.has(client)) this.#pass(server, bytes);
+    });
     server.on("data", (bytes) => {
+      isTurn = true;
       if (this.#frozen.has(client)) return;
       const left = (this.#clients.get(client) ?? 0) - bytes.length;
       this.#clients.set(client, left);

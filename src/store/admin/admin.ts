@@ -106,19 +106,19 @@ export function limitedGroup(settings: LimitSettings): string | undefined {
 export interface AdminStore {
   /**
    * Returns the totals, and every queue that has jobs, is paused, is limited, or was not forgotten. With `queues`, these instead,
-   * also unknown ones: `enqueued` counts only their jobs, and the number of other queues doesn't affect the cost. One round trip,
-   * and one more for every 500 queues.
+   * also unknown ones: `enqueued` counts only their jobs, and the number of other queues doesn't affect the cost. One round
+   * trip for 500 queues, and one more for every further 500.
    *
    * With `groups`, each of the queues has this many of its largest groups. Of a queue with more than 10,000 groups with jobs, only
    * that many are compared. That takes further round trips.
    */
   stats(request?: { readonly queues?: readonly string[]; readonly groups?: number }): Promise<Stats>;
 
-  /** Returns the health of the store. Takes one or two round trips. */
+  /** Returns the health of the store. Two round trips, and more if it has many keys or unique locks. */
   health(): Promise<Health>;
 
   /**
-   * Returns one page of a place.
+   * Returns one page of a place. Two round trips from a cursor on. Of running jobs two for every worker, and one more.
    *
    * @throws {CursorError} if the cursor doesn't belong to this place; the same holds for every list
    */
@@ -138,13 +138,17 @@ export interface AdminStore {
 
   /**
    * Changes the settings of a queue, or of its groups: see {@linkcode QueueSettings}. Workers that wait for work notice within a
-   * second. One step, except that a limit of groups on Redis counts the running jobs first.
+   * second. One step, except that a limit of groups on Redis counts the running jobs first. Two round trips at most, and for
+   * a limit of groups three or more.
    *
    * @returns false if the queue isn't forgotten: it has jobs, is paused or limited, or is not listed; on SQLite also while one
    * of its jobs runs
    */
   configure(queue: string, settings: QueueSettings): Promise<boolean>;
 
-  /** Returns the groups of a queue that have jobs, a separate limit or a pause, by name. */
+  /**
+   * Returns the groups of a queue that have jobs, a separate limit or a pause, by name. On Redis some ten round trips, and more for
+   * every 500 groups.
+   */
   groups(queue: string, request?: GroupRequest): Promise<GroupPage>;
 }

@@ -19,7 +19,9 @@ export interface NewSession {
 
 /** Keeps the key and the live sessions of dashboards. An ended session is one that isn't kept: nothing has to be remembered. */
 export interface SessionStore {
-  /** Returns the key that signs sessions and forms. The first call creates it; it is the same for every process. */
+  /**
+   * Returns the key that signs sessions and forms. The first call creates it, in two round trips. It is the same for every process.
+   */
   key(): Promise<string>;
 
   /**

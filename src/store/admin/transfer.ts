@@ -135,12 +135,13 @@ export interface TransferStore {
    */
   mark(refs: readonly string[]): Promise<AnnouncedBatch | undefined>;
 
-  /** Returns rows, or a page of them. */
+  /** Returns rows, or a page of them. On Redis three round trips at most, except for throttles with many pushes. */
   read<Kind extends ReadKind>(kind: Kind, request?: ReadRequest): Promise<RowPage<Kind>>;
 
   /**
    * Stores rows of another store, jobs behind the existing ones. Those that exist here stay as they are, with one exception: a
-   * step that waits here and has ended there ends. A job whose step has ended is due.
+   * step that waits here and has ended there ends. A job whose step has ended is due. On Redis two round trips for each batch and for
+   * once keys.
    *
    * @param batch jobs: the batch. It is remembered in the same step; if it is remembered already, nothing is stored
    * @throws {StoreError} `newer` or `wrong` if a row isn't as expected; nothing is stored then
@@ -149,7 +150,7 @@ export interface TransferStore {
 
   /**
    * Deletes rows that another store has. Jobs leave with their unique locks, in the step that ends the announced batch; nothing
-   * happens if it has ended.
+   * happens if it has ended. On Redis two round trips for jobs, and one for each of the batches.
    *
    * @param batch jobs: the announced batch
    * @returns jobs: how many of the batch existed; the same number when called again

@@ -204,7 +204,7 @@ export interface BatchStore {
 
   /**
    * Returns those of the batches and flows that exist, or a page of the batches, or of the flows, latest first; at most `limit`,
-   * default 25. One round trip.
+   * default 25.
    */
   read(request?: { readonly ids: readonly string[] } | BatchPageRequest): Promise<BatchPage>;
 

@@ -70,7 +70,7 @@ export interface CronStore {
   ): Promise<CronReading>;
 
   /**
-   * Changes or removes entries, each whole or not at all.
+   * Changes or removes entries, each whole or not at all. One round trip for every 100 on Redis.
    *
    * @returns the new version of each, the last one of a removed entry; undefined for one that has changed since it was read,
    * which stays as it is

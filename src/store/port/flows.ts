@@ -96,7 +96,7 @@ export interface FlowStore {
    */
   add(id: string, nodes: readonly NewNode[]): Promise<BatchRefusal | undefined>;
 
-  /** Returns nodes of a flow. Takes two round trips at most. */
+  /** Returns nodes of a flow. Two round trips at most. */
   nodes(id: string, request?: NodeRequest): Promise<NodePage>;
 
   /** Pushes or cancels up to `limit` nodes after those that have ended. Returns whether more are left. */

@@ -205,14 +205,14 @@ export interface JobStore {
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name
    * (`default` without one); at most `limit`. A step that holds the store moves at most 4 MiB of payloads, or one job. A call is
-   * one step on SQLite, and as many as are needed on Redis.
+   * one step on SQLite, and as many as are needed on Redis, each of two round trips.
    */
   promote(limit: number): Promise<PromoteResult>;
 
   /**
    * Returns leases of offline workers to the front of their queues in the order in which they were taken, and marks these jobs
    * as suspects, as `job/suspicion.ts` decides. Doomed jobs are in the result. Removes offline workers without leases. One step
-   * handles at most `limit` leases, and a bounded number of bytes.
+   * handles at most `limit` leases, and a bounded number of bytes. Two round trips, one if no worker is offline.
    *
    * A lapsed heartbeat alone doesn't make a worker offline: the store may have been unreachable, its clock may have jumped, or
    * the whole machine may have been suspended. So the decision is part of the same step, uses the store's clock, and depends
@@ -228,12 +228,18 @@ export interface JobStore {
   /**
    * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is
    * unknown. On Redis, searching for many costs as much as searching for one. Or returns entries whose payload contains a text.
+   *
+   * Many steps: Redis reads all jobs, in some ten round trips, and more for large places and each worker. A job that moves
+   * meanwhile may be found twice, but isn't missed.
    */
   find(selection: readonly string[] | TextSelection): Promise<Entry[]>;
 
   /**
    * Edits entries by their refs, each in one step and only if it is still where its ref says. Or edits the first of a place, whose
    * payloads the caller needn't read: repeat that until it returns 0. A requeue in a queue does nothing. Leased ones cannot be edited.
+   *
+   * Several steps on Redis: three round trips for every 100 refs. Of a place, one, and two for every step of at most 250
+   * entries.
    *
    * @param queue for `requeue`: another queue than the one that the payload names
    * @returns the number of edited entries

@@ -25,10 +25,10 @@ export interface LogPage {
 
 /** Stores logs. */
 export interface LogStore {
-  /** Adds an entry as of now, in one round trip and that for the time. Of a log, the latest {@linkcode maxEntries} are kept. */
+  /** Adds an entry as of now. Two round trips. Of a log, the latest {@linkcode maxEntries} are kept. */
   add(log: LogName, text: string): Promise<void>;
 
-  /** Returns a page of a log, latest first, in one round trip; at most `limit`, from 1 on, default 25. */
+  /** Returns a page of a log, latest first; at most `limit`, from 1 on, default 25. */
   page(log: LogName, request?: { readonly cursor?: string; readonly limit?: number }): Promise<LogPage>;
 }
 

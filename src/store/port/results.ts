@@ -32,7 +32,7 @@ export interface RecordPage {
  * Which records to read.
  *
  * - `jids`: of these jobs, in their order; none for a job without a record.
- * - `text`: the latest that contain it, ignoring case. All records may be read, in steps.
+ * - `text`: the latest that contain it, ignoring case. All records may be read, in steps: on Redis a round trip for every 1,000.
  * - Otherwise a page, the latest first. `limit` is 25 by default.
  */
 export type RecordRequest =

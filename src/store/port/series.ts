@@ -27,12 +27,15 @@ export interface SeriesReadings {
   readonly days: (span: { readonly from: number; readonly to: number }) => Promise<DayCount[]>;
 }
 
-/** Stores series. A reading takes a bounded number of round trips, a few at a time: other clients get their turn in between. */
+/** Stores series. */
 export interface SeriesStore {
-  /** Adds samples. */
+  /** Adds samples. Two round trips, and one more for every further 50 classes. */
   add<S extends keyof SeriesSamples>(series: S, samples: readonly SeriesSamples[S][]): Promise<void>;
 
-  /** Reads a series. */
+  /**
+   * Reads a series. `days` takes one round trip. The others read a few time steps in each: other clients get their turn in between.
+   * `classes` takes ten round trips for an hour, and up to 55.
+   */
   read<R extends keyof SeriesReadings>(
     reading: R,
     ...request: Parameters<SeriesReadings[R]>

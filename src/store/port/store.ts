@@ -2,15 +2,19 @@
  * The store port: everything that clients and workers require of a store of jobs, in parts.
  *
  * Three rules hold for every verb of every adapter:
- *  1. A verb is one atomic step (one transaction, one script). It happens completely or not at all.
+ *  1. A verb is one atomic step (one transaction, one script) and takes one round trip, unless it says otherwise. A step happens
+ *     completely or not at all. Verbs that read or change many things, such as `jobs.find` and `jobs.edit`, take several steps.
  *  2. A job is in exactly one place at every moment: one queue, one set, or one lease.
  *  3. Time is the store's. A verb that needs "now" reads the store's clock, never the caller's.
  *
  * Times are epoch milliseconds, durations milliseconds. Payloads are JSON text and are kept byte for byte; an adapter
  * changes one only by splicing a top-level field in (`src/job/raw.ts`).
  *
- * Every verb throws {@linkcode StoreError} if the store can't execute it. Then nothing happened. If the connection broke before
- * the reply arrived, it is unknown whether the verb happened.
+ * Round trips are those of a usual call to a server, such as Redis (`tests/store_redis_trips_test.ts` bounds them). A call takes more
+ * if the connection broke, or jobs moved meanwhile. On SQLite, a verb is one transaction or one read, unless it says otherwise.
+ *
+ * Every verb throws {@linkcode StoreError} if the store can't execute it. Then the step that failed did nothing. If the connection
+ * broke before the reply arrived, it is unknown whether the step happened.
  *
  * A third adapter is a folder next to `sqlite/` and `redis/`, a line in `open.ts`, and one file that runs the contract
  * suite (`tests/store_contract/`) on it.

@@ -150,7 +150,7 @@ export interface WorkerStore {
   /** Ends a worker's registration. Leases that it still has return to the front of their queues, except those of cancelled jobs. */
   deregister(worker: string): Promise<void>;
 
-  /** Returns the registered workers. */
+  /** Returns the registered workers. Two round trips. */
   list(): Promise<WorkerInfo[]>;
 
   /**
@@ -183,7 +183,7 @@ export interface WorkerStore {
 
   /**
    * Takes the messages out of a mailbox, oldest first: commands as JSON, without their `ref`, or a reply. `ops/await.ts` waits for
-   * them.
+   * them. Two round trips at most.
    */
   collect(box: Mailbox): Promise<string[]>;
 }
