@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { Client } from "../src/client/client.ts";
 import { systemClock } from "../src/clock.ts";
+import { openStore } from "../src/store/open.ts";
 import { metricsText } from "../src/web/prometheus/metrics.ts";
 import type { ServerCounts } from "../src/web/prometheus/worker_metrics.ts";
 import type { Services } from "../src/web/services.ts";
@@ -40,22 +42,10 @@ const COUNTS: ServerCounts = {
   horses: { running: 0, started: 0, renewed: 0, killed: 0 },
 };
 
-const STATS = {
-  ...{ processed: 0, failed: 0, enqueued: 0, scheduled: 0, retry: 0, dead: 0, running: 0, workers: 0 },
-  waits: { sleep: 0, wait: 0, child: 0 },
-  queues: [{ name: "default", size: 0, latencyMs: 0, paused: false }],
-};
-
-const GROUPS = { queue: "default", groups: [], others: { size: 0, running: 0 } };
-
 /** Returns the metrics of a process with these counters. */
 async function exported(counts: Services["counts"]): Promise<Metric[]> {
-  const store = {
-    url: "sqlite:jobs.db",
-    admin: { stats: () => Promise.resolve(STATS), largestGroups: () => Promise.resolve([GROUPS]) },
-    workers: { list: () => Promise.resolve([]) },
-    batches: { page: () => Promise.resolve({ batches: [] }) },
-  };
+  await using store = await openStore("sqlite::memory:");
+  await new Client({ store, onUnregistered: () => {} }).push("A", [], { group: "a" });
   const text = await metricsText({ store, clock: systemClock, counts } as unknown as Services);
   return [...text.matchAll(/^# HELP (\S+) (.*)\.\n# TYPE \S+ (\S+)\n.*?(?:\{(.*?)\})? \S+$/gm)].map(
     ([, name, about, kind, inside = ""]) => {

@@ -383,8 +383,7 @@ async function people(store: Store, url: string | undefined): Promise<void> {
   await record({
     ...mara,
     action: "retry",
-    target: "all in dead",
-    details: 'with class "Invoices::Create" and error "TaxRateMissing: *"',
+    target: 'all dead jobs with class "Invoices::Create" and error "TaxRateMissing: *"',
     count: 212,
   });
   await record({

@@ -52,6 +52,8 @@ export interface Acting<Has extends Tools> extends Following {
   readonly parts?: Omit<Has, keyof Tools>;
   /** Called before each event is recorded, whose failure is printed. */
   readonly beforeRecord?: () => void;
+  /** See {@linkcode Tools}. */
+  readonly asOf?: number;
 }
 
 /** Does an action. A failure to record it is only reported, because the action itself has succeeded. */
@@ -59,11 +61,12 @@ export function actHere<In, Out, Has extends Tools = Tools>(
   store: Store,
   action: Action<In, Out, Has>,
   raw: unknown,
-  { by = "command line", parts, beforeRecord, ...following }: Acting<Has> = {},
+  { by = "command line", parts, beforeRecord, asOf, ...following }: Acting<Has> = {},
 ): Promise<Out> {
   const tools: Tools = {
     store,
     clock: systemClock,
+    ...(asOf !== undefined && { asOf }),
     record: (event) => {
       beforeRecord?.();
       return record(store, event, (why) => printError(`jobs: ${why}`));

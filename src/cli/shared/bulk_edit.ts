@@ -19,6 +19,8 @@ export interface BulkWords {
   readonly done: string;
   /** The number of jobs, if it is known better than by the action. */
   readonly total?: number | undefined;
+  /** When the user was asked: see `Tools`. */
+  readonly asOf?: number;
 }
 
 /**
@@ -30,12 +32,13 @@ export async function actInSteps<In, Out>(
   store: Store,
   action: Action<In, Out>,
   raw: unknown,
-  { doing, done, total }: BulkWords,
+  { doing, done, total, asOf }: BulkWords,
 ): Promise<Out> {
   using work = new LongWork(doing);
   let at: Progress = { changed: 0, total: 0, answer: {} };
   const out = await actHere(store, action, raw, {
     signal: work.signal,
+    ...(asOf !== undefined && { asOf }),
     progress: async (now) => {
       at = now;
       work.at({ done: now.changed, total: total ?? now.total });

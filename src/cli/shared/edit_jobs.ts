@@ -63,8 +63,9 @@ async function editState(
   const criteria = { class: name, queue, group, error, tag, older, newer };
   const given = Object.entries(criteria).filter(([, value]) => value !== undefined);
   const all: All = { in: state, ...Object.fromEntries(given) };
-  parseFilter(flags, systemClock.now());
-  const selected = await select(store, all, systemClock.now());
+  const asOf = systemClock.now();
+  parseFilter(flags, asOf);
+  const selected = await select(store, all, asOf);
   const [imperative, participle, past] = command.words;
   const what = [`${state} jobs`, describeFilterFlags(flags)].filter(Boolean).join(" ");
   const suffix = command.suffix ?? "";
@@ -78,7 +79,7 @@ async function editState(
   const limit = await deadLimit(store, command, count ?? selected.total, flags.deadMaxJobs);
   if (count !== undefined && count > 0) confirm(imperative, `${countOf(count, what)}${suffix}${limit}`, flags);
   const raw = { action: command.name, all, ...(command.queue !== undefined && { queue: command.queue }) };
-  const words = { doing: participle, done: past, total: count };
+  const words = { doing: participle, done: past, total: count, asOf };
   const { changed = 0 } = count === 0 ? {} : await actInSteps(store, editJobs, raw, words);
   if (flags.json) printJson({ [past.toLowerCase()]: changed });
   else print(`${past} ${countOf(changed, what)}${suffix}`);

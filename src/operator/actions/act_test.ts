@@ -1,8 +1,12 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { Client } from "../../client/client.ts";
+import { systemClock } from "../../clock.ts";
+import { openStore } from "../../store/open.ts";
 import { object } from "../shapes/shape.ts";
 import { integer } from "../shapes/values.ts";
 import { act } from "./act.ts";
 import { action, type Following, Refused } from "./action.ts";
+import { editJobs } from "./jobs.ts";
 
 const AUTHOR = { user: "ann", by: "token", from: "here" };
 
@@ -88,4 +92,14 @@ Deno.test("a refused action is recorded with its reason, and thrown", async () =
   await assertRejects(() => act(tools as never, AUTHOR, refuse, {}), Refused, "No queue mail");
   const event = { ...AUTHOR, action: "pause", target: "queue:mail", outcome: "refused: No queue mail" };
   assertEquals(events, [[event, "refused"]]);
+});
+
+Deno.test("ages are relative to the time at which the user was asked", async () => {
+  await using store = await openStore("sqlite::memory:");
+  await new Client({ store, onUnregistered: () => {} }).push("A", [], { in: "1h" });
+  const asked = Date.now() + 30 * 60_000;
+  const tools = { store, clock: { ...systemClock, now: () => asked + 3_600_000 }, record: () => Promise.resolve() };
+  const older = { action: "delete", all: { in: "scheduled", older: "1h" } };
+  assertEquals(await act({ ...tools, asOf: asked }, AUTHOR, editJobs, older), { changed: 0 });
+  assertEquals(await act(tools, AUTHOR, editJobs, older), { changed: 1 });
 });

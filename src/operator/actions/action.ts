@@ -17,6 +17,11 @@ import type { Shape } from "../shapes/shape.ts";
 export interface Tools {
   readonly store: Store;
   readonly clock: Clock;
+  /**
+   * When the user was asked, in epoch milliseconds: ages of jobs are relative to it, so that no others are changed than those that
+   * were counted. Default: now.
+   */
+  readonly asOf?: number;
   /** Hides secrets from the author: a filter matches only what is shown, so that it reveals none. Absent: nothing is hidden. */
   readonly mask?: Mask;
   /** Does long work in slices, for programs that do something else, too. */

@@ -4,8 +4,9 @@
  * @module
  */
 import { parsePayload } from "../../job/job.ts";
-import type { Place } from "../../store/port/entries.ts";
-import { editSteps } from "../../store/ops/bulk_edit.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { Edit, Place } from "../../store/port/entries.ts";
+import { queuePlaces } from "../../store/ops/queue_places.ts";
 import { cancelEntries } from "../../store/ops/cancel.ts";
 import { readSize } from "../../store/ops/job_sets.ts";
 import { fewOf, MAX_NAMES } from "../../text/format.ts";
@@ -103,7 +104,7 @@ async function editAll(
   { action, all, to }: { readonly action: JobAction; readonly all: All; readonly to: string | undefined },
   runSteps: RunSteps,
 ): Promise<number> {
-  const selected = await select(tools.store, all, tools.clock.now());
+  const selected = await select(tools.store, all, tools.asOf ?? tools.clock.now());
   return await runSteps({ total: selected.total, steps: stepsOf(tools, action, selected, to) });
 }
 
@@ -208,3 +209,26 @@ export const clearQueue = action({
 
 /** The actions of this file. */
 export const jobActions: readonly AnyAction[] = [...Object.values(oneJob), editJobs, clearQueue];
+
+/** Maximum number of jobs that one step of the store changes. */
+const EDIT_LIMIT = 1_000;
+
+/**
+ * Edits the jobs of a place in steps, earliest first; those of a queue group by group. At most as many jobs as at the start. Jobs that arrive meanwhile stay, and
+ * jobs that fail again and return to the place don't make the change endless.
+ */
+async function* editSteps(
+  store: Store,
+  { place, edit, total }: { readonly place: Place; readonly edit: Edit; readonly total: number },
+): AsyncGenerator<number> {
+  let left = total;
+  const isWholeQueue = place.in === "queue" && place.group === undefined;
+  for (const one of isWholeQueue ? await queuePlaces(store.admin, place.queue) : [place]) {
+    while (left > 0) {
+      const changed = await store.jobs.edit({ in: one, limit: Math.min(EDIT_LIMIT, left) }, edit);
+      if (changed === 0) break;
+      left -= changed;
+      yield changed;
+    }
+  }
+}

@@ -4,7 +4,7 @@
  * @module
  */
 import { sendSignal } from "../../client/signal.ts";
-import { rerunFrom } from "../../store/ops/rerun_steps.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { nullable, object, optional } from "../shapes/shape.ts";
 import { any, boolean, integer, span, text } from "../shapes/values.ts";
 import { action, type AnyAction, Refused } from "./action.ts";
@@ -63,6 +63,28 @@ export const clearSteps = action({
     return { changed: some(changed, jid, name === undefined ? "steps" : `step "${name}"`) };
   },
 });
+
+/** The effect on a job. */
+interface Rerun {
+  /** The number of deleted steps; 0 if the job has no such step, and nothing was changed. */
+  readonly cleared: number;
+  /** Whether the job was moved to its queue. False if it is queued already, or running: then its next attempt repeats the steps. */
+  readonly queued: boolean;
+}
+
+/**
+ * Deletes a step and all that began after it, and moves a job that sleeps, retries or is dead to its queue. If the process dies
+ * in between, the job stays where it was, without these steps.
+ */
+async function rerunFrom({ jobs, steps }: Store, jid: string, name: string): Promise<Rerun> {
+  const names = (await steps.read(jid)).map((step) => step.name);
+  const first = names.indexOf(name);
+  const cleared = first < 0 ? 0 : await steps.clear(jid, names.slice(first));
+  if (cleared === 0) return { cleared, queued: false };
+  const waiting = (await jobs.find([jid])).filter(({ place }) => place.in !== "queue" && place.in !== "running");
+  const queued = waiting.length === 0 ? 0 : await jobs.edit(waiting.map(({ ref }) => ref), "requeue");
+  return { cleared, queued: queued > 0 };
+}
 
 /** Runs a job again from one of its steps. */
 export const rerunSteps = action({

@@ -6,10 +6,17 @@
  */
 import type { Store } from "../../admin/store.ts";
 import { systemClock } from "../../../clock.ts";
-import { endCancelled } from "../end_cancelled.ts";
+import { Cancelled } from "../../../job/errors.ts";
+import { parsePayload } from "../../../job/job.ts";
+import type { DoomedJob } from "../../port/jobs.ts";
+import type { Outcome } from "../../port/outcomes.ts";
+import { RECORD_TTL_MS, recordOf } from "../cancel.ts";
+import { outcomeOf } from "../outcome.ts";
 import { CANCELLED_WORKER } from "../../port/workers.ts";
 
 const PAGE = 500;
+/** Cancelled jobs that one step ends. */
+const END_LIMIT = 100;
 
 /** A migration that can't start or continue. */
 export class MigrateError extends Error {
@@ -59,6 +66,25 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
       } running there, wait until they have ended`,
     );
   }
+}
+
+/** Ends the jobs of {@linkcode CANCELLED_WORKER} as a worker ends them: with their records, batches, steps and parents. */
+async function endCancelled(store: Store, now: number): Promise<void> {
+  for (;;) {
+    // This rescuer has no heartbeats: it finds no other worker offline.
+    const { doomed } = await store.jobs.rescue({ worker: CANCELLED_WORKER, limit: END_LIMIT, maxRescues: Infinity });
+    const outcomes = await Promise.all(doomed.map((one) => outcome(store, one, now)));
+    const { lost } = await store.jobs.settle(CANCELLED_WORKER, outcomes);
+    if (lost.length === doomed.length) return;
+  }
+}
+
+async function outcome(store: Store, { token, payload }: DoomedJob, now: number): Promise<Outcome> {
+  const job = parsePayload(payload);
+  if (job === undefined) return { kind: "bury", token, payload };
+  const body = await recordOf(store, job, now);
+  const record = { jid: job.jid, ttlMs: RECORD_TTL_MS, body };
+  return outcomeOf(token, job, { kind: "ack", as: "cancelled" }, { error: new Cancelled(), record });
 }
 
 /** Returns the error of a migration that is complete but for what is pushed now. */

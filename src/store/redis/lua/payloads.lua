@@ -111,7 +111,7 @@ end
 
 --- part lists
 -- Returns a function that reads the next list of arguments: its length, then its items. shape: the names of their fields, a list
--- among them with its own shape; empty for texts.
+-- among them with the shape of its items; empty for texts.
 local function listsFrom(first)
   local at = first - 1
   local function read()
