@@ -297,6 +297,30 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals((await from.transfer.read("throttle")).rows, []);
   });
 
+  Deno.test(`migrate ${name}: a job that was replaced after the migration died arrives in its new version`, async () => {
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const push = async (version: number, options: Record<string, string>) =>
+        await new Client({ store: from, onUnregistered: () => {} }).push("Sync", [7, version], options);
+      const lasting = { debounce: "30m", debounce_key: "one" };
+      const waiting = { unique_for: "1h", unique_key: "args[0]", on_duplicate: "replace" };
+      for (const options of [lasting, waiting]) await push(1, options);
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to)).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      if (done) return;
+      const isLeft = (await from.admin.stats()).enqueued > 0;
+      const pushed = isLeft ? [await push(2, lasting), await push(2, waiting)] : [];
+      await migrateStore(from, to);
+      for (const jid of pushed) {
+        const versions = (await to.jobs.find([jid!])).map(({ payload }) => (getField(payload, "args") as number[])[1]);
+        assertEquals(versions, [2], `killed at step ${n}`);
+      }
+    }
+  });
+
   Deno.test(`migrate ${name}: the next push replaces a migrated job with on_duplicate`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];

@@ -22,8 +22,10 @@ const BATCH = 500;
 export async function migratePlace(
   from: Store,
   to: Store,
-  { place, onMigrated, signal }: {
+  { place, onMigrated, signal, continues }: {
     readonly place: JobRow["place"];
+    /** Whether an earlier migration died after it announced a batch. */
+    readonly continues: boolean;
     readonly onMigrated: (count: number) => void;
     readonly signal: AbortSignal | undefined;
   },
@@ -35,22 +37,29 @@ export async function migratePlace(
     await refuseWhileBusy(from);
     // Another migration of this store may have announced a batch since: this continues with that one.
     const batch = (await from.transfer.mark(entries.map(({ ref }) => ref)))!;
-    const removed = await migrateBatch(from, to, batch);
+    const removed = await migrateBatch(from, to, batch, continues);
     onMigrated(removed);
     if (removed < batch.refs.length) throw changedMeanwhile(from.url, batch.refs.length - removed);
   }
 }
 
-/** Migrates an announced batch. Returns how many of its jobs the source had. */
-export async function migrateBatch(from: Store, to: Store, { id, refs }: AnnouncedBatch): Promise<number> {
+/** Migrates an announced batch. Returns how many of its jobs the source had. @param continues see {@linkcode migratePlace} */
+export async function migrateBatch(
+  from: Store,
+  to: Store,
+  { id, refs }: AnnouncedBatch,
+  continues: boolean,
+): Promise<number> {
   const { rows } = await from.transfer.read("job", { ids: refs });
   const isStored = (await to.transfer.read("key", { ids: [id] })).rows.length > 0;
+  const current = continues ? await withdrawEarlier(to, rows) : rows;
+  const stored = isStored ? current : rows;
   if (!isStored) {
     await copySteps(from, to, rows);
     await to.transfer.put("job", rows.map(withLock), id);
   }
-  const removed = await from.transfer.drop("job", rows, id);
-  if (removed < rows.length) await withdrawReplaced(from, to, rows);
+  const removed = await from.transfer.drop("job", stored, id);
+  if (removed < stored.length) await withdrawReplaced(from, to, stored);
   await to.transfer.drop("key", [{ key: id }]);
   return removed;
 }
@@ -87,6 +96,33 @@ function withLock(row: JobRow): JobRow {
 }
 
 /**
+ * Deletes at the target the earlier versions of jobs that a push has replaced at the source after an earlier migration stored
+ * them and died. Returns the jobs that the target can have in this version. One that it has performed by now may run a second
+ * time, rather than its new version not at all.
+ */
+async function withdrawEarlier(to: Store, rows: readonly JobRow[]): Promise<readonly JobRow[]> {
+  const versions = versionsOf(rows);
+  if (versions.size === 0) return rows;
+  const copies = await to.jobs.find([...versions.keys()] as string[]);
+  const isSame = ({ payload }: Pick<Entry, "payload">) => versions.get(getField(payload, "jid")) === payload.trimEnd();
+  const same = new Set(copies.filter(isSame).map(({ payload }) => getField(payload, "jid")));
+  const earlier = copies.filter((copy) => !isSame(copy) && copy.place.in !== "running");
+  await to.jobs.edit(earlier.map(({ ref }) => ref), "delete");
+  return rows.filter(({ payload }) => {
+    const jid = getField(payload, "jid");
+    return !versions.has(jid) || same.has(jid);
+  });
+}
+
+/** Returns the payloads of the jobs that a push may replace, by jid. */
+function versionsOf(entries: readonly Pick<Entry, "payload">[]): Map<unknown, string> {
+  return new Map(entries.flatMap(({ payload }) => {
+    const jid = /"(on_duplicate|debounce_key)"/.test(payload) && getField(payload, "jid");
+    return typeof jid === "string" ? [[jid, payload.trimEnd()]] : [];
+  }));
+}
+
+/**
  * Deletes at the target the jobs that a push has replaced at the source since they were read: the source has the new ones,
  * under the same jids, and they are migrated next.
  */
@@ -95,14 +131,11 @@ async function withdrawReplaced(
   to: Store,
   entries: readonly Pick<Entry, "payload">[],
 ): Promise<void> {
-  const read = new Map(entries.flatMap(({ payload }) => {
-    const jid = /"(on_duplicate|debounce_key)"/.test(payload) && getField(payload, "jid");
-    return typeof jid === "string" ? [[jid, payload.trimEnd()]] : [];
-  }));
+  const read = versionsOf(entries);
   if (read.size === 0) return;
   const versions = (found: readonly Entry[], isRead: boolean) =>
-    found.filter(({ payload }) => (read.get(getField(payload, "jid") as string) === payload.trimEnd()) === isRead);
-  const replaced = versions(await from.jobs.find([...read.keys()]), false);
+    found.filter(({ payload }) => (read.get(getField(payload, "jid")) === payload.trimEnd()) === isRead);
+  const replaced = versions(await from.jobs.find([...read.keys()] as string[]), false);
   const jids = replaced.map(({ payload }) => getField(payload, "jid") as string);
   const copies = versions(await to.jobs.find(jids), true).filter(({ place }) => place.in !== "running");
   await to.jobs.edit(copies.map(({ ref }) => ref), "delete");

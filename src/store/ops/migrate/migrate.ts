@@ -75,12 +75,16 @@ export async function migrateStore(from: Store, to: Store, options: MigrateOptio
   };
   const done: CopiedSettings = { paused: new Set(), limited: new Set(), grouped: new Set() };
   let before = -1;
+  let continues = false;
   for (let passes = 0; before < jobs && passes < MAX_PASSES; passes++) {
     before = jobs;
     const places = await placesOf(from, to, done);
     const announced = await from.transfer.mark([]);
-    if (announced !== undefined) onMigrated(await migrateBatch(from, to, announced));
-    for (const place of places) await migratePlace(from, to, { place, onMigrated, signal: options.signal });
+    if (announced !== undefined) {
+      continues = true;
+      onMigrated(await migrateBatch(from, to, announced, continues));
+    }
+    for (const place of places) await migratePlace(from, to, { place, onMigrated, signal: options.signal, continues });
   }
   await migrateRows(from, to, "throttle");
   await migrateRows(from, to, "once");
