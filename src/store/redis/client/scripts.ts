@@ -112,18 +112,31 @@ function variables(keys: string, args: readonly Field[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Returns arguments in the order of their fields; of a list first its length. */
-function pack(script: string, fields: readonly Field[], args: Args): Arg[] {
-  const wrong = Object.keys(args).find((name) => fields.every((field) => field.name !== name)) ??
-    fields.find(({ name }) => !(name in args))?.name;
-  if (wrong !== undefined) throw new TypeError(`Script ${script}: "${wrong}" is unknown or missing`);
-  return fields.flatMap(({ name, fields }) => {
+/** Adds arguments in the order of their fields; of a list first its length. Workers pack one call for every few jobs. */
+function pack(script: string, fields: readonly Field[], args: Args, packed: Arg[]): void {
+  let known = 0;
+  for (const { name, fields: inner } of fields) {
     const value = args[name];
-    if (!fields) return [textOfValue(value as Value)];
+    if (value !== undefined || name in args) known++;
+    else throw wrongName(script, name);
+    if (!inner) {
+      packed.push(textOfValue(value as Value));
+      continue;
+    }
     const items = value as readonly (Value | Args)[];
-    if (fields.length === 0) return [`${items.length}`, ...(items as Value[]).map(textOfValue)];
-    return [`${items.length}`, ...items.flatMap((item) => pack(script, fields, item as Args))];
-  });
+    packed.push(`${items.length}`);
+    for (const item of items) {
+      if (inner.length === 0) packed.push(textOfValue(item as Value));
+      else pack(script, inner, item as Args, packed);
+    }
+  }
+  if (Object.keys(args).length > known) {
+    throw wrongName(script, Object.keys(args).find((name) => fields.every((field) => field.name !== name))!);
+  }
+}
+
+function wrongName(script: string, name: string): TypeError {
+  return new TypeError(`Script ${script}: "${name}" is unknown or missing`);
 }
 
 function textOfValue(value: Value): Arg {
@@ -134,6 +147,7 @@ function textOfValue(value: Value): Arg {
 /** A script. Its text and digest are made when it first runs: those of all scripts take as long as a tenth of `jobs push`. */
 export class Script {
   readonly name: string;
+  #args: readonly Field[] | undefined;
   #text: string | undefined;
   #sha: string | undefined;
 
@@ -143,7 +157,9 @@ export class Script {
 
   /** Returns the arguments as Redis receives them. @throws {TypeError} if a name is unknown or missing */
   pack(args: Args): readonly Arg[] {
-    return pack(this.name, readSections().get(`script ${this.name}`)!.args ?? [], args);
+    const packed: Arg[] = [];
+    pack(this.name, this.#args ??= readSections().get(`script ${this.name}`)!.args ?? [], args, packed);
+    return packed;
   }
 
   get text(): string {
