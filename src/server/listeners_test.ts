@@ -14,7 +14,8 @@ import { Wakeup } from "./work/wakeup.ts";
 
 /** Waits that have begun, each with what ends it other than its signal. */
 const WAITS: Readonly<Record<string, (signal: AbortSignal) => { readonly wait: Promise<unknown>; end(): unknown }>> = {
-  "a sleep": (signal) => ({ wait: systemClock.sleep(1, signal), end: () => {} }),
+  // Long enough that it isn't over when it begins, on a machine that stalls.
+  "a sleep": (signal) => ({ wait: systemClock.sleep(100, signal), end: () => {} }),
   "a wait until rung": (signal) => {
     const wake = new Wakeup();
     return { wait: wake.wait(signal), end: () => wake.ring() };
