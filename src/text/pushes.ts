@@ -5,10 +5,22 @@
  */
 import type { PushResult } from "../client/client.ts";
 
+/** A result as JSON. */
+export interface PushJson {
+  readonly jid?: string;
+  readonly existed?: boolean;
+  readonly replaced?: boolean;
+  readonly refused?: string;
+  readonly duplicateOf?: string;
+  readonly throttledBy?: string;
+  readonly retryInMs?: number;
+}
+
 /** Returns a result as the HTTP API returns it. */
-export function pushJson(result: PushResult): Record<string, unknown> {
-  const { kind, ...rest } = result;
-  return { ...rest, ...((kind === "existed" || kind === "replaced") && { [kind]: true }) };
+export function pushJson(result: PushResult): PushJson {
+  const { kind, jid, refused, ...rest } = result;
+  const end = jid === undefined ? { refused } : { jid };
+  return { ...end, ...rest, ...((kind === "existed" || kind === "replaced") && { [kind]: true }) };
 }
 
 /** Returns the jid of the job that a push stored, that holds the lock, or whose place of the throttle is free next. */

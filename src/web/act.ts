@@ -8,6 +8,7 @@ import type { Action, ClientTools, EventKind, Progress } from "../operator/actio
 import type { AuditEvent } from "../store/admin/audit.ts";
 import { authorOf, recordAction } from "./audit.ts";
 import type { Visitor } from "./auth/gate.ts";
+import { pushBounds } from "./auth/push_scope.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -24,7 +25,8 @@ export async function actFor<In, Out>(
   raw: unknown,
 ): Promise<Out> {
   const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
-  const tools: ClientTools = { ...services, isRemote: true, record };
+  const bounds = (count: number) => pushBounds(services, visitor, count);
+  const tools: ClientTools = { ...services, isRemote: true, record, bounds };
   const author = authorOf(visitor);
   const label = action.label?.(action.takes.read(raw));
   if (label === undefined) return await act(tools, author, action, raw);

@@ -20,20 +20,20 @@ import type { Services, WebEnv } from "./services.ts";
 
 /** Returns the response to a request that has thrown. */
 export async function explain(services: Services, c: Context<WebEnv>, error: Error): Promise<Response> {
-  if (error instanceof HttpError) {
+  if (error instanceof HttpError || error instanceof Refused) {
+    const status = error instanceof Refused ? STATUS[error.kind] : error.status;
     const visitor = c.get("visitor");
-    if (error.status === 403 && visitor !== undefined) {
+    if (status === 403 && visitor !== undefined) {
       const target = `${c.req.method} ${herePath(services, c)}`.slice(0, 200);
       await recordRefused(services, visitor, { target, reason: error.message });
     }
-    return await refuse(services, c, error.status, error.message, error.field);
+    return await refuse(services, c, status, error.message, error.field);
   }
   // A name in the address is wrong with it.
   if (error instanceof InvalidInput) {
     const isInAddress = error.field !== undefined && c.req.param(error.field) !== undefined;
     return await refuse(services, c, isInAddress ? 400 : 422, error.message, error.field);
   }
-  if (error instanceof Refused) return await refuse(services, c, STATUS[error.kind], error.message, error.field);
   if (error instanceof InvalidPayload) return await refuse(services, c, 422, error.message, error.field);
   if (error instanceof CursorError) return await refuse(services, c, 400, error.message, "cursor");
   if (error instanceof StoreError) return await refuse(services, c, 503, error.message);
@@ -41,7 +41,13 @@ export async function explain(services: Services, c: Context<WebEnv>, error: Err
   return await refuse(services, c, 500, "Internal error; see the log");
 }
 
-const STATUS: Readonly<Record<RefusalKind, number>> = { invalid: 422, missing: 404, conflict: 409, unavailable: 503 };
+const STATUS: Readonly<Record<RefusalKind, number>> = {
+  invalid: 422,
+  forbidden: 403,
+  missing: 404,
+  conflict: 409,
+  unavailable: 503,
+};
 
 /** The codes of the API's errors, by status. Programs decide by the code; the message is for people. */
 const CODES: Readonly<Record<number, string>> = {

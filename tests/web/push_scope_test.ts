@@ -6,7 +6,7 @@ import { JOB_OPTIONS } from "../../src/job/options.ts";
 import { optionNames } from "../../src/job/option_names.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { PUSH_SCOPE, type ScopedToken, withinScope } from "../../src/web/auth/push_scope.ts";
-import { HttpError } from "../../src/web/http/body.ts";
+import { Refused } from "../../src/operator/actions/action.ts";
 import { onBothStores, type Site } from "./site.ts";
 
 const LOCK = "a".repeat(43);
@@ -65,8 +65,8 @@ Deno.test("a limited token may set each option only as the table has it", () => 
   for (const [field, { ok, refused = [] }] of Object.entries(VALUES)) {
     if (ok !== undefined) assertEquals(withinScope({ ...mail, [field]: ok }, token), { ...mail, [field]: ok }, field);
     for (const value of refused) {
-      const error = assertThrows(() => withinScope({ ...mail, [field]: value }, token), HttpError, undefined, field);
-      assertEquals([error.status, error.message.includes("\n")], [403, false], `${field} ${value}`);
+      const error = assertThrows(() => withinScope({ ...mail, [field]: value }, token), Refused, undefined, field);
+      assertEquals([error.kind, error.message.includes("\n")], ["forbidden", false], `${field} ${value}`);
     }
   }
 });

@@ -62,8 +62,8 @@ export async function readDefinition(file: string): Promise<string> {
 export async function pushDefinition<Out>(
   kind: "batch" | "flow",
   store: Store,
-  action: Action<Document, Out, ClientTools>,
-  document: Document,
+  action: Action<Document<string>, Out, ClientTools>,
+  document: Document<string>,
   client: Client,
 ): Promise<Out> {
   try {

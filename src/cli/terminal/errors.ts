@@ -65,6 +65,7 @@ const KNOWN: Readonly<Record<string, readonly [code: string, exit: number]>> = {
 /** The error class that a refused action is as, unless a part below has refused it. */
 const REFUSED: Readonly<Record<RefusalKind, string>> = {
   invalid: "UsageError",
+  forbidden: "CommandFailed",
   conflict: "UsageError",
   missing: "NotFoundError",
   unavailable: "CommandFailed",

@@ -7,6 +7,7 @@
 import type { Client } from "../../client/client.ts";
 import type { Crontab } from "../../client/crontab.ts";
 import type { Clock } from "../../clock.ts";
+import type { JobRequest } from "../../job/payload.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
@@ -36,6 +37,12 @@ export interface ClientTools extends Tools {
   readonly crontab: Crontab;
   /** The author may be in another time zone. */
   readonly isRemote?: boolean;
+  /**
+   * Returns the check of each push of an author who may not push any: it returns the push as the author may make it.
+   *
+   * @param count how many jobs are pushed
+   */
+  readonly bounds?: (count: number) => Promise<((request: JobRequest) => JobRequest) | undefined>;
 }
 
 /** `frequent`: programs repeat the action by the thousand; `refused`: they may repeat it without any effect. */
@@ -118,11 +125,12 @@ export interface Following {
 
 /**
  * - `invalid`: the input is wrong
+ * - `forbidden`: the author may not do it
  * - `missing`: the object of the action doesn't exist
  * - `conflict`: the state of the object doesn't allow the action
  * - `unavailable`: later, it may be done
  */
-export type RefusalKind = "invalid" | "missing" | "conflict" | "unavailable";
+export type RefusalKind = "invalid" | "forbidden" | "missing" | "conflict" | "unavailable";
 
 /** An action was refused: nothing is changed. The API returns a status of 4xx, a command exits with 1 or 2, a page shows the message. */
 export class Refused extends Error {

@@ -54,19 +54,26 @@ export function open<T extends object>(shape: Shape<unknown>): Shape<T> {
   };
 }
 
-/** An input whose body is kept as text: it has fields that are named twice. */
-export interface Document {
+/** An input whose body is read whole. */
+export interface Document<Body> {
   /** The body. */
-  readonly document: string;
+  readonly document: Body;
   /** Identifies the push, unless the body does. */
   readonly key?: string;
   /** More fields, which replace those of the body. */
-  readonly [field: string]: string | undefined;
+  readonly [field: string]: Body | string | undefined;
 }
 
-/** A shape that describes the body of a request, and is read as {@linkcode Document}. */
-export function documented(shape: Shape<unknown>): Shape<Document> & { readonly isDocument: true } {
-  return { ...open<Document>(shape), isDocument: true };
+/**
+ * A shape that describes the body of a request, and is read as {@linkcode Document}.
+ *
+ * @param body `text`: the body isn't parsed, because it has fields that are named twice; `value`: it is an object or a list
+ */
+export function documented<Body = string>(
+  shape: Shape<unknown>,
+  body: "text" | "value" = "text",
+): Shape<Document<Body>> & { readonly body: "text" | "value" } {
+  return { ...open<Document<Body>>(shape), body };
 }
 
 /** The output of an action on many jobs. */

@@ -162,3 +162,14 @@ export async function notFound(store: Pick<Store, "results" | "url">, jid: strin
 export function notFoundText(jid: string, url: string): string {
   return `Job "${jid}" not found in ${url}: it may have finished, been deleted, or be in another store`;
 }
+
+/** Returns the entries of a job: the one that the ref names, if it still exists; otherwise all with the jid. */
+export async function findEntries(
+  store: { readonly admin: Pick<Store["admin"], "get">; readonly jobs: Pick<Store["jobs"], "find"> },
+  jid: string,
+  ref: string | undefined,
+): Promise<readonly Entry[]> {
+  const [entry] = ref ? await store.admin.get([ref]) : [];
+  if (entry) return [entry];
+  return jid === "" || jid === "-" ? [] : await store.jobs.find([jid]);
+}

@@ -9,7 +9,7 @@ import { ACTIONS } from "../../operator/actions/table.ts";
 import { type JsonSchema, schemaOf } from "../../operator/shapes/shape.ts";
 import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { allowFields, objectOf, objectTextOf } from "./json.ts";
+import { allowFields, objectOf, objectOrListOf, objectTextOf } from "./json.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
 
 /** The routes. */
@@ -29,14 +29,15 @@ export const actionRoutes: readonly ApiRoute[] = ACTIONS.map((action) => {
 });
 
 /** Returns the schema of an object without the fields that the address has. */
-function withoutFields(schema: JsonSchema, inPath: readonly string[]): JsonSchema {
+function withoutFields(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  if (names.length === 0) return schema;
   const { required, properties } = schema as { required?: readonly string[]; properties: JsonSchema };
-  const left = required?.filter((name) => !inPath.includes(name)) ?? [];
+  const left = required?.filter((name) => !names.includes(name)) ?? [];
   const { required: _, ...rest } = schema;
   return {
     ...rest,
     ...(left.length > 0 && { required: left }),
-    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !inPath.includes(name))),
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))),
   };
 }
 
@@ -53,8 +54,8 @@ async function run(
   // Without fields, the routes refuse any.
   const body = names?.length === 0
     ? {}
-    : "isDocument" in action.takes
-    ? { document: await objectTextOf(c, services) }
+    : "body" in action.takes
+    ? { document: await (action.takes.body === "text" ? objectTextOf : objectOrListOf)(c, services) }
     : await objectOf(c, services);
   // The address names the object of the action; the body doesn't name another.
   if (names !== undefined) allowFields(body, names);

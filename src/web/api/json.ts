@@ -9,6 +9,7 @@ import { parseLossless } from "../../job/json.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
+import { MAX_JOBS } from "../../operator/actions/pushes.ts";
 import type { apiJobShape } from "../../operator/shapes/jobs.ts";
 import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { shownJobJson } from "../../text/job_json.ts";
@@ -20,16 +21,6 @@ import { backtraceOf, viewEntry } from "../read/job_view.ts";
 const LIST_BYTES = 8 * 1024 * 1024;
 /** Characters of a list that are parsed before other work runs. A single job may be longer. */
 const SLICE_CHARS = 64 * 1024;
-/** The schema of the warnings after a push. */
-export const WARNINGS_SCHEMA = {
-  type: "array",
-  items: { type: "string" },
-  description: "one for each class that no worker has registered; absent without any",
-};
-/** The schema of the field by which a request identifies an entry. */
-export const REF_SCHEMA = { ref: { type: "string", description: "the ref of the entry, which spares a search" } };
-/** The most jobs in a list. */
-export const MAX_JOBS = 10_000;
 
 /**
  * Reads the body of a request that takes an object.
@@ -179,17 +170,6 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
     }`,
     name,
   );
-}
-
-/**
- * Reads a text in a body; undefined if the field is absent.
- *
- * @throws {HttpError} if it isn't a string
- */
-export function textIn(body: Readonly<Record<string, unknown>>, name: string): string | undefined {
-  const value = body[name];
-  if (value === undefined || typeof value === "string") return value;
-  throw new HttpError(422, `Invalid "${name}": expected a string`, name);
 }
 
 /** Returns a job as `--json` prints it, but masked, with what identifies its entry. */

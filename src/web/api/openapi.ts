@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { jobOption, optionNames } from "../../job/option_names.ts";
+import { jobShape } from "../../operator/actions/pushes.ts";
 import { finishedShape } from "../../operator/shapes/finished.ts";
 import { apiJobShape } from "../../operator/shapes/jobs.ts";
 import { object, optional, schemaOf } from "../../operator/shapes/shape.ts";
@@ -23,17 +23,7 @@ const errorShape = object("", {
 const SCHEMAS = {
   ...apiJobShape.component,
   ...finishedShape.component,
-  Push: {
-    type: "object",
-    required: ["class"],
-    description: "A job to push, with the options of docs/reference/job-options.md.",
-    properties: {
-      class: { type: "string" },
-      args: { type: "array", items: {}, default: [] },
-      ...Object.fromEntries(optionNames("push").map((name) => [name, optionSchema(name)])),
-      fields: { type: "object", description: "your fields, which are copied into the payload" },
-    },
-  },
+  ...jobShape.component,
   Error: schemaOf(errorShape),
 };
 
@@ -89,9 +79,4 @@ function operation({ method, path, about, query = {}, body, answer }: ApiRoute):
       },
     },
   };
-}
-
-function optionSchema(name: string): Record<string, unknown> {
-  const { about, kind } = jobOption(name)!;
-  return { ...kind.schema, description: `${about}. Expected: ${kind.expected}` };
 }

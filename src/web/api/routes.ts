@@ -14,7 +14,6 @@ import { cronRoutes } from "./cron.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
-import { pushRoutes } from "./push.ts";
 import type { ApiRoute } from "./route.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
@@ -24,7 +23,6 @@ const API_PATH = "/api/v1";
 /** The table. */
 export const API_ROUTES: readonly ApiRoute[] = [
   ...jobRoutes,
-  ...pushRoutes,
   ...stateRoutes,
   ...stepRoutes,
   ...batchRoutes,

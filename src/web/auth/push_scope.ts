@@ -10,8 +10,10 @@ import { performedClass } from "../../job/job.ts";
 import type { OptionsOn } from "../../job/options.ts";
 import type { JobRequest } from "../../job/payload.ts";
 import { isLockKey } from "../../job/push_keys.ts";
-import { HttpError } from "../http/body.ts";
+import { Refused } from "../../operator/actions/action.ts";
+import type { Services } from "../services.ts";
 import type { PushScope } from "./accounts.ts";
+import type { Visitor } from "./gate.ts";
 
 /**
  * - `free`: any value
@@ -85,42 +87,64 @@ const MAX_ID_CHARS = 200;
 /**
  * Returns a push as a limited token may make it.
  *
- * @throws {HttpError} if it is outside of the scope
+ * @throws {Refused} if it is outside of the scope
  */
 export function withinScope(request: JobRequest, { name, scope, queues }: ScopedToken): JobRequest {
   const { classes, queues: listed } = scope;
   if (classes !== undefined && !classes.includes(performedClass(request))) {
-    throw new HttpError(403, `This token may push only ${classes.join(", ")}`, "class");
+    throw forbidden(`This token may push only ${classes.join(", ")}`, "class");
   }
   // The class's options could choose another queue.
   if (listed !== undefined && request.queue === undefined) {
-    throw new HttpError(403, `This token may push only to ${listed.join(", ")}: set "queue"`, "queue");
+    throw forbidden(`This token may push only to ${listed.join(", ")}: set "queue"`, "queue");
   }
   let { id } = request;
   for (const [field, rule] of Object.entries(PUSH_SCOPE)) {
     const value = request[field];
     if (value === undefined) continue;
     if (rule === "never") {
-      throw new HttpError(403, `A token that is limited to classes or queues ${WHY_NEVER[field]}`, field);
+      throw forbidden(`A token that is limited to classes or queues ${WHY_NEVER[field]}`, field);
     }
     if (rule === "class" && classes !== undefined && !classes.includes(value as string)) {
-      throw new HttpError(403, `This token may push only ${classes.join(", ")}`, field);
+      throw forbidden(`This token may push only ${classes.join(", ")}`, field);
     }
     if (rule === "queue" && listed !== undefined && !listed.includes(value as string)) {
-      throw new HttpError(403, `This token may push only to ${listed.join(", ")}`, field);
+      throw forbidden(`This token may push only to ${listed.join(", ")}`, field);
     }
     if (rule === "queue" && listed === undefined && typeof value === "string" && !queues.has(value)) {
       const why = "neither an existing queue nor one of its classes";
-      throw new HttpError(403, `This token may not push to queue "${value.slice(0, 80)}": it is ${why}`, field);
+      throw forbidden(`This token may not push to queue "${value.slice(0, 80)}": it is ${why}`, field);
     }
     if (rule === "key" && isLockKey(value)) {
-      throw new HttpError(403, `This token may not name a lock of the store: expected a text of another form`, field);
+      throw forbidden(`This token may not name a lock of the store: expected a text of another form`, field);
     }
     if (rule === "name" && typeof value === "string" && value !== "" && value.length <= MAX_ID_CHARS) {
       id = nameOf(name, value);
     }
   }
   return id === undefined ? request : { ...request, id };
+}
+
+function forbidden(message: string, field: string): Refused {
+  return new Refused("forbidden", message, { field });
+}
+
+/**
+ * Returns the bounds of a visitor's pushes; undefined without any.
+ *
+ * @param count the jobs of one request: a limited token can't evade its rate by lists
+ */
+export async function pushBounds(
+  { queues: known, tokens }: Pick<Services, "queues" | "tokens">,
+  { name, scope }: Visitor,
+  count: number,
+): Promise<((request: JobRequest) => JobRequest) | undefined> {
+  if (scope === undefined) return undefined;
+  tokens.spend(name, count - 1);
+  const { classes, queues } = scope;
+  const token = { name, scope, queues: queues === undefined ? await known.of(classes ?? []) : new Set<string>() };
+  return (request) =>
+    typeof request === "object" && request !== null && !Array.isArray(request) ? withinScope(request, token) : request;
 }
 
 /** Returns a name that no other token has: names of tokens contain no colon. */

@@ -9,8 +9,8 @@ import { parseDuration } from "../../job/duration.ts";
 import { requireZone } from "../../job/time.ts";
 import { parsePayload } from "../../job/job.ts";
 import type { JobRequest } from "../../job/payload.ts";
-import { pushAgain, pushJob } from "../push.ts";
-import { warningsOf } from "../../operator/actions/warnings.ts";
+import { pushAgain, pushJobs } from "../../operator/actions/pushes.ts";
+import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
 import { knownClasses } from "../read/job.ts";
@@ -89,11 +89,13 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
     const id = pushIdOf(form);
     const job = { ...request, ...id, ...whenOf(field("when")), ...retryOf(field("retry")) } as JobRequest;
     const visitor = c.get("visitor");
-    const { jid, existed } = original
-      ? { jid: await pushAgain(services, visitor, original, { ...request, ...id }), existed: false }
-      : await pushJob(services, visitor, job);
+    const { jid, existed = false, warnings = [] } = original
+      ? {
+        ...await actFor(services, visitor, pushAgain, { jid: "-", ref: original.ref, ...request, ...id }),
+        existed: false,
+      }
+      : await actFor(services, visitor, pushJobs, { document: job });
     const path = original ? placePath(original.place) : `/jobs/${jid}`;
-    const { warnings = [] } = warningsOf(services.client, [job.class]);
     const text = [
       `${existed ? "Already pushed" : "Pushed"} as ${jid}.`,
       ...warnings.map((warning) => `Warning: ${warning}.`),

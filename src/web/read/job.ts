@@ -6,6 +6,7 @@
 import { getField } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
+import { findEntries } from "../../operator/actions/job_ids.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
@@ -41,7 +42,7 @@ export async function lookUp(
 ): Promise<JobDetail[]> {
   const { stats: { queues }, workers } = around;
   const surroundings = { queues, workers, now: services.clock.now() };
-  const entries = await findEntries(services, jid, ref);
+  const entries = await findEntries(services.store, jid, ref);
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
@@ -82,13 +83,6 @@ function getJid(payload: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Returns the entries of a job: the one that the ref names, if it still exists; otherwise all with the jid. */
-export async function findEntries(services: Services, jid: string, ref: string | undefined): Promise<Entry[]> {
-  const [entry] = ref ? await services.store.admin.get([ref]) : [];
-  if (entry) return [entry];
-  return jid === "" || jid === "-" ? [] : await services.store.jobs.find([jid]);
 }
 
 /** Jobs of each place that are read for their classes. */

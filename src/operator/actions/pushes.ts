@@ -1,0 +1,237 @@
+/**
+ * Actions that push: one job, many, or a changed copy of one.
+ *
+ * @module
+ */
+import { BatchError } from "../../client/batch_errors.ts";
+import type { Client, PushResult } from "../../client/client.ts";
+import { UsedId } from "../../client/unique.ts";
+import { parsePayload } from "../../job/job.ts";
+import { jobOption, meantOption, optionNames } from "../../job/option_names.ts";
+import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
+import { closestWord } from "../../job/suggest.ts";
+import { requireZone } from "../../job/time.ts";
+import { placeName } from "../../store/ops/job_sets.ts";
+import { pushJson } from "../../text/pushes.ts";
+import { InvalidInput, list, named, object, oneOf, optional } from "../shapes/shape.ts";
+import { any, boolean, number, parsed, text } from "../shapes/values.ts";
+import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
+import { documented } from "./inputs.ts";
+import { findEntries } from "./job_ids.ts";
+import { WARNINGS, warningsOf } from "./warnings.ts";
+
+/** The most jobs in a list. */
+export const MAX_JOBS = 10_000;
+
+/** The fields of a push. The program's fields go into `fields`. */
+const PUSH_FIELDS = ["class", "args", ...optionNames("push"), "fields"];
+
+/** A job to push. The client checks its options, and names all problems together. */
+export const jobShape = named(
+  "Push",
+  object("A job to push, with the options of docs/reference/job-options.md.", {
+    class: text(""),
+    args: optional(list("", any(""))),
+    ...Object.fromEntries(optionNames("push").map((name) => [name, optionShape(name)])),
+    fields: optional(any("an object with your fields, which are copied into the payload")),
+  }),
+);
+
+function optionShape(name: string) {
+  const { about, kind: { schema, expected } } = jobOption(name)!;
+  return optional(
+    parsed(`${about}. Expected: ${expected}`, { word: "any", expected, schema, parse: (value) => value }),
+  );
+}
+
+/** Pushes a job, or many. In a list, a rejected job doesn't affect the others: its result has the reason. */
+export const pushJobs = action({
+  name: "push",
+  about: "Pushes a job, or a list of up to 10,000 jobs",
+  path: "/jobs",
+  key: "key",
+  access: "push",
+  isFrequent: true,
+  takes: documented<JobRequest | readonly unknown[]>(
+    oneOf("", jobShape, {
+      ...list("", jobShape),
+      schema: { type: "array", items: jobShape.schema, maxItems: MAX_JOBS },
+    }),
+    "value",
+  ),
+  gives: object("", {
+    jid: optional(text("")),
+    existed: optional(boolean(
+      "an earlier push with the same Idempotency-Key, id or jid stored the job; a key or id that was used " +
+        "with another class, queue or arguments is refused with 409",
+    )),
+    replaced: optional(
+      boolean("the job replaced one that waited for the same unique or debounce key, and has its jid"),
+    ),
+    results: optional(list(
+      "for a list: the result of each job, in order",
+      object("", {
+        jid: optional(text("")),
+        existed: optional(boolean("")),
+        replaced: optional(boolean("")),
+        refused: optional(text("the reason")),
+        duplicateOf: optional(text("the job that holds the unique lock")),
+        throttledBy: optional(text("the job whose place is free next")),
+        retryInMs: optional(number("")),
+      }),
+    )),
+    warnings: WARNINGS,
+  }),
+  status: ({ existed }) => existed ? 200 : 201,
+  deed: ({ document }, out) => {
+    if (out?.existed) return undefined;
+    if (out?.results) return { count: out.results.filter(({ jid }) => jid !== undefined).length };
+    return { ...(out && { target: out.jid!, count: 1 }), details: String((document as JobRequest).class) };
+  },
+  run: async (tools: ClientTools, { document, key }) => {
+    const { client, bounds } = tools;
+    const within = await bounds?.(Array.isArray(document) ? document.length : 1) ?? ((request) => request);
+    if (!Array.isArray(document)) {
+      const request = within(requestOf(document, key));
+      const { kind, jid } = await store(client, request);
+      const warnings = warningsOf(client, kind === "existed" ? [] : [request.class]);
+      return { jid, ...((kind === "existed" || kind === "replaced") && { [kind]: true }), ...warnings };
+    }
+    const results = await pushList(client, document, (one, i) => within(requestOf(one, key && `${key}/${i}`)));
+    const stored = document.filter((_, i) => results[i]!.jid !== undefined && results[i]!.kind !== "existed");
+    return { results: results.map(pushJson), ...warningsOf(client, stored.map((job: JobRequest) => job.class)) };
+  },
+});
+
+async function store(client: Client, request: JobRequest): Promise<PushResult & { readonly jid: string }> {
+  const result = await client.tryPush(request).catch((cause) => {
+    if (cause instanceof UsedId) {
+      throw new Refused("conflict", `Job not stored: ${cause.message}`, { field: cause.field, cause });
+    }
+    if (cause instanceof BatchError) throw new Refused("conflict", cause.message, { field: "batch", cause });
+    throw cause;
+  });
+  if (result.refused !== undefined) throw new Refused("conflict", `Job not stored: ${result.refused}`);
+  return result;
+}
+
+async function pushList(
+  client: Client,
+  jobs: readonly unknown[],
+  read: (one: unknown, i: number) => JobRequest,
+): Promise<PushResult[]> {
+  const results: PushResult[] = [];
+  const requests: JobRequest[] = [];
+  const places: number[] = [];
+  for (const [i, one] of jobs.entries()) {
+    try {
+      requests.push(read(one, i));
+      places.push(i);
+    } catch (error) {
+      if (!(error instanceof InvalidInput || error instanceof Refused)) throw error;
+      results[i] = { kind: "refused", refused: error.message };
+    }
+  }
+  let n = 0;
+  for await (const result of client.pushMany(requests)) results[places[n++]!] = result;
+  return results;
+}
+
+/**
+ * Checks the fields of a push.
+ *
+ * @param id identifies the push unless it has an `id`
+ * @throws {InvalidInput} if it has an unknown field
+ */
+function requestOf(body: unknown, id: string | undefined): JobRequest {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body as JobRequest;
+  const { fields, ...known } = body as Record<string, unknown>;
+  const other = Object.keys(known).find((name) => !PUSH_FIELDS.includes(name));
+  if (other !== undefined) {
+    const meant = meantOption(other, "push") ?? closestWord(other, PUSH_FIELDS);
+    const hint = meant === undefined ? 'put your fields into "fields"' : `did you mean "${meant}"?`;
+    throw new InvalidInput(`Unknown field "${other.slice(0, 80)}"; ${hint}`, other);
+  }
+  if (fields !== undefined && (typeof fields !== "object" || fields === null || Array.isArray(fields))) {
+    throw new InvalidInput(`Invalid "fields": expected an object such as { "tenant": "acme" }`, "fields");
+  }
+  const taken = Object.keys(fields ?? {}).find((name) => PUSH_FIELDS.includes(name));
+  if (taken !== undefined) {
+    throw new InvalidInput(`"fields.${taken}" is an option: put it next to "class"`, `fields.${taken}`);
+  }
+  const own = Object.keys(fields ?? {}).find((name) => LINK_FIELDS.has(name));
+  if (own !== undefined) {
+    throw new InvalidInput(`"fields.${own}" is written by jobs alone: choose another name`, `fields.${own}`);
+  }
+  // The program may run in another zone than the server.
+  requireZone(known["at"]);
+  return { args: [], ...fields, ...(id !== undefined && { id }), ...known } as unknown as JobRequest;
+}
+
+/**
+ * Fields that are not copied to a new job with the same content: the history of the old one, its cron run, and the trace of
+ * its push.
+ */
+const HISTORY_FIELDS = [
+  "jid",
+  "id",
+  "at",
+  "created_at",
+  "enqueued_at",
+  "failed_at",
+  "retried_at",
+  "retry_count",
+  "error_class",
+  "error_message",
+  "error_causes",
+  "error_backtrace",
+  "errors",
+  "rescues",
+  "suspected",
+  "no_handler_since",
+  "unique_key",
+  "debounce_key",
+  "discarded_at",
+  "occurrence",
+  "traceparent",
+  "tracestate",
+  "baggage",
+];
+
+/**
+ * Pushes a changed copy of a job, then deletes the original, unless it is running. If the process dies in between, both jobs exist.
+ */
+export const pushAgain = action({
+  name: "push again",
+  about: "Pushes a copy of a job with other arguments, class or queue, and deletes the original",
+  path: "/jobs/{jid}/push-again",
+  takes: object("", {
+    jid: text(""),
+    ref: optional(text("the ref of the entry, which spares a search")),
+    class: optional(text("")),
+    args: optional(any("a list; default: those of the original")),
+    queue: optional(text("")),
+    id: optional(text("identifies the push: repeated, it stores one job")),
+  }),
+  gives: object("", { jid: text(""), warnings: WARNINGS }),
+  status: () => 201,
+  deed: ({ jid }, out) => out === undefined ? { target: jid } : { target: out.jid, count: 1 },
+  run: async ({ client, store: { admin, jobs }, mask }: ClientTools, { jid, ref, ...changed }, _steps, note) => {
+    const [original] = await findEntries({ admin, jobs }, jid, ref);
+    if (original === undefined) throw new Refused("missing", `Job "${jid.slice(0, 80)}" not found`);
+    const before = parsePayload(original.payload)?.payload;
+    const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
+    const args = changed.args === undefined ? before?.args : mask?.restore(changed.args, before?.args) ?? changed.args;
+    // Without arguments, the client would push none. Those of an unreadable original are unknown.
+    const request = { class: "", queue: "default", ...rest, ...changed, args: args ?? null } as JobRequest;
+    const isKept = original.place.in === "running";
+    const from = `${before?.jid || "(unreadable)"} in ${placeName(original.place)}`;
+    note({ details: `${request.class}, ${isKept ? "copy of" : "in place of"} job ${from}` });
+    const pushed = await store(client, request);
+    if (!isKept) await jobs.edit([original.ref], "delete");
+    return { jid: pushed.jid, ...warningsOf(client, [request.class]) };
+  },
+});
+
+/** The actions of this file. */
+export const pushActions: readonly AnyAction[] = [pushJobs, pushAgain];
