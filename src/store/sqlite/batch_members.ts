@@ -10,8 +10,8 @@ import { batchOf } from "../ops/batch_record.ts";
 import type { MemberCount } from "../port/batches.ts";
 import { row } from "../sql/batch_rows.ts";
 import { runNow } from "../sql/body.ts";
+import { BoundedRead } from "../sql/bounded_read.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
-import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 import { cursorAt, parseCursor } from "./pages.ts";
@@ -60,11 +60,9 @@ export function readMembers(context: Context, id: string, { cursor, limit = 25, 
          ORDER BY id LIMIT ?3
        ) ORDER BY id`,
     ).all(id, after, count, dead ? 1 : 0) as unknown as EntryRow[];
-  const rows = readBounded(
-    { limit: limit + 1, budget },
-    (count, last: EntryRow | undefined) => read(count, last?.id),
-    ({ payload }) => payload,
-  );
+  const found = new BoundedRead<EntryRow>({ limit: limit + 1, budget }, ({ payload }) => payload);
+  while (found.wanted > 0) found.add(read(found.wanted, found.last?.id));
+  const { rows } = found;
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const hasMore = rows.length > limit || budget.isSpent;

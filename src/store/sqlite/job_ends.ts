@@ -17,7 +17,7 @@ import type { NewRecord } from "../port/results.ts";
 import type { Context } from "./context.ts";
 import { inParts, type JobRow, remove } from "./job_rows.ts";
 import { storing } from "./new_jobs.ts";
-import * as results from "./results.ts";
+import * as results from "../sql/results.ts";
 import { size } from "./sets.ts";
 import * as keys from "./push_keys.ts";
 
@@ -57,7 +57,7 @@ export class JobEnds {
 
   /** Keeps the record of an ended job. */
   noteRecord(record: NewRecord, now: number): void {
-    results.add(this.#context, record, now);
+    this.#run(results.add(record, now));
     this.#hasRecords = true;
   }
 
@@ -96,7 +96,7 @@ export class JobEnds {
   apply(now: number): void {
     remove(this.#context, this.#gone);
     forgetSteps(this.#context, this.#withSteps);
-    if (this.#hasRecords) results.trim(this.#context, now);
+    if (this.#hasRecords) this.#run(results.trim(now));
     this.#run(this.batches.apply(now));
   }
 

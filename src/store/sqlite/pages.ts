@@ -7,7 +7,7 @@ import type { Page, PageRequest, Place } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { nameOf } from "../port/groups.ts";
 import { CursorError } from "../port/cursor.ts";
-import { readBounded } from "./bounded_read.ts";
+import { BoundedRead } from "../sql/bounded_read.ts";
 import type { Context } from "./context.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 
@@ -37,16 +37,12 @@ export function readRows(
   { cursor, limit = DEFAULT_LIMIT, reverse = false }: PageRequest,
   budget: ByteBudget,
 ): EntryRow[] {
-  return readBounded(
-    { limit, budget },
-    (count, after: EntryRow | undefined) =>
-      readStep(context, place, {
-        after: parseCursor(after ? cursorAt(after) : cursor, reverse),
-        limit: count,
-        reverse,
-      }),
-    ({ payload }) => payload,
-  );
+  const found = new BoundedRead<EntryRow>({ limit, budget }, ({ payload }) => payload);
+  while (found.wanted > 0) {
+    const after = parseCursor(found.last ? cursorAt(found.last) : cursor, reverse);
+    found.add(readStep(context, place, { after, limit: found.wanted, reverse }));
+  }
+  return found.rows;
 }
 
 function readStep(

@@ -6,7 +6,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
-import { readBounded } from "./bounded_read.ts";
+import { BoundedRead } from "../sql/bounded_read.ts";
 import type { Context } from "./context.ts";
 
 /** A job of a queue or a group, whose ID is present if jobs of several are read together. */
@@ -40,12 +40,9 @@ export function readOldest(
     `SELECT job.id, payload FROM queued CROSS JOIN job ON job.id = queued.job
      WHERE queued.queue = ? AND queued.job > ? ORDER BY queued.job LIMIT ?`,
   );
-  return readBounded(
-    { limit, budget },
-    (count, last: QueuedRow | undefined) =>
-      oldest.all(queue, last?.[0] ?? after, count) as unknown as readonly QueuedRow[],
-    ([, payload]) => payload,
-  );
+  const found = new BoundedRead<QueuedRow>({ limit, budget }, ([, payload]) => payload);
+  while (found.wanted > 0) found.add(oldest.all(queue, found.last?.[0] ?? after, found.wanted));
+  return found.rows;
 }
 
 /** Returns the ID of a queue, and creates its row if it has none; inside a transaction. */

@@ -8,8 +8,8 @@ import { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import { direct, runNow } from "../sql/body.ts";
+import { BoundedRead } from "../sql/bounded_read.ts";
 import * as workers from "../sql/workers.ts";
-import { readBounded } from "./bounded_read.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
@@ -47,14 +47,17 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
     if (most <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
     const { ended, ...running } = runNow(workers.lastMoments(worker, stillLeased), sql);
-    const rows = readBounded({ limit: most, budget }, (count, after: LeasedRow | undefined) =>
-      sql(
+    const found = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
+    while (found.wanted > 0) {
+      const leased = sql(
         `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
            FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
          WHERE worker_id = ${workers.workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
-      ).all(worker, after?.id ?? Number.MIN_SAFE_INTEGER, count) as unknown as LeasedRow[], ({ payload }) => payload);
+      );
+      found.add(leased.all(worker, found.last?.id ?? Number.MIN_SAFE_INTEGER, found.wanted));
+    }
     let buried = 0;
-    for (const { id, payload, queue, name, take, cancelled } of rows) {
+    for (const { id, payload, queue, name, take, cancelled } of found.rows) {
       const token = `${id}.${take}`;
       const fate = cancelled ? afterCancel(payload) : afterDeath(payload, token, running, maxRescues);
       if (fate.kind === "doomed") {

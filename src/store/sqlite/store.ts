@@ -10,6 +10,7 @@ import { flowsPart } from "../sql/flows.ts";
 import { classesPart } from "../sql/classes.ts";
 import { Cron } from "../sql/cron.ts";
 import { logsPart } from "../sql/logs.ts";
+import { bodyOf, resultsPart } from "../sql/results.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { direct, type Engine, runNow } from "../sql/body.ts";
@@ -31,7 +32,6 @@ import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { returnLeases, stillLeased } from "./leases.ts";
 import { rescue } from "./rescue.ts";
-import * as results from "./results.ts";
 import { settle } from "./settle.ts";
 import { StepWrites } from "./step_writes.ts";
 import * as takes from "./take.ts";
@@ -65,7 +65,7 @@ export function sqliteStore(url: string, context: Context): Store {
   const look = (topic: Topic): boolean | "soon" => {
     if (topic === "due") return promotion.isDueEarlier();
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
-    if ("result" in topic) return results.has(context, topic.result);
+    if ("result" in topic) return runNow(bodyOf(topic.result, now()), sql) !== undefined;
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
     const looks = topic.work.map((name) => takes.hasWork(context, name));
     return looks.includes(true) || (looks.includes("soon") && "soon");
@@ -89,7 +89,7 @@ export function sqliteStore(url: string, context: Context): Store {
     steps: { ...stepsPart(engine), remember: (lease, step) => stepWrites.add(lease, step) },
     batches: { ...batchesPart(engine), count: (id) => read(() => count(context, id)) },
     flows: flowsPart(engine),
-    results: { read: (request) => results.read(context, request) },
+    results: resultsPart(engine),
     logs: logsPart(engine),
     series: sqlSeries(engine),
     classes: classesPart(engine),
