@@ -19,7 +19,7 @@ import { limitUse } from "../../text/limits.ts";
 import { stallCure, stallText } from "../../text/stalls.ts";
 import { checkCron } from "./doctor_cron.ts";
 import type { Finding } from "./doctor_finding.ts";
-import { shownQueue } from "../shared/queue_rows.ts";
+import { shownQueue } from "../../text/queues.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** A larger difference is reported: displayed times, and those of `--at`, are off by as much. */

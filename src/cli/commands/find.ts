@@ -23,7 +23,7 @@ import { waitingCall } from "./list_waiting.ts";
 import { finishedCall, resultText } from "./list_finished.ts";
 import { printFaint, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
-import { type Column, printTable, STATE_COLORS } from "../terminal/table.ts";
+import { type Column, printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -100,7 +100,7 @@ const PAGE_SIZE = 500;
 
 const COLUMNS: readonly Column[] = [
   { heading: "jid", is: "whole" },
-  { heading: "state", is: "whole", colors: STATE_COLORS },
+  { heading: "state", is: "whole", isState: true },
   { heading: "when", is: "optional" },
   { heading: "queue", is: "optional" },
   "job",

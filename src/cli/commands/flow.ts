@@ -20,7 +20,7 @@ import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { type Column, printRows, printTable, STATE_COLORS } from "../terminal/table.ts";
+import { type Column, printRows, printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -158,7 +158,7 @@ async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
 
 const NODE_COLUMNS: readonly Column[] = [
   "node",
-  { heading: "state", colors: STATE_COLORS },
+  { heading: "state", isState: true },
   "class",
   "after",
   "waits for",

@@ -18,12 +18,12 @@ import { argsText } from "../shared/job_text.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import type { Mask } from "../../text/mask.ts";
 import { maskedEnded } from "../shared/masked.ts";
-import { type Column, STATE_COLORS } from "../terminal/table.ts";
+import type { Column } from "../terminal/table.ts";
 
 const COLUMNS: readonly Column[] = [
   { heading: "jid", is: "whole" },
   { heading: "ended", is: "whole" },
-  { heading: "state", is: "whole", colors: STATE_COLORS },
+  { heading: "state", is: "whole", isState: true },
   { heading: "took", is: "optional" },
   { heading: "queue", is: "optional" },
   "job",

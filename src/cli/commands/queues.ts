@@ -1,10 +1,9 @@
 /** `jobs queues`. @module */
-import type { QueueInfo } from "../../store/admin/admin.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printJson } from "../terminal/output.ts";
-import { QUEUE_COLUMNS } from "../shared/queue_rows.ts";
+import { QUEUE_COLUMNS } from "../../text/queues.ts";
 import { withStore } from "../shared/store.ts";
-import { printRows } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -26,11 +25,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     (store) => Promise.all([store.admin.stats(), store.workers.list()]),
   );
   const fetching = workers.filter(({ alive, quiet }) => alive && !quiet);
-  const workersOf = ({ name }: QueueInfo) => fetching.filter((worker) => worker.queues.includes(name));
-  if (flags.json) printJson(queues.map((queue) => ({ ...queue, workers: workersOf(queue).map(({ id }) => id) })));
-  else {
-    const columns = QUEUE_COLUMNS.toSpliced(3, 0, ["workers", (queue) => workersOf(queue).length]);
-    printRows(columns, queues, "No queues yet; jobs push CLASS creates one");
-  }
+  const rows = queues.map((queue) => ({
+    ...queue,
+    workers: fetching.filter((worker) => worker.queues.includes(queue.name)).map(({ id }) => id),
+  }));
+  if (flags.json) printJson(rows);
+  else printList(QUEUE_COLUMNS, rows, "No queues yet; jobs push CLASS creates one");
   return 0;
 }

@@ -21,7 +21,7 @@ import { StartupSteps } from "../../server/startup_steps.ts";
 import { formatQueues } from "../../server/work/queue_order.ts";
 import { VERSION } from "../../version.ts";
 import { EXIT_LEFT_PAUSED, reportLeftPaused } from "../shared/left_paused.ts";
-import { pausedQueues } from "../shared/queue_rows.ts";
+import { pausedQueues } from "../../text/queues.ts";
 import { handlerCheckOf, loadSettings, storeUrl } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { banner } from "../terminal/banner.ts";

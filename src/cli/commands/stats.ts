@@ -6,9 +6,9 @@ import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { QUEUE_COLUMNS } from "../shared/queue_rows.ts";
+import { QUEUE_COLUMNS } from "../../text/queues.ts";
 import { withStore } from "../shared/store.ts";
-import { printRows, printTable } from "../terminal/table.ts";
+import { printList, printTable } from "../terminal/table.ts";
 
 /** The store keeps no more days. */
 const MAX_DAYS = 1_825;
@@ -50,7 +50,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
   if (queues.length > 0) {
     print("");
-    printRows(QUEUE_COLUMNS, queues, "");
+    printList(QUEUE_COLUMNS, queues, "");
   }
   if (history !== undefined) {
     print("");

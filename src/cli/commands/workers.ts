@@ -7,9 +7,9 @@ import { formatDuration } from "../../job/duration.ts";
 import { workerJson, workerState } from "../../text/workers.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { printError, printJson } from "../terminal/output.ts";
-import { pausedQueues } from "../shared/queue_rows.ts";
+import { pausedQueues } from "../../text/queues.ts";
 import { withStore } from "../shared/store.ts";
-import { optional, printRows, type RowColumn, STATE_COLORS } from "../terminal/table.ts";
+import { optional, printRows, type RowColumn } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -45,7 +45,7 @@ function columnsAt(now: number): RowColumn<WorkerInfo>[] {
   return [
     [{ heading: "worker", is: "whole" }, ({ id }) => id],
     [{ heading: "running", is: "whole" }, ({ busy, concurrency }) => `${busy}/${concurrency}`],
-    [{ heading: "state", is: "whole", colors: STATE_COLORS }, workerState],
+    [{ heading: "state", is: "whole", isState: true }, workerState],
     ["queues", ({ queues, weights }) => queues.map((one) => weights[one] ? `${one},${weights[one]}` : one).join(" ")],
     [optional("heartbeat"), ({ heartbeatAt }) => `${formatDuration(Math.max(0, now - heartbeatAt))} ago`],
     [optional("tag"), ({ tag, labels }) => [tag, ...labels].filter(Boolean).join(" ")],

@@ -13,7 +13,7 @@ import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { actHere, inputOf } from "./act.ts";
 import { report } from "./report.ts";
-import { shownQueue } from "./queue_rows.ts";
+import { shownQueue } from "../../text/queues.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 const ACTIONS = {

@@ -9,17 +9,21 @@
  * @module
  */
 import { bold, green, red, yellow } from "@std/fmt/colors";
+import { systemClock } from "../../clock.ts";
 import { asText } from "../../log/value.ts";
+import { type Columns, type Kind, kindOf } from "../../text/columns.ts";
 import { blankControls, print, printPainted, terminalColumns } from "./output.ts";
 import { cutText, textWidth } from "./text_width.ts";
 
-/** A column: its heading, and how it may be narrowed. */
+/** A column: its heading, and how it is printed. */
 export type Column = string | {
   readonly heading: string;
   /** `whole`: never cut. `optional`: left out if there is no room, the last one first. */
-  readonly is?: "whole" | "optional";
-  /** Words that are colored on a terminal. */
-  readonly colors?: Readonly<Record<string, Color>>;
+  readonly is?: "whole" | "optional" | undefined;
+  /** Aligned to the right. Default: if all its cells are numbers. */
+  readonly isAmount?: boolean | undefined;
+  /** Its cells are states, which are colored on a terminal. */
+  readonly isState?: boolean | undefined;
 };
 
 /** Returns a column that is left out if there is no room. */
@@ -30,32 +34,19 @@ export function optional(heading: string): Column {
 /** A column, and the value of each row in it. */
 export type RowColumn<Row> = readonly [column: Column, cell: (row: Row) => unknown];
 
-/** Colors: good, needs attention, bad. */
-export type Color = "green" | "yellow" | "red";
-
-/** The colors of states. */
-export const STATE_COLORS: Readonly<Record<string, Color>> = {
-  ok: "green",
-  succeeded: "green",
-  running: "green",
-  warning: "yellow",
-  quiet: "yellow",
-  paused: "yellow",
-  retrying: "yellow",
-  failed: "red",
-  dead: "red",
-  offline: "red",
-  blocked: "red",
-  expired: "red",
-};
-
-/** Returns a word, which may be padded, in its color. */
-export function colored(word: string, colors: Readonly<Record<string, Color>> = STATE_COLORS): string {
-  const name = Object.hasOwn(colors, word.trim()) ? colors[word.trim()] : undefined;
-  return name === undefined ? word : PAINT[name](word);
+/** Returns a state, which may be padded, in its color. */
+export function colored(state: string): string {
+  const kind = kindOf(state.trim());
+  return kind === undefined ? state : PAINT[kind](state);
 }
 
-const PAINT: Readonly<Record<Color, (text: string) => string>> = { green, yellow, red };
+const PAINT: Readonly<Record<Kind, (text: string) => string>> = {
+  ok: green,
+  running: green,
+  scheduled: (text) => text,
+  warn: yellow,
+  bad: red,
+};
 
 const GAP = "  ";
 /** A longer cell is cut. `--json` prints everything. */
@@ -90,6 +81,18 @@ export function printRows<Row>(columns: readonly RowColumn<Row>[], rows: readonl
   printTable(columns.map(([column]) => column), rows.map((row) => columns.map(([, cell]) => cell(row))), none);
 }
 
+/** Prints a list; see {@linkcode printTable}. */
+export function printList<Row>(
+  columns: Columns<Row>,
+  rows: readonly Row[],
+  none: string,
+  options: { readonly headings?: boolean } = {},
+): void {
+  const now = systemClock.now();
+  const cells = rows.map((row) => Object.values(columns).map(({ text }) => text(row, now)));
+  printTable(Object.entries(columns).map(([heading, column]) => ({ heading, ...column })), cells, none, options);
+}
+
 /**
  * Returns the lines of a table, the headings first.
  *
@@ -113,7 +116,7 @@ export function tableLines(
       ...about,
       cells,
       widths,
-      right: values.every((value) => typeof value === "number"),
+      right: about.isAmount ?? values.every((value) => typeof value === "number"),
       width,
       least: about.is === "whole"
         ? widest(widths.filter((one) => one <= MAX_WHOLE_COLUMNS))
@@ -129,7 +132,7 @@ export function tableLines(
     ...rows.map((_, i) =>
       line(
         ({ cells, widths }) => ({ text: cells[i]!, taken: widths[i]! }),
-        (text, column) => painted ? colored(text, column.colors ?? {}) : text,
+        (text, column) => painted && column.isState ? colored(text) : text,
       )
     ),
   ];
@@ -137,8 +140,8 @@ export function tableLines(
 
 interface Laid {
   readonly heading: string;
-  readonly is?: "whole" | "optional";
-  readonly colors?: Readonly<Record<string, Color>>;
+  readonly is?: "whole" | "optional" | undefined;
+  readonly isState?: boolean | undefined;
   readonly cells: readonly string[];
   /** The width of each cell on the terminal. */
   readonly widths: readonly number[];

@@ -8,7 +8,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "died", is: "whole" },
   { heading: "queue", is: "optional" },
   "job",
-  { heading: "state", colors: { dead: "red" } },
+  { heading: "state", isState: true },
   "error",
 ];
 const ROWS = [

@@ -14,7 +14,7 @@ import type { AuditEvent } from "../../store/admin/audit.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { authorBy, record as recordEvent } from "../shared/act.ts";
 import { dumpOf } from "../commands/dump.ts";
-import { shownQueue } from "../shared/queue_rows.ts";
+import { shownQueue } from "../../text/queues.ts";
 import { jobLines } from "../commands/show.ts";
 import { notFoundText } from "../../operator/actions/job_ids.ts";
 import { editJobs, oneJob } from "../../operator/actions/jobs.ts";

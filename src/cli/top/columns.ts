@@ -15,7 +15,7 @@ import { groupHeldText, groupLimitText, groupName, heldGroupsText } from "../../
 import { workerState } from "../../text/workers.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { glance } from "./job_summary.ts";
-import { shownQueue } from "../shared/queue_rows.ts";
+import { shownQueue } from "../../text/queues.ts";
 import type { History } from "./history.ts";
 import type { Item, ListName } from "./rows.ts";
 import { meter, sparkline } from "./spark.ts";

@@ -7,7 +7,7 @@ import { VERSION } from "../../version.ts";
 import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";
 import type { Place } from "../../store/port/entries.ts";
-import { pausedQueues } from "../shared/queue_rows.ts";
+import { pausedQueues } from "../../text/queues.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { type CellContext, columnsOf } from "./columns.ts";
 import type { History } from "./history.ts";

@@ -9,7 +9,7 @@ import type { GroupInfo } from "../../store/port/groups.ts";
 import { number } from "../../text/format.ts";
 import { groupName } from "../../text/groups.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
-import { shownQueue } from "../shared/queue_rows.ts";
+import { shownQueue } from "../../text/queues.ts";
 import type { RunningJob } from "./running_jobs.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Batch } from "../../store/port/batches.ts";

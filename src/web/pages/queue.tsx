@@ -24,7 +24,7 @@ import { type FieldErrors, fieldErrors, FormProblem, LimitFields } from "./field
 import { Groups } from "./groups.tsx";
 import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
-import { LimitBadge, pausedFor, QueueActions } from "./queues.tsx";
+import { QueueActions, QueueState } from "./queues.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { NothingQueued } from "./set.tsx";
 import { Hidden, jobs, link, type View } from "./view.tsx";
@@ -90,8 +90,7 @@ function QueuePage({ view, queue, groups, fetching, list, texts }: {
       <div class="heading">
         <a class="crumb" href={link(view, "/queues")}>Queues</a>
         <h1>{queue.name}</h1>
-        {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
-        <LimitBadge queue={queue} />
+        <QueueState queue={queue} />
         {view.stats.queues.some(({ name, paused }) => name === ALL_QUEUES && paused) && (
           <span class="badge warn">all queues paused</span>
         )}

@@ -9,12 +9,13 @@ import type { QueueSeries } from "../../store/port/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
+import { pauseText, QUEUE_COLUMNS } from "../../text/queues.ts";
 import { Bars } from "./bars.tsx";
 import { ActionButton, Empty, jobs, link, None, type View } from "./view.tsx";
 import type { Rows } from "../read/rows.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { Layout } from "./layout.tsx";
-import { num, TableHead } from "./table.tsx";
+import { Badge, DRAWN, List } from "./list.tsx";
 
 /** All queues. */
 export function QueuesPage({ view, page, series }: {
@@ -51,23 +52,25 @@ function PauseAll({ view }: { readonly view: View }) {
   return all?.paused
     ? (
       <>
-        <span class="badge warn">all paused{pausedFor(all)}</span>
+        <span class="badge warn">all {pauseText(all)}</span>
         <ActionButton view={view} path="/queues/resume" label="Resume all" kind="primary" />
       </>
     )
     : <ActionButton view={view} path="/queues/pause" label="Pause all" kind="danger" />;
 }
 
-/** Returns the remaining time of a pause; empty if it has no end. */
-export function pausedFor({ pausedForMs }: QueueInfo): string {
-  return pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`;
-}
-
-/** The use of a queue's limit; a warning when it is reached. */
-export function LimitBadge({ queue: { limit } }: { readonly queue: QueueInfo }) {
-  return limit
-    ? <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
-    : null;
+/** Whether a queue is paused, and the use of its limit: a warning when it is reached. */
+export function QueueState({ queue }: { readonly queue: QueueInfo }) {
+  const paused = pauseText(queue);
+  const { limit } = queue;
+  return (
+    <>
+      {paused !== undefined && <Badge state={paused} />}
+      {limit && (
+        <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
+      )}
+    </>
+  );
 }
 
 /** The rows. */
@@ -88,40 +91,32 @@ export function QueueTable({ view, queues, series }: {
   const seriesOf = series && new Map(series.map((one) => [one.queue, one]));
   const largest = Math.max(1, ...named.map((queue) => queue.size));
   return (
-    <table class="list">
-      <TableHead
-        columns={["Queue", num("Jobs"), num("Latency"), series !== undefined && "Latency, last hour"]}
-        hasActions={view.canAct}
-      />
-      <tbody>
-        {named.map((queue) => (
-          <tr>
-            <td data-label="Queue">
-              <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
-              {queue.paused && <span class="badge warn">paused{pausedFor(queue)}</span>}
-              <LimitBadge queue={queue} />
-            </td>
-            <td class="num" data-label="Jobs">
-              {number(queue.size)}
-              <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
-                <rect width={(queue.size / largest * 72).toFixed(1)} height="6" />
-              </svg>
-            </td>
-            <td class="num" data-label="Latency">{queue.size === 0 ? <None /> : formatDuration(queue.latencyMs)}</td>
-            {series && (
-              <td data-label="Last hour">
-                <LatencyBars series={seriesOf?.get(queue.name)} />
-              </td>
-            )}
-            {view.canAct && (
-              <td class="acts">
-                <QueueActions view={view} queue={queue} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <List
+      view={view}
+      columns={{ ...QUEUE_COLUMNS, "last hour": DRAWN }}
+      rows={named}
+      looks={{
+        queue: (queue) => (
+          <>
+            <a class="class" href={link(view, `/queues/${encodeURIComponent(queue.name)}`)}>{queue.name}</a>
+            <QueueState queue={queue} />
+          </>
+        ),
+        queued: ({ size }, text) => (
+          <>
+            {text}
+            <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+              <rect width={(size / largest * 72).toFixed(1)} height="6" />
+            </svg>
+          </>
+        ),
+        workers: false,
+        state: false,
+        latency: {},
+        "last hour": series !== undefined && (({ name }) => <LatencyBars series={seriesOf?.get(name)} />),
+      }}
+      acts={(queue) => <QueueActions view={view} queue={queue} />}
+    />
   );
 }
 

@@ -1,0 +1,47 @@
+/**
+ * Queues in tables and messages.
+ *
+ * @module
+ */
+import { formatDuration } from "../job/duration.ts";
+import type { QueueInfo } from "../store/admin/admin.ts";
+import { ALL_QUEUES } from "../store/port/paused_queues.ts";
+import type { Columns } from "./columns.ts";
+import { heldGroupsText } from "./groups.ts";
+import { limitUse } from "./limits.ts";
+
+/** The columns of a list of queues. Without a count of workers, that column is empty. */
+export const QUEUE_COLUMNS = {
+  queue: { text: ({ name }) => shownQueue(name) },
+  queued: { text: ({ size }) => size },
+  latency: { text: ({ size, latencyMs }) => size === 0 ? undefined : formatDuration(latencyMs), isAmount: true },
+  workers: { text: ({ workers }) => workers?.length },
+  state: {
+    text: (queue) =>
+      [
+        pauseText(queue),
+        queue.limit && `limited: ${limitUse(queue.limit)}`,
+        queue.heldGroups !== undefined && heldGroupsText(queue.heldGroups),
+      ].filter(Boolean).join(", "),
+    isState: true,
+  },
+} as const satisfies Columns<QueueInfo & { readonly workers?: readonly string[] }>;
+
+/** Returns `paused` or `paused for 10m`; undefined if it isn't. */
+export function pauseText({ paused, pausedForMs }: Pick<QueueInfo, "paused" | "pausedForMs">): string | undefined {
+  if (!paused) return undefined;
+  return pausedForMs === undefined ? "paused" : `paused for ${formatDuration(pausedForMs)}`;
+}
+
+/** Returns a queue's name for people. */
+export function shownQueue(name: string): string {
+  return name === ALL_QUEUES ? "all queues" : name;
+}
+
+/** Lists the paused queues in one line; undefined if there are none. */
+export function pausedQueues(queues: readonly QueueInfo[]): string | undefined {
+  const paused = queues.filter((queue) => queue.paused).map((queue) =>
+    shownQueue(queue.name) + (queue.pausedForMs === undefined ? "" : ` (for ${formatDuration(queue.pausedForMs)})`)
+  );
+  return paused.length === 0 ? undefined : paused.join(", ");
+}
