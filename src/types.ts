@@ -54,13 +54,13 @@ export type {
   BatchRefusal,
   BatchState,
   BatchStore,
-  BatchSweep,
   ClosedAs,
   CloseResult,
   FirstBatch,
   MemberChange,
   MemberCount,
   NewBatch,
+  Tended,
 } from "./store/port/batches.ts";
 export type * from "./store/port/classes.ts";
 export type * from "./store/port/cron.ts";

@@ -169,7 +169,7 @@ const TRIPS: Readonly<Record<string, readonly [most: number, given: Given]>> = {
     const { batches: [{ version }] } = await store.batches.read({ ids: ["b"] }) as { batches: [Batch] };
     return () => store.batches.correct("b", { pending: 1, dead: 0, version });
   }],
-  "batches.sweep": [1, (store) => () => store.batches.sweep(100)],
+  "batches.tend": [1, (store) => () => store.batches.tend(100)],
   "flows.add": [1, async (store) => {
     await createFlow(store);
     return () => store.flows.add(FLOW, nodesOf({ a: {}, b: { after: ["a"] } }));
@@ -178,7 +178,6 @@ const TRIPS: Readonly<Record<string, readonly [most: number, given: Given]>> = {
     await startFlow(store, { a: {}, b: { after: ["a"] } });
     return () => store.flows.nodes(FLOW);
   }],
-  "flows.spread": [1, (store) => () => store.flows.spread(100)],
   "results.read": [1, async (store) => {
     const { token } = await leased(store);
     await store.jobs.settle(WORKER, [{ kind: "ack", token, record: { jid: jid(1), ttlMs: HOUR_MS, body: "{}" } }]);

@@ -8,13 +8,14 @@ import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
-import type {
-  Batch as StoredBatch,
-  BatchCallback,
-  BatchMember,
-  BatchPage,
-  FirstBatch,
-  NewBatch,
+import {
+  type Batch as StoredBatch,
+  type BatchCallback,
+  type BatchMember,
+  type BatchPage,
+  type FirstBatch,
+  type NewBatch,
+  TEND_LIMIT,
 } from "../store/port/batches.ts";
 import type { OnceKey } from "../store/port/jobs.ts";
 import type { BatchOpsStore } from "../store/ops/batches.ts";
@@ -68,6 +69,12 @@ export class Batches {
    */
   openFlow(id: string, options: BatchOptions, once: OnceKey | undefined): Promise<FirstBatch | undefined> {
     return this.#open(options, undefined, { id, flow: true, ...(once && { once }) });
+  }
+
+  /** @internal Starts a flow whose nodes are stored: pushes those that wait for none. */
+  async startFlow(id: string): Promise<void> {
+    await this.close(id);
+    while ((await this.#store().tend(TEND_LIMIT, "nodes")).more);
   }
 
   /** Returns a batch; undefined if it doesn't exist, or its retention has expired. */

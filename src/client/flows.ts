@@ -11,7 +11,7 @@ import { argsText } from "../job/payload.ts";
 import { idKey } from "../job/push_keys.ts";
 import { setFields } from "../job/raw.ts";
 import type { BatchPage } from "../store/port/batches.ts";
-import { type NewNode, type NodePage, SPREAD_LIMIT } from "../store/port/flows.ts";
+import type { NewNode, NodePage } from "../store/port/flows.ts";
 import type { BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { BatchOptions } from "./batch_options.ts";
@@ -93,8 +93,7 @@ export class Flows {
       if (refusal === "closed" && once !== undefined) break;
       if (refusal !== undefined) throw batchRefusal(id, refusal, "store the nodes of");
     }
-    await this.#batches.close(id);
-    while (await store.spread(SPREAD_LIMIT));
+    await this.#batches.startFlow(id);
     return { id, jids: jidsOf(id, graph) };
   }
 

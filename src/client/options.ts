@@ -27,9 +27,9 @@ export interface ClientStore {
   /** Receives signals. */
   readonly steps?: Pick<StepStore, "signal">;
   /** Without it, the client cannot open or read batches. */
-  readonly batches?: Pick<BatchStore, "create" | "read" | "close">;
+  readonly batches?: Pick<BatchStore, "create" | "read" | "close" | "tend">;
   /** Without it, the client cannot push or read flows. */
-  readonly flows?: Pick<FlowStore, "add" | "nodes" | "spread">;
+  readonly flows?: Pick<FlowStore, "add" | "nodes">;
   /** The operators' part of a store. Without it, as in an isolated process, the client cannot cancel or retry batches. */
   readonly admin?: object;
   /** Without it, the client knows only the classes that its program registers. */

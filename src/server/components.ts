@@ -24,10 +24,9 @@ import { LostLeases } from "./liveness/lost_leases.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
 import { LoggedStepOutage, OutageLog } from "./outage_log.ts";
-import { BatchSweeper } from "./schedule/batch_sweeper.ts";
+import { BatchTender } from "./schedule/batch_tender.ts";
 import { CronDecider } from "./schedule/cron_decider.ts";
 import { CronReporter } from "./schedule/cron_reporter.ts";
-import { FlowSpreader } from "./schedule/flow_spreader.ts";
 import { InProcessRuns } from "./schedule/in_process_runs.ts";
 import { Poller } from "./schedule/poller.ts";
 import { Scheduler } from "./schedule/scheduler.ts";
@@ -123,7 +122,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       if (hooks.heartbeat) void callHook(forHooks, "heartbeat", hooks.heartbeat);
     },
   });
-  const flowSpreader = new FlowSpreader({ store, clock });
+  const batchTender = new BatchTender({ store, clock, log: log("batch-tender") });
   const settler = new Settler({
     store,
     worker,
@@ -133,7 +132,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     fail,
     outage,
     onLost: () => void lostLeases.suspect(),
-    onNodes: flowSpreader.wake,
+    onNodes: batchTender.wake,
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const suspects = new Suspects({
@@ -272,8 +271,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     // As process 1 of a container.
     ...Deno.pid === 1 ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
-    loop(new BatchSweeper({ store, clock, log: log("batch-sweeper") })),
-    loop(flowSpreader),
+    loop(batchTender),
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
     work,
   ];

@@ -13,8 +13,7 @@ import type { ServerStore } from "../store/port/store.ts";
 import { Loop, type LoopBody } from "./component.ts";
 import { Tasks } from "./control/tasks.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
-import { BatchSweeper } from "./schedule/batch_sweeper.ts";
-import { FlowSpreader } from "./schedule/flow_spreader.ts";
+import { BatchTender } from "./schedule/batch_tender.ts";
 import { Poller } from "./schedule/poller.ts";
 import { ClassSync } from "./stats/class_sync.ts";
 import { Counters } from "./stats/counters.ts";
@@ -107,26 +106,17 @@ Deno.test("the rescuer continues while there is more to rescue, and rests for on
   await restsAndRetries(rescuer, { more: [{ ...none, more: true }, { ...none, more: true }], none, restMs: 5_000 });
 });
 
-Deno.test("the batch sweeper continues while more batches are due, and rests for 15 s", async () => {
-  const sweeper = ({ clock, log, answer }: Parts) =>
-    new BatchSweeper({ store: { batches: { sweep: answer } }, clock, log });
-  await restsAndRetries(sweeper, {
-    more: [{ abandoned: 0, removed: 0, more: true }],
-    none: { abandoned: 0, removed: 0, more: false },
-    restMs: 15_000,
-  });
-});
-
-Deno.test("the flow spreader continues while nodes are left, and rests for 15 s or until it is woken", async () => {
-  let spreader: FlowSpreader | undefined;
-  const make = ({ clock, answer }: Parts) =>
-    spreader = new FlowSpreader({ store: { flows: { spread: answer } }, clock });
-  await restsAndRetries(make, { more: [true, true], none: false, restMs: 15_000 });
-  const { clock, calls, loop } = run([false], make);
+Deno.test("the batch tender continues while more is due, and rests for 15 s or until it is woken", async () => {
+  let tender: BatchTender | undefined;
+  const make = ({ clock, log, answer }: Parts) =>
+    tender = new BatchTender({ store: { batches: { tend: answer } }, clock, log });
+  const none = { abandoned: 0, removed: 0, more: false };
+  await restsAndRetries(make, { more: [{ ...none, more: true }, { ...none, more: true }], none, restMs: 15_000 });
+  const { clock, log, calls, loop } = run([none, { ...none, abandoned: 2 }], make);
   await clock.untilSleeping();
-  spreader!.wake();
+  tender!.wake();
   await clock.turn();
-  assertEquals(calls, [0, 0]);
+  assertEquals([calls, log.said], [[0, 0], ["warn Abandoned batches that were not closed in time"]]);
   await loop.stop();
 });
 

@@ -225,8 +225,7 @@ export class TestWorker {
   /** Moves everything that is due. Returns the milliseconds until the next job is. */
   async #moveDue(): Promise<number | undefined> {
     const { store } = this.#options;
-    await store.batches.sweep(LIMIT);
-    while (await store.flows.spread(LIMIT));
+    while ((await store.batches.tend(LIMIT)).more);
     let nextInMs: number | undefined = 0;
     while (nextInMs === 0) ({ nextInMs } = await store.jobs.promote(LIMIT));
     return nextInMs;

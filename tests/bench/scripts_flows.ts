@@ -6,11 +6,9 @@
 import { openStore } from "../../src/store/open.ts";
 import { MAX_COUNTED_JOBS } from "../../src/store/redis/batches.ts";
 import { nodeJid } from "../../src/job/flow.ts";
-import type { NewBatch } from "../../src/store/port/batches.ts";
+import { type NewBatch, TEND_LIMIT } from "../../src/store/port/batches.ts";
 import type { NewNode } from "../../src/store/port/flows.ts";
 import { MAX_KEPT_SIGNALS, type NewWait, type StepLease } from "../../src/store/port/steps.ts";
-import { SWEEP_LIMIT } from "../../src/store/port/batches.ts";
-import { SPREAD_LIMIT } from "../../src/store/port/flows.ts";
 import { HOUR_MS } from "../store_contract/jobs.ts";
 import { type Case, newJobs, queues, type Redis, take } from "./scripts_data.ts";
 
@@ -61,17 +59,12 @@ export const FLOW_CASES: readonly Case[] = [
     prepare: (redis) => openBatches(redis, 1_000, HOUR_MS),
     run: ({ store }) => store.batches.read({ limit: 1_000 }),
   },
-  {
-    script: "batchSweep",
-    what: `${SWEEP_LIMIT} batches that were not closed in time`,
-    prepare: (redis) => openBatches(redis, SWEEP_LIMIT, 1),
-    run: ({ store }) => store.batches.sweep(SWEEP_LIMIT),
-  },
   { script: "flowAdd", what: `${NODES} nodes, all but one after the first`, prepare: openFan, run: addNodes },
   {
-    script: "flowSpread",
-    what: `${SPREAD_LIMIT} of ${NODES} nodes after one that has ended`,
+    script: "batchTend",
+    what: `${TEND_LIMIT} of ${NODES} nodes, and ${TEND_LIMIT} batches that were not closed`,
     prepare: async (redis) => {
+      await openBatches(redis, TEND_LIMIT, 1);
       await openFan(redis);
       await addNodes(redis);
       await redis.store.batches.close(id, "closed");
@@ -82,7 +75,7 @@ export const FLOW_CASES: readonly Case[] = [
         batch: { id, from: "pending", to: "succeeded", node: "n0" },
       }]);
     },
-    run: ({ store }) => store.flows.spread(SPREAD_LIMIT),
+    run: ({ store }) => store.batches.tend(TEND_LIMIT),
   },
   {
     script: "flowImport",

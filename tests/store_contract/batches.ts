@@ -413,9 +413,9 @@ export const batches: Cases = {
     t.advance(HOUR_MS / 2 + SLACK_MS);
     await register(t.store);
     // A new member extends the time.
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 0, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 0, removed: 0, more: false });
     t.advance(HOUR_MS);
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 1, removed: 0, more: false });
     assertEquals([await pushed(t.store), await state(t.store, one)], [["abandoned"], "abandoned"]);
     const [second] = await takeUpTo(t.store, worker, 1);
     await t.store.jobs.settle(worker, [ending(leases[0]!, "ack"), ending(second!, "ack")]);
@@ -434,13 +434,13 @@ export const batches: Cases = {
     await t.store.batches.close(two.id, "closed");
     await t.store.jobs.settle(worker, [ending(leases[0]!, "bury")]);
     t.advance(HOUR_MS + SLACK_MS);
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 0, removed: 1, more: false });
     assertEquals((await t.store.batches.read({ ids: [two.id] })).batches[0], undefined);
     const [dead] = await entries(t.store, { in: "dead" });
     await t.store.jobs.edit([dead!.ref], "delete");
     t.advance(HOUR_MS + SLACK_MS);
     assert((await t.holding(one.id)).length > 1);
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 0, removed: 1, more: false });
     assertEquals(await t.store.batches.read(), { batches: [] });
     // Its callbacks are queued.
     assertEquals((await t.holding(one.id)).filter((name) => name !== "job" && name !== "queue:callbacks"), []);

@@ -75,14 +75,14 @@ export const flowKeys: Cases = {
     const options = { ...KEYED, within: "2d", keepFor: "1h" };
     const first = await push(t.store, NODES, options);
     await t.store.batches.close(first.id, "cancelled");
-    while (await t.store.flows.spread(1_000));
+    while ((await t.store.batches.tend(1_000, "nodes")).more);
     const waiting = await entries(t.store, { in: "queue", queue: "default" });
     await t.store.jobs.edit(waiting.map(({ ref }) => ref), "delete");
     t.advance(DAY_MS);
-    await t.store.batches.sweep(10);
+    await t.store.batches.tend(10);
     assertEquals(await push(t.store, NODES, options), { ...first, existed: true });
     t.advance(DAY_MS + HOUR_MS);
-    await t.store.batches.sweep(10);
+    await t.store.batches.tend(10);
     const second = await push(t.store, NODES, options);
     assertEquals([second.id === first.id, second.existed], [false, undefined]);
   },
@@ -114,7 +114,7 @@ export const flowKeys: Cases = {
     await using t = await open();
     await push(cutAt(t.store, 2, "before").store).catch(() => {});
     t.advance(HOUR_MS);
-    await t.store.batches.sweep(10);
+    await t.store.batches.tend(10);
     const [abandoned] = (await t.store.batches.read({ flows: true })).batches;
     assertEquals(abandoned?.state, "abandoned");
     const { id, existed } = await push(t.store);

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { getField } from "../../src/job/raw.ts";
 import { endedText } from "../../src/job/result.ts";
-import { SPREAD_LIMIT } from "../../src/store/port/flows.ts";
+import { TEND_LIMIT } from "../../src/store/port/batches.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { entries, HOUR_MS } from "./jobs.ts";
 import {
@@ -188,7 +188,7 @@ export const flows: Cases = {
     await create(t.store);
     await t.store.flows.add(ID, nodesOf(DIAMOND));
     t.advance(HOUR_MS + SLACK_MS);
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 1, removed: 0, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 1, removed: 0, more: false });
     assertEquals([await queued(t.store), await flow(t.store)], [[], { state: "abandoned", total: 4, cancelled: 4 }]);
   },
 
@@ -221,7 +221,7 @@ export const flows: Cases = {
 
   "one before many: its end pushes some at once, and the others in steps": async (open) => {
     await using t = await open();
-    const many = Array.from({ length: 2 * SPREAD_LIMIT + 50 }, (_, i) => `n${i}`);
+    const many = Array.from({ length: 2 * TEND_LIMIT + 50 }, (_, i) => `n${i}`);
     const graph: Graph = {
       a: {},
       ...Object.fromEntries(many.map((name) => [name, { after: ["a"] }])),
@@ -230,14 +230,29 @@ export const flows: Cases = {
     const worker = await start(t.store, graph);
     const { a } = await take(t.store, worker);
     await t.store.jobs.settle(worker, [ending(a!)]);
-    assertEquals(await queued(t.store), many.slice(0, SPREAD_LIMIT + 1));
-    assertEquals(await t.store.flows.spread(SPREAD_LIMIT), true);
-    while (await t.store.flows.spread(SPREAD_LIMIT));
-    assertEquals(await t.store.flows.spread(SPREAD_LIMIT), false);
+    assertEquals(await queued(t.store), many.slice(0, TEND_LIMIT + 1));
+    assertEquals((await t.store.batches.tend(TEND_LIMIT, "nodes")).more, true);
+    while ((await t.store.batches.tend(TEND_LIMIT)).more);
+    assertEquals(await t.store.batches.tend(TEND_LIMIT), { abandoned: 0, removed: 0, more: false });
     assertEquals(await queued(t.store), many);
     const leases = Object.values(await take(t.store, worker));
     await t.store.jobs.settle(worker, leases.map((lease) => ending(lease)));
     assertEquals(await queued(t.store), ["z"]);
+  },
+
+  "one step continues nodes and abandons a batch, and one of nodes only leaves the batch": async (open) => {
+    await using t = await open();
+    await t.store.batches.create({ id: "late", callbacks: {}, closeWithinMs: HOUR_MS, keepMs: HOUR_MS });
+    t.advance(HOUR_MS + SLACK_MS);
+    const names = Array.from({ length: TEND_LIMIT + 50 }, (_, i) => `n${i}`);
+    await start(t.store, Object.fromEntries(names.map((name) => [name, {}])));
+    assertEquals((await queued(t.store)).length, TEND_LIMIT);
+    assertEquals(await t.store.batches.tend(10, "nodes"), { abandoned: 0, removed: 0, more: true });
+    assertEquals((await queued(t.store)).length, TEND_LIMIT + 10);
+    assertEquals(await t.store.batches.tend(10), { abandoned: 1, removed: 0, more: true });
+    assertEquals((await queued(t.store)).length, TEND_LIMIT + 20);
+    assertEquals(await t.store.batches.tend(50), { abandoned: 0, removed: 0, more: false });
+    assertEquals(await queued(t.store), names);
   },
 
   "pages: nodes in the order of the definition; flows apart from batches": async (open) => {
@@ -263,7 +278,7 @@ export const flows: Cases = {
       await t.store.jobs.settle(worker, [ending((await take(t.store, worker))[name]!, "ack", { result: "1" })]);
     }
     t.advance(DAY_MS + SLACK_MS);
-    assertEquals(await t.store.batches.sweep(10), { abandoned: 0, removed: 1, more: false });
+    assertEquals(await t.store.batches.tend(10), { abandoned: 0, removed: 1, more: false });
     assertEquals((await t.store.flows.nodes(ID)).nodes, []);
     assertEquals((await t.store.flows.nodes(ID, { names: ["a"] })).nodes, []);
     assertEquals((await t.store.batches.read({ flows: true })).batches, []);

@@ -9,7 +9,7 @@ import { Client } from "../../src/client/client.ts";
 import { type FlowNodes, MAX_NODES } from "../../src/client/flow_graph.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
-import { SPREAD_LIMIT } from "../../src/store/port/flows.ts";
+import { TEND_LIMIT } from "../../src/store/port/batches.ts";
 import { type Cases, SLACK_MS, type TestStore } from "./harness.ts";
 import { ending, nameOf } from "./flow_nodes.ts";
 import { HOUR_MS, register, takeUpTo } from "./jobs.ts";
@@ -35,7 +35,7 @@ function largestFlow(): FlowNodes {
 async function perform(store: Store, worker: string, count: number): Promise<string[]> {
   const names: string[] = [];
   while (names.length < count) {
-    while (await store.flows.spread(SPREAD_LIMIT));
+    while ((await store.batches.tend(TEND_LIMIT, "nodes")).more);
     const leases = await takeUpTo(store, worker, Math.min(1_000, count - names.length));
     if (leases.length === 0) break;
     await store.jobs.settle(worker, leases.map((lease) => ending(lease, "ack", { result: "1" })));
@@ -85,10 +85,10 @@ export const largeFlows: Cases = {
       [counts.state, counts.pending, counts.waiting, counts.succeeded, counts.cancelled],
       ["cancelled", 0, 0, ended, MAX_NODES - ended],
     );
-    assertEquals([await takeUpTo(t.store, worker), await t.store.flows.spread(1)], [[], false]);
+    assertEquals([await takeUpTo(t.store, worker), (await t.store.batches.tend(1, "nodes")).more], [[], false]);
     assertEquals(await holding(t, MARK), []);
     t.advance(HOUR_MS + SLACK_MS);
-    while ((await t.store.batches.sweep(10)).more);
+    while ((await t.store.batches.tend(10)).more);
     assertEquals(await holding(t, id), []);
   },
 };

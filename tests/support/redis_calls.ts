@@ -54,9 +54,23 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       "HSET jobs:batch:b closed_as abandoned",
     ]),
   ],
-  batchSweep: [
-    call("", "0 10", [...BATCHES, "ZADD jobs:batches:due 1 b"]),
-    call("", "0 10", [...FLOW, "HSET jobs:batch:f closed_as closed", "ZADD jobs:batches:due 1 f"]),
+  batchTend: [
+    call("", `0 10 ""`, [...BATCHES, "ZADD jobs:batches:due 1 b"]),
+    call("", `0 10 ""`, [...FLOW, "HSET jobs:batch:f closed_as closed", "ZADD jobs:batches:due 1 f"]),
+    call("", `0 10 ""`, [
+      ...FLOW,
+      ...BATCHES,
+      "HSET jobs:batch:f closed_as closed",
+      "HSET jobs:flow:f x: run",
+      "RPUSH jobs:flows:pending f·",
+      "ZADD jobs:batches:due 1 b",
+    ]),
+    call("", "0 10 nodes", [
+      ...FLOW,
+      "HSET jobs:batch:f closed_as cancelled",
+      "HSET jobs:flow:f x:* cancel",
+      "RPUSH jobs:flows:pending f·*",
+    ]),
   ],
   claim: [
     call("jobs:claim:n", `0 ${WORKER} 1000`, ["HSET jobs:claim:n worker other till 1", ...LEASED]),
@@ -111,20 +125,6 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   flowAdd: [call("", `0 f 1 o2 1 {"queue":"default"} [] ${open("o2")}`, FLOW)],
   flowImport: [call("jobs:flow:f", `1 o2 0 {} [] waiting·1 run ${open("o2")} {}`, [])],
-  flowSpread: [
-    call("", "0 10", [
-      ...FLOW,
-      "HSET jobs:batch:f closed_as closed",
-      "HSET jobs:flow:f x: run",
-      "RPUSH jobs:flows:pending f·",
-    ]),
-    call("", "0 10", [
-      ...FLOW,
-      "HSET jobs:batch:f closed_as cancelled",
-      "HSET jobs:flow:f x:* cancel",
-      "RPUSH jobs:flows:pending f·*",
-    ]),
-  ],
   forgetQueue: [call("", "0 q", ["SADD queues q"])],
   heartbeat: [
     call("", `${WORKER} 0 60000 {} 5 1 0 false 1 1 task {}`, [

@@ -25,8 +25,8 @@ export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof C
   jobs: { enqueue: true },
   classes: { read: true },
   steps: { signal: true },
-  batches: { create: true, read: true, close: true },
-  flows: { add: true, nodes: true, spread: true },
+  batches: { create: true, read: true, close: true, tend: true },
+  flows: { add: true, nodes: true },
   lease: { read: true, remember: true, wait: true },
 };
 

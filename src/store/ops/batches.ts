@@ -8,16 +8,14 @@ import { batchIn } from "../../job/batch.ts";
 import { getField } from "../../job/raw.ts";
 import type { AdminStore } from "../admin/admin.ts";
 import type { Entry, Page, PageRequest, Place } from "../port/entries.ts";
-import type { BatchStore, CloseResult } from "../port/batches.ts";
-import { type FlowStore, SPREAD_LIMIT } from "../port/flows.ts";
+import { type BatchStore, type CloseResult, TEND_LIMIT } from "../port/batches.ts";
 import { cancelEntries, type CancelStore } from "./cancel.ts";
 import { windows } from "./scan.ts";
 
 /** The verbs of a store that these operations use. */
 export type BatchOpsStore = CancelStore & {
   readonly admin: Pick<AdminStore, "page" | "members" | "stats" | "groups">;
-  readonly batches: Pick<BatchStore, "read" | "close" | "count" | "correct">;
-  readonly flows: Pick<FlowStore, "spread">;
+  readonly batches: Pick<BatchStore, "read" | "close" | "count" | "correct" | "tend">;
 };
 
 /** Maximum number of passes of a cancel: members may move past each of them. */
@@ -72,7 +70,7 @@ export async function* cancelMembers(
     if (found === 0 || (await store.batches.read({ ids: [id] })).batches[0]?.pending === 0) break;
   }
   // The close has marked the nodes of a large flow; these steps write their states.
-  while (await store.flows.spread(SPREAD_LIMIT)) yield 0;
+  while ((await store.batches.tend(TEND_LIMIT, "nodes")).more) yield 0;
 }
 
 /** Requeues the dead members of a batch. Returns how many. */

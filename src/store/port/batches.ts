@@ -173,13 +173,13 @@ export type CloseResult = {
 /** How a batch was closed. */
 export type ClosedAs = "closed" | "cancelled" | "abandoned";
 
-/** The result of a sweep. */
-export interface BatchSweep {
+/** The result of a step of `tend`. */
+export interface Tended {
   /** Number of abandoned batches. */
   readonly abandoned: number;
   /** Number of removed batches. */
   readonly removed: number;
-  /** More are due. */
+  /** More is due. */
   readonly more: boolean;
 }
 
@@ -231,9 +231,14 @@ export interface BatchStore {
     found: { readonly pending: number; readonly dead: number; readonly version: number },
   ): Promise<boolean>;
 
-  /** Abandons open batches after `closeWithinMs`, and removes finished ones after `keepMs`; at most `limit`. */
-  sweep(limit: number): Promise<BatchSweep>;
+  /**
+   * Continues what is due: pushes or cancels nodes of flows after those that have ended, abandons open batches after
+   * `closeWithinMs`, and removes finished ones after `keepMs`; at most `limit` nodes, and as many batches.
+   *
+   * @param only without the batches, for a program that continues a flow
+   */
+  tend(limit: number, only?: "nodes"): Promise<Tended>;
 }
 
-/** Maximum number of batches that one sweep handles. */
-export const SWEEP_LIMIT = 100;
+/** One step continues this many nodes, and as many batches, at most. */
+export const TEND_LIMIT = 100;

@@ -5,7 +5,7 @@
  *  1. A node is in one place: in the flow while it waits, then wherever jobs are.
  *  2. A node is pushed once, in the step in which the last node before it is counted as done.
  *  3. The end of a node is one small step, however many nodes come after it. The store remembers the rest beyond
- *     {@linkcode SPREAD_LIMIT}, and `spread` completes it.
+ *     `TEND_LIMIT`, and `BatchStore.tend` completes it.
  *
  * `BatchStore.create` with `flow` opens a flow, `add` stores its nodes, `BatchStore.close` starts it. A flow that was not
  * started in time is abandoned: none of its nodes runs.
@@ -98,10 +98,4 @@ export interface FlowStore {
 
   /** Returns nodes of a flow. Two round trips at most. */
   nodes(id: string, request?: NodeRequest): Promise<NodePage>;
-
-  /** Pushes or cancels up to `limit` nodes after those that have ended. Returns whether more are left. */
-  spread(limit: number): Promise<boolean>;
 }
-
-/** One step pushes or cancels this many nodes at most. */
-export const SPREAD_LIMIT = 100;

@@ -80,8 +80,8 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
       return await client.run(SCRIPTS.batchCorrect, [], args) === 1;
     },
 
-    async sweep(limit) {
-      const reply = await client.run(SCRIPTS.batchSweep, [], { now: offset(), limit }) as [number, number, 0 | 1];
+    async tend(limit, only) {
+      const reply = await client.run(SCRIPTS.batchTend, [], { now: offset(), limit, only }) as [number, number, 0 | 1];
       return { abandoned: reply[0], removed: reply[1], more: reply[2] === 1 };
     },
   };

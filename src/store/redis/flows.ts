@@ -54,10 +54,6 @@ export function flowsPart({ client, offset }: Context): FlowStore {
       const nodes = records.slice(0, limit).map(nodeOf);
       return { nodes, ...(records.length > limit && { next: `${from + limit - 1}` }) };
     },
-
-    async spread(limit) {
-      return await client.run(SCRIPTS.flowSpread, [], { now: offset(), limit }) === 1;
-    },
   };
 }
 

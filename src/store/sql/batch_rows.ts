@@ -7,8 +7,7 @@
  */
 import { type BatchEvent, type Counted, countedIn, type MemberEnd, type MemberLease } from "../../job/batch.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
-import type { BatchMember, BatchRefusal, MemberChange } from "../port/batches.ts";
-import { SPREAD_LIMIT } from "../port/flows.ts";
+import { type BatchMember, type BatchRefusal, type MemberChange, TEND_LIMIT } from "../port/batches.ts";
 import { type Body, type Engine, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
 import { workerIn } from "./workers.ts";
@@ -97,14 +96,13 @@ export class BatchChanges {
     for (const node of nodes) yield* flowRows.change(node, now);
     yield* this.#applyCounts(now);
     // Each end may have one node after it without delaying the others.
-    if (nodes.length > 0) yield* this.spread(SPREAD_LIMIT + nodes.length, now);
+    if (nodes.length > 0) yield* this.spread(TEND_LIMIT + nodes.length, now);
   }
 
-  /** Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left. */
-  *spread(limit: number, now: number): Body<boolean> {
-    const hasMore = yield* flowRows.spread(limit, { now, changes: this, storeJobs: this.#storeJobs });
+  /** Pushes and cancels nodes whose time has come, at most `limit`. */
+  *spread(limit: number, now: number): Body<void> {
+    yield* flowRows.spread(limit, { now, changes: this, storeJobs: this.#storeJobs });
     yield* this.#applyCounts(now);
-    return hasMore;
   }
 
   #changesOf(id: string): Map<Counter | "total" | "waiting", number> {

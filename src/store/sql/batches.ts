@@ -5,24 +5,26 @@
  */
 import { COUNTED_FIELD, membershipOf } from "../../job/batch.ts";
 import { getField, setFields } from "../../job/raw.ts";
-import type {
-  BatchPage,
-  BatchPageRequest,
-  BatchRefusal,
-  BatchStore,
-  BatchSweep,
-  ClosedAs,
-  CloseResult,
-  FirstBatch,
-  NewBatch,
+import {
+  type BatchPage,
+  type BatchPageRequest,
+  type BatchRefusal,
+  type BatchStore,
+  type ClosedAs,
+  type CloseResult,
+  type FirstBatch,
+  type NewBatch,
+  TEND_LIMIT,
+  type Tended,
 } from "../port/batches.ts";
-import { SPREAD_LIMIT } from "../port/flows.ts";
 import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow } from "../ops/batch_record.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import * as counters from "./batch_rows.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
+
+const NOTHING: Tended = { abandoned: 0, removed: 0, more: false };
 
 /** A step removes this many nodes of a flow at most. */
 export const MAX_REMOVED_NODES = 1_000;
@@ -112,10 +114,14 @@ export function batchesPart(engine: Engine): Omit<BatchStore, "count"> {
       });
     },
 
-    async sweep(limit: number): Promise<BatchSweep> {
-      // A transaction costs a write to the disk, and usually no batch is due.
-      if (!await read(hasDue)) return { abandoned: 0, removed: 0, more: false };
-      return await write((now) => sweep(storeJobs, limit, now));
+    async tend(limit: number, only?: "nodes"): Promise<Tended> {
+      // A transaction costs a write to the disk, and usually nothing is due.
+      if (!await read((now) => hasDue(only, now))) return NOTHING;
+      return await write(function* (now) {
+        yield* new BatchChanges(storeJobs).spread(limit, now);
+        const swept = only === "nodes" ? NOTHING : yield* sweep(storeJobs, limit, now);
+        return { ...swept, more: swept.more || (yield* flowRows.hasPending()) };
+      }, { rows: limit });
     },
   };
 }
@@ -126,12 +132,15 @@ function* addMember({ storeJobs }: Engine, batch: string, now: number): Body<voi
   yield* changes.apply(now);
 }
 
-function* hasDue(now: number): Body<boolean> {
+function* hasDue(only: "nodes" | undefined, now: number): Body<boolean> {
+  if (yield* flowRows.hasPending()) return true;
+  if (only === "nodes") return false;
   const [next] = yield query("SELECT min(due) AS due FROM batch WHERE due IS NOT NULL");
   return next!.due !== null && Number(next!.due) <= now;
 }
 
-function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Body<BatchSweep> {
+/** Abandons or removes the batches that are due. */
+function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Body<Tended> {
   const due = yield query(
     "SELECT id, closed, flow FROM batch WHERE due <= ?1 ORDER BY due LIMIT ?2",
     [now, limit + 1],
@@ -167,7 +176,7 @@ function* closeBatch(storeJobs: Engine["storeJobs"], id: string, as: ClosedAs, n
   yield* changes.advance(id, now);
   if (row.flow !== null) {
     yield* as === "closed" ? flowRows.start(id) : flowRows.cancel(id);
-    yield* changes.spread(SPREAD_LIMIT, now);
+    yield* changes.spread(TEND_LIMIT, now);
   }
   const waiting = as === "closed" ? 0 : row.waiting ?? 0;
   return { done: true, closedAs: as, ...(waiting > 0 && { waiting }) };

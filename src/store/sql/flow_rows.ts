@@ -47,7 +47,7 @@ export function* nodeRow(flow: string, name: string): Body<NodeRow | undefined> 
   return row as NodeRow | undefined;
 }
 
-/** Notes the new state of a node, and its effect on the nodes after it, which `spread` applies. */
+/** Notes the new state of a node, and its effect on the nodes after it, which `BatchChanges.spread` applies. */
 export function* change({ flow, node, to, result }: NodeChange, now: number): Body<void> {
   const row = yield* nodeRow(flow, node);
   if (row === undefined) return;
@@ -73,15 +73,14 @@ export function* hasPending(): Body<boolean> {
   return (yield query("SELECT 1 FROM flow_pending LIMIT 1")).length > 0;
 }
 
-/** Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left. */
-export function* spread(limit: number, step: Step): Body<boolean> {
+/** Pushes and cancels nodes whose time has come, at most `limit`. */
+export function* spread(limit: number, step: Step): Body<void> {
   yield lock("flows");
   for (let left = limit; left > 0;) {
     const [next] = yield query("SELECT * FROM flow_pending ORDER BY id LIMIT 1");
-    if (next === undefined) return false;
+    if (next === undefined) return;
     left -= yield* work(next as unknown as PendingRow, left, step);
   }
-  return yield* hasPending();
 }
 
 /** Removes nodes of a flow, at most `limit`. Returns whether more are left. */

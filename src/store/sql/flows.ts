@@ -54,12 +54,6 @@ export function flowsPart({ write, read, storeJobs }: Engine): FlowStore {
         return { nodes, ...(rows.length > limit && { next: `${nodes.at(-1)!.position}` }) };
       });
     },
-
-    async spread(limit: number): Promise<boolean> {
-      // A transaction costs a write to the disk, and most of the time nothing is left to do.
-      if (!await read(flowRows.hasPending)) return false;
-      return await write((now) => new counters.BatchChanges(storeJobs).spread(limit, now), { rows: limit });
-    },
   };
 }
 

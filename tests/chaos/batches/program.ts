@@ -73,7 +73,7 @@ export class Program {
         async () => `all jobs end: ${JSON.stringify(await this.#store.admin.stats())}`,
         QUIET_WITHIN_MS,
       );
-      const hasMore = await this.#store.flows.spread(1_000);
+      const hasMore = (await this.#store.batches.tend(1_000, "nodes")).more;
       const pushed = await this.#takeCallbacks();
       // Jobs move in one step, so a second look finds what the first has set in motion.
       calm = hasMore || pushed > 0 ? 0 : calm + 1;

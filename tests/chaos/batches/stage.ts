@@ -97,7 +97,7 @@ export async function runProgram(options: StageOptions): Promise<StageReport> {
 async function retire(url: string): Promise<void> {
   const clock = { ...systemClock, now: () => systemClock.now() + 3 * DAY_MS };
   await using store: Store = await openStore(url, { clock });
-  while ((await store.batches.sweep(100)).more);
+  while ((await store.batches.tend(100)).more);
   await checkEmpty(store);
 }
 

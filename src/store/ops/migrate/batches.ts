@@ -5,8 +5,7 @@
  */
 import type { Store } from "../../admin/store.ts";
 import { checkBatch } from "../batch_check.ts";
-import type { Batch } from "../../port/batches.ts";
-import { SPREAD_LIMIT } from "../../port/flows.ts";
+import { type Batch, TEND_LIMIT } from "../../port/batches.ts";
 
 const PAGE = 500;
 
@@ -17,7 +16,7 @@ export type CopiedBatches = ReadonlyMap<string, number | undefined>;
 export async function copyBatches(from: Store, to: Store): Promise<CopiedBatches> {
   const copied = new Map<string, number | undefined>();
   // No worker of the source is online: nodes that are due become jobs here, and migrate as such.
-  while (await from.flows.spread(SPREAD_LIMIT));
+  while ((await from.batches.tend(TEND_LIMIT, "nodes")).more);
   for await (const { id, flow, version } of allBatches(from)) {
     copied.set(id, (await to.batches.read({ ids: [id] })).batches[0] === undefined ? version : undefined);
     await to.transfer.put("batch", (await from.transfer.read("batch", { ids: [id] })).rows);

@@ -384,18 +384,23 @@ for i, id in ipairs(redis.call('ZRANGE', list, from, '-', 'BYLEX', 'REV', 'LIMIT
 end
 return rows
 
---- script batchSweep(; now, limit) allow-oom: job batch closeBatch
--- Abandons open batches that were not closed in time, and removes finished ones after their retention.
+--- script batchTend(; now, limit, only) allow-oom: job batch flow closeBatch
+-- Pushes or cancels nodes after those that have ended, abandons open batches that were not closed in time, and removes finished
+-- ones after their retention.
 --
--- Result   abandoned, removed, 1 if more are due
--- O(L log N) for L of N batches
+-- limit    of the nodes, and of the batches
+-- only     "nodes", or ""
+-- Result   abandoned, removed, 1 if more is due
+-- O(L log N) for a limit of L and N batches, and the length of the lists of names
 
 local call = redis.call
 limit = tonumber(limit)
-local due = call('ZRANGE', 'jobs:batches:due', '-inf', now, 'BYSCORE', 'LIMIT', 0, limit + 1)
 -- Fail on a key of the wrong type before anything is written.
-call('ZCARD', 'jobs:batches')
-call('ZCARD', 'jobs:flows')
+call('LLEN', 'jobs:flows:pending')
+for _, set in ipairs({ 'jobs:batches', 'jobs:batches:due', 'jobs:flows' }) do call('ZCARD', set) end
+spread(now, limit)
+countMembers(now)
+local due = only == '' and call('ZRANGE', 'jobs:batches:due', '-inf', now, 'BYSCORE', 'LIMIT', 0, limit + 1) or {}
 local abandoned, removed = 0, 0
 for i = 1, math.min(limit, #due) do
   local key = 'jobs:batch:' .. due[i]
@@ -411,4 +416,4 @@ for i = 1, math.min(limit, #due) do
     removed = removed + 1
   end
 end
-return { abandoned, removed, #due > limit and 1 or 0 }
+return { abandoned, removed, (#due > limit or call('EXISTS', 'jobs:flows:pending') == 1) and 1 or 0 }

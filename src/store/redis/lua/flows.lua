@@ -5,7 +5,7 @@
 -- of that.
 -- jobs:flow:ID:nodes lists the names in order, jobs:flow:ID:roots those that wait for none. jobs:flows:pending lists the
 -- effects that are yet to be applied, "ID NAME"; the name is "" for the start of a flow, and "*" for its end.
-local START, ALL, SPREAD_LIMIT = '', '*', 100
+local START, ALL, TEND_LIMIT = '', '*', 100
 
 -- Notes the effect of a node, or of the start or the end of a flow, on the nodes after it, once.
 local function noteEffect(id, name, effect)
@@ -75,12 +75,12 @@ local function followersOf(key, source, from, limit)
   return names, from + limit < #all
 end
 
--- Pushes and cancels nodes whose time has come, at most `limit`. Returns whether more is left.
+-- Pushes and cancels nodes whose time has come, at most `limit`.
 local function spread(now, limit)
   local call = redis.call
   while limit > 0 do
     local item = call('LINDEX', 'jobs:flows:pending', 0)
-    if not item then return false end
+    if not item then return end
     local id, source = string.match(item, '^(%S+) (.*)$')
     if not id then id, source = '', '' end
     local key = 'jobs:flow:' .. id
@@ -99,7 +99,6 @@ local function spread(now, limit)
     end
     limit = limit - math.max(1, #names)
   end
-  return call('EXISTS', 'jobs:flows:pending') == 1
 end
 
 -- Applies the noted changes, and pushes the callbacks that follow, and the nodes after those that have ended.
@@ -118,7 +117,7 @@ local function countMembers(now)
   countNoted(now)
   if nodes then
     -- Each end may have one node after it without delaying the others.
-    apart(spread, now, SPREAD_LIMIT + #nodes)
+    apart(spread, now, TEND_LIMIT + #nodes)
     countNoted(now)
   end
 end
@@ -127,7 +126,7 @@ end
 local function endFlow(now, id, as)
   if redis.call('EXISTS', 'jobs:flow:' .. id) == 0 then return end
   noteEffect(id, as == 'closed' and START or ALL, as == 'closed' and 'run' or 'cancel')
-  spread(now, SPREAD_LIMIT)
+  spread(now, TEND_LIMIT)
   countNoted(now)
 end
 
@@ -158,13 +157,3 @@ for _, node in ipairs(nodes) do
 end
 apart(countMembers, now)
 return ''
-
---- script flowSpread(; now, limit) allow-oom: flow
--- Pushes or cancels nodes after those that have ended.
---
--- Result   1 if more is left, else 0
--- O(L) for a limit of L, and the length of the lists of names
-
-local hasMore = spread(now, tonumber(limit))
-countMembers(now)
-return hasMore and 1 or 0
