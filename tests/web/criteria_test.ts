@@ -8,7 +8,7 @@ const HOUR_S = 3_600;
 
 /** Criterion → a value that matches the job `a` alone, of the jobs below; of `newer`, `b` alone. */
 const VALUES: Readonly<Record<Exclude<CriterionName, "state">, string>> = {
-  text: "NEEDLE",
+  q: "NEEDLE",
   class: "Imp*rt",
   queue: "low*",
   group: "*-7",
@@ -42,14 +42,14 @@ for (const name of Object.keys(CRITERIA) as CriterionName[]) {
     async (site) => {
       await fill(site);
       const found = [name === "newer" ? "b" : "a"];
-      const param = `${name === "text" ? "q" : name}=${encodeURIComponent(VALUES[name])}`;
+      const param = `${name}=${encodeURIComponent(VALUES[name])}`;
       const { value } = await site.visitor().api("GET", `/jobs?in=scheduled&${param}`);
       assertEquals(value.jobs.map(({ jid }: { jid: string }) => jid), found, "API");
       const { text } = await site.visitor().visit(`/scheduled?${param}`);
       assertEquals([...text.matchAll(/href="\/jobs\/(\w+)\?/g)].map(([, jid]) => jid), found, "page");
       await using folder = await temporaryFolder();
-      const filter = name === "text"
-        ? ["find", VALUES.text]
+      const filter = name === "q"
+        ? ["find", VALUES.q]
         : ["list", "scheduled", `--${name === "older" || name === "newer" ? `${name}-than` : name}`, VALUES[name]];
       const { stdout } = await jobs([...filter, "--json"], { env: { JOBS_STORE: site.url }, cwd: folder.path });
       assertEquals(JSON.parse(stdout).jobs.map(({ jid }: { jid: string }) => jid), found, "command line");

@@ -55,7 +55,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("Missing argument: TEXT or a filter. Usage: jobs find [TEXT] [FILTER …]");
   }
   const limit = parseLimit(flags.limit);
-  const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { text }) };
+  const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { q: text }) };
   const found = await withStore(flags, async (store, { webMask }) => {
     // Without a limit, all is read page by page: a reply of the store stays small.
     const jobs = hasFilter(flags) || limit === Infinity || !isPlainText(text)

@@ -14,7 +14,7 @@ import { parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { actInSteps } from "./bulk_edit.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { describeFilterFlags, hasFilter, parseFilter } from "./filter_flags.ts";
+import { criteriaOf, describeFilterFlags, hasFilter, parseFilter } from "./filter_flags.ts";
 import { editByJid } from "./edit_by_jid.ts";
 import { EDIT_FLAGS, type EditCommand, type EditFlags } from "./edit_command.ts";
 import { jobColumns, jobRow } from "./job_rows.ts";
@@ -59,10 +59,7 @@ async function editState(
   state: State,
   flags: EditFlags & { readonly deadMaxJobs: number },
 ): Promise<number> {
-  const { class: name, queue, group, error, tag, "older-than": older, "newer-than": newer } = flags;
-  const criteria = { class: name, queue, group, error, tag, older, newer };
-  const given = Object.entries(criteria).filter(([, value]) => value !== undefined);
-  const all: All = { in: state, ...Object.fromEntries(given) };
+  const all: All = { in: state, ...criteriaOf(flags) };
   const asOf = systemClock.now();
   parseFilter(flags, asOf);
   const selected = await select(store, all, asOf);

@@ -4,8 +4,7 @@
  * @module
  */
 import {
-  CRITERIA,
-  type Criteria,
+  CRITERIA_OF_JOBS,
   type Criterion,
   type CriterionName,
   describeJobsWith,
@@ -18,10 +17,10 @@ import type { Flag } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 
 /** Not options: a text is the argument of `jobs find`, and a status is that of a list. */
-type Name = Exclude<CriterionName, "text" | "state">;
+type Name = Exclude<CriterionName, "q" | "state">;
 type FlagOf<One extends Name> = One extends "older" | "newer" ? `${One}-than` : One;
 
-const { text: _text, state: _state, ...criteria } = CRITERIA;
+const { q: _, ...criteria } = CRITERIA_OF_JOBS;
 const NAMES = Object.keys(criteria) as Name[];
 
 /** The options. */
@@ -54,8 +53,11 @@ function helpLine(name: Name): string {
   return `${short === undefined ? "      " : `  -${short}, `}${option.padEnd(19)}${about}`;
 }
 
-function criteriaOf(flags: FilterFlags): Criteria {
-  return Object.fromEntries(NAMES.map((name) => [name, flags[flagOf(name)]]));
+/** Returns the criteria that are given. */
+export function criteriaOf(flags: FilterFlags): { readonly [One in Name]?: string } {
+  return Object.fromEntries(
+    NAMES.flatMap((name) => flags[flagOf(name)] === undefined ? [] : [[name, flags[flagOf(name)]]]),
+  );
 }
 
 /**

@@ -9,7 +9,7 @@ import { isQueueName } from "../../job/queue_name.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 import { readSize } from "../../store/ops/job_sets.ts";
 import { windows } from "../../store/ops/scan.ts";
-import { CRITERIA, type Criteria, describeCriteria, filterOf, InvalidCriterion } from "../query/criteria.ts";
+import { CRITERIA_OF_JOBS, describeCriteria, filterOf, InvalidCriterion } from "../query/criteria.ts";
 import type { JobFilter } from "../query/filter.ts";
 import { jobsIn } from "../query/jobs.ts";
 import { invalid, object, optional } from "../shapes/shape.ts";
@@ -17,19 +17,13 @@ import { parsed } from "../shapes/values.ts";
 import type { Tools } from "./action.ts";
 import { placesOf, readIn, stateOfPlace } from "./places.ts";
 
-const MAX_CRITERION_CHARS = 500;
-const { state: _, text: q, ...CRITERIA_OF_JOBS } = CRITERIA;
-
 /** A criterion. Left out, an empty one would select all: it may be a variable that is unset. */
 function criterion(about: string) {
   return parsed(about, {
     word: "text",
-    expected: `a text that isn't empty, of at most ${MAX_CRITERION_CHARS} characters`,
+    expected: "a text that isn't empty",
     schema: { type: "string" },
-    parse: (value) =>
-      typeof value === "string" && value.trim() !== "" && value.trim().length <= MAX_CRITERION_CHARS
-        ? value.trim()
-        : undefined,
+    parse: (value) => typeof value === "string" && value.trim() !== "" ? value.trim() : undefined,
   });
 }
 
@@ -48,23 +42,12 @@ export const allShape = object("", {
     },
   }),
   ...Object.fromEntries(
-    Object.entries({ q, ...CRITERIA_OF_JOBS }).map(([name, { about }]) => [name, optional(criterion(about))]),
-  ) as Readonly<Record<"q" | keyof typeof CRITERIA_OF_JOBS, ReturnType<typeof optional<string>>>>,
+    Object.entries(CRITERIA_OF_JOBS).map(([name, { about }]) => [name, optional(criterion(about))]),
+  ) as Readonly<Record<keyof typeof CRITERIA_OF_JOBS, ReturnType<typeof optional<string>>>>,
 });
 
-/** Jobs as an operator selects them. */
-export interface All {
-  /** A state, or the name of a place. */
-  readonly in: string;
-  readonly q?: string;
-  readonly class?: string;
-  readonly queue?: string;
-  readonly group?: string;
-  readonly error?: string;
-  readonly tag?: string;
-  readonly older?: string;
-  readonly newer?: string;
-}
+/** Jobs as an operator selects them: in a state, or in the place of a name. */
+export type All = { readonly in: string } & { readonly [Name in keyof typeof CRITERIA_OF_JOBS]?: string };
 
 /** The jobs that an operator has selected, in the store. */
 export interface Selected {
@@ -80,24 +63,23 @@ export interface Selected {
  * @param now epoch milliseconds, which ages are relative to
  * @throws {Refused} if a queue doesn't exist
  */
-export async function select(store: Tools["store"], { in: name, q, ...criteria }: All, now: number): Promise<Selected> {
+export async function select(store: Tools["store"], { in: name, ...criteria }: All, now: number): Promise<Selected> {
   const place = readIn(name)!;
   const { places, queue } = place.in === "queued"
     ? await placesOf(store, "queued", criteria.queue)
     : { places: [place], queue: criteria.queue };
-  const texts: Criteria = { text: q, ...criteria, queue };
   // The places of a state overlap: a queue counts its groups.
   const whole = places.filter((one) => one.in !== "queue" || one.group === undefined || places.length === 1);
   const sizes = await Promise.all(whole.map((one) => readSize(store.admin, one)));
-  return { places, filter: filterOf(texts, now), total: sizes.reduce((sum, size) => sum + size, 0) };
+  return { places, filter: filterOf({ ...criteria, queue }, now), total: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
 /** Returns `dead jobs with class "Import"`, `queued jobs in queue "mail"`. */
-export function describeAll({ in: name, q, ...criteria }: All): string {
+export function describeAll({ in: name, ...criteria }: All): string {
   const place = readIn(name)!;
   const { queue, ...others } = criteria;
   const isNamed = place.in === "queued" && queue !== undefined && !queue.includes("*");
-  const filter = describeCriteria({ text: q, ...(isNamed ? others : criteria) });
+  const filter = describeCriteria(isNamed ? others : criteria);
   const at = place.in === "queue" ? place : isNamed ? { queue, group: undefined } : undefined;
   return [
     `${place.in === "queued" ? "queued" : stateOfPlace(place)} jobs`,
@@ -107,13 +89,13 @@ export function describeAll({ in: name, q, ...criteria }: All): string {
   ].filter(Boolean).join(" ");
 }
 
-/** @throws {InvalidInput} if an age can't be read */
-export function checkCriteria({ q, ...criteria }: All): void {
+/** @throws {InvalidInput} if one is invalid */
+export function checkCriteria({ in: _, ...criteria }: All): void {
   try {
-    filterOf({ ...criteria, text: q }, 0);
+    filterOf(criteria, 0);
   } catch (error) {
     if (!(error instanceof InvalidCriterion)) throw error;
-    throw invalid(error.value, error.message.replace(/^expected /, ""), `all.${error.criterion}`);
+    throw invalid(error.value, error.expected, `all.${error.criterion}`);
   }
 }
 

@@ -26,7 +26,7 @@ export interface Criterion {
 
 /** The criteria. */
 export const CRITERIA = {
-  text: { label: "Search…", word: "text", preposition: "with", about: "text anywhere in the job, ignoring case" },
+  q: { label: "Search…", word: "text", preposition: "with", about: "text anywhere in the job, ignoring case" },
   state: {
     label: "Status",
     word: "status",
@@ -82,6 +82,10 @@ export const CRITERIA = {
   },
 } as const satisfies Readonly<Record<string, Criterion>>;
 
+const { state: _, ...ofJobs } = CRITERIA;
+/** The criteria of jobs that haven't ended: all but the status. */
+export const CRITERIA_OF_JOBS = ofJobs;
+
 /** Returns the meaning of a criterion, with that of `*`. */
 export function aboutCriterion({ about, isPattern }: Pick<Criterion, "about" | "isPattern">): string {
   return isPattern ? `${about}; * stands for any characters` : about;
@@ -97,10 +101,13 @@ export type Criteria = { readonly [Name in CriterionName]?: string | undefined }
 export class InvalidCriterion extends Error {
   override readonly name = "InvalidCriterion";
 
-  constructor(readonly criterion: CriterionName, readonly value: string) {
-    super(`expected an age such as 30m, 2h or 7d${boundOf(value)}`);
+  /** @param expected completes "expected …" */
+  constructor(readonly criterion: CriterionName, readonly value: string, readonly expected: string) {
+    super(`expected ${expected}`);
   }
 }
+
+const MAX_VALUE_CHARS = 500;
 
 /**
  * Returns the filter of criteria.
@@ -108,9 +115,14 @@ export class InvalidCriterion extends Error {
  * @param now epoch milliseconds, which ages are relative to
  * @throws {InvalidCriterion}
  */
-export function filterOf({ older, newer, ...texts }: Criteria, now: number): JobFilter {
+export function filterOf(criteria: Criteria, now: number): JobFilter {
+  const given = Object.entries(criteria).filter(([, value]) => value !== undefined) as [CriterionName, string][];
+  // A value that is cut would match more jobs.
+  const long = given.find(([, value]) => value.length > MAX_VALUE_CHARS);
+  if (long !== undefined) throw new InvalidCriterion(...long, `at most ${MAX_VALUE_CHARS} characters`);
+  const { older, newer, ...texts } = Object.fromEntries(given) as { readonly [Name in CriterionName]?: string };
   return {
-    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
+    ...texts,
     ...(older !== undefined && { before: now - ageOf("older", older) }),
     ...(newer !== undefined && { after: now - ageOf("newer", newer) }),
   };
@@ -143,6 +155,6 @@ function ageOf(name: CriterionName, text: string): number {
   try {
     return parseDuration(text);
   } catch {
-    throw new InvalidCriterion(name, text);
+    throw new InvalidCriterion(name, text, `an age such as 30m, 2h or 7d${boundOf(text)}`);
   }
 }

@@ -70,7 +70,7 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
   });
   const isTag = filter.tag === undefined ? undefined : compileGlob(filter.tag);
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
-  const text = filter.text?.toLowerCase();
+  const text = filter.q?.toLowerCase();
   const escaped = text && JSON.stringify(text).slice(1, -1);
   const hasText = (whole: string) => whole.includes(text!) || whole.includes(escaped!);
   const { before, after } = filter;
@@ -97,7 +97,7 @@ export function compileHint(filter: JobFilter): (raw: string) => boolean {
   // The error joins two fields; a text may contain the syntax between fields, which others space differently.
   const folded = [
     ...hintsOf(filter.error?.toLowerCase(), /[*\\"/:\s]+/),
-    ...hintsOf(filter.text?.toLowerCase(), /[\\"/:,{}[\]\s]+/),
+    ...hintsOf(filter.q?.toLowerCase(), /[\\"/:,{}[\]\s]+/),
   ];
   if (exact.length + folded.length === 0) return () => true;
   return (raw) => {

@@ -60,7 +60,7 @@ Deno.test("matches texts across the borders of fields, however the payload is sp
   const spaced = tight.replaceAll(",", ", ").replaceAll(/":/g, '": ');
   const filters = [
     ...["TypeError:", "TypeError:*x", "r: N", " No such", ": no*: x", ":*"].map((error) => ({ error })),
-    ...["typeerror:", "TypeError: No such: x", '"customer":5', '{"customer":5,"list":[1,2]}'].map((text) => ({ text })),
+    ...["typeerror:", "TypeError: No such: x", '"customer":5', '{"customer":5,"list":[1,2]}'].map((q) => ({ q })),
   ];
   for (const filter of filters) {
     assertEquals(matched(filter, [entry(tight), entry(spaced)]), [true, true], JSON.stringify(filter));
@@ -91,14 +91,14 @@ Deno.test("counts the age of a job from when it entered its state, by Sidekiq 7'
 
 Deno.test("searches a text as it is shown, however JSON escapes it", () => {
   const php = entry(String.raw`{"class":"A","args":["caf\u00e9 \"b\" \/c \\d"],"jid":"a"}`);
-  for (const text of ['Café "b"', "/C \\d", String.raw`\"b\"`]) assertEquals(matched({ text }, [php]), [true], text);
+  for (const text of ['Café "b"', "/C \\d", String.raw`\"b\"`]) assertEquals(matched({ q: text }, [php]), [true], text);
   assertEquals(["no such", "é", "a/b", 'a"', "E: m", '{"a":1}'].map(isPlainText), [true, ...Array(5).fill(false)]);
 });
 
 Deno.test("searches the payload, but not its packed stack", () => {
   const job = entry({ args: ["Bob"], error_backtrace: "bobsled" });
-  assertEquals(matched({ text: "bob" }, [job]), [true]);
-  assertEquals(matched({ text: "sled" }, [job]), [false]);
+  assertEquals(matched({ q: "bob" }, [job]), [true]);
+  assertEquals(matched({ q: "sled" }, [job]), [false]);
 });
 
 Deno.test("combines criteria with and; an unreadable payload has a queue and a text only", () => {
@@ -106,7 +106,7 @@ Deno.test("combines criteria with and; an unreadable payload has a queue and a t
   assertEquals(matched({ class: "A", queue: "low" }, [both]), [true]);
   assertEquals(matched({ class: "A", queue: "high" }, [both]), [false]);
   const unreadable = entry("{ broken A", { in: "queue", queue: "low" });
-  assertEquals(matched({ queue: "low", text: "BROKEN" }, [unreadable]), [true]);
+  assertEquals(matched({ queue: "low", q: "BROKEN" }, [unreadable]), [true]);
   assertEquals(matched({ class: "A" }, [unreadable]), [false]);
 });
 

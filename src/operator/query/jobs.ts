@@ -75,13 +75,13 @@ export function finishedJobs(
   filter: JobFilter = {},
 ): Source<Finished | undefined> {
   const matches = compileFilter(filter);
-  const isText = filter.text !== undefined && Object.keys(filter).length === 1 && isPlainText(filter.text);
+  const isText = filter.q !== undefined && Object.keys(filter).length === 1 && isPlainText(filter.q);
   const fits = (one: Finished | undefined) => one !== undefined && matches(finishedFacts(one.job, () => textOf(one)));
   return {
     read: async (page) => {
       // The store reads no record that lacks the text. It searches what the mask hides, too.
       const { records, next } = isText
-        ? await store.results.read({ text: filter.text!, limit: page.limit })
+        ? await store.results.read({ text: filter.q!, limit: page.limit })
         : await store.results.read(page);
       const map = (record: string) => readFinished(record, mask);
       const rows = await slices?.map(records, { weigh: ({ length }) => length, map }) ?? records.map(map);

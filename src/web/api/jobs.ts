@@ -11,7 +11,8 @@ import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { finishedJson } from "../../text/job_json.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
-import { FILTERS, FINISHED_FILTERS, queryOf } from "../read/filter.ts";
+import { CRITERIA, CRITERIA_OF_JOBS } from "../../operator/query/criteria.ts";
+import { queryOf } from "../read/filter.ts";
 import { FAR, lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
 import { payloadLength } from "../read/job_view.ts";
@@ -35,7 +36,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     about: "Lists the jobs in one place, page by page; filters combine",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
-      ...queryOf(FILTERS),
+      ...queryOf(CRITERIA_OF_JOBS),
       ...pageQuery(50),
       order: "forward or reverse; default forward, but reverse for dead",
     },
@@ -80,7 +81,7 @@ export const jobRoutes: readonly ApiRoute[] = [
     path: "/finished",
     about: "Lists the finished jobs whose result is kept, the latest first",
     query: {
-      ...queryOf(FINISHED_FILTERS),
+      ...queryOf(CRITERIA),
       ...pageQuery(50),
     },
     shape: finishedPageShape,

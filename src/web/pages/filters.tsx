@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FILTERS } from "../read/filter.ts";
+import { CRITERIA_OF_JOBS } from "../../operator/query/criteria.ts";
 import { hasErrors } from "../read/job_sets.ts";
 import type { JobList } from "../read/paging.ts";
 import { Field, type FieldErrors } from "./field.tsx";
@@ -95,10 +95,14 @@ export function Filters({ view, list: { place, path, filter, reverse, errors } }
   };
 }) {
   const keep = reverse === undefined ? { by: "error" } : { order: reverse ? "reverse" : "forward" };
-  const names = (Object.keys(FILTERS) as (keyof typeof FILTERS)[]).filter((name) =>
+  const names = (Object.keys(CRITERIA_OF_JOBS) as (keyof typeof CRITERIA_OF_JOBS)[]).filter((name) =>
     name !== "q" && !(name === "queue" && place.in === "queue") && !(name === "error" && !hasErrors(place))
   );
-  const fields = names.map((name) => ({ ...FILTERS[name], name, list: name === "queue" ? "queue-names" : undefined }));
+  const fields = names.map((name) => ({
+    ...CRITERIA_OF_JOBS[name],
+    name,
+    list: name === "queue" ? "queue-names" : undefined,
+  }));
   return (
     <div class="filters">
       <FilterForm

@@ -11,7 +11,8 @@ import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
-import { FINISHED_FILTERS, isEmpty } from "../read/filter.ts";
+import { CRITERIA } from "../../operator/query/criteria.ts";
+import { isEmpty } from "../read/filter.ts";
 import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
@@ -29,7 +30,7 @@ import { num, TableHead } from "./table.tsx";
 /** The final states of jobs. */
 const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
 const FIELDS = (["class", "queue", "group", "error", "tag", "older", "newer"] as const).map((name) => ({
-  ...FINISHED_FILTERS[name],
+  ...CRITERIA[name],
   name,
   list: name === "queue" ? "queue-names" : undefined,
 }));

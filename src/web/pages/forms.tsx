@@ -16,7 +16,8 @@ import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";
 import { count } from "../../store/ops/scan.ts";
-import { describeFilter, type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
+import { describeCriteria } from "../../operator/query/criteria.ts";
+import { type Filter, isEmpty, jobFilter, parseFilter } from "../read/filter.ts";
 import { formOf } from "../http/forms.ts";
 import { cookieOptions, logOut } from "../auth/login.tsx";
 import { parsePlace, placePath } from "../read/job_sets.ts";
@@ -153,7 +154,7 @@ interface ActRequest {
 async function questionOf(services: Services, request: ActRequest): Promise<Question> {
   const { action, all, refs, place, filter } = request;
   const label = labelOf(request, all ? await countAll(services, request) : jobs(refs.length));
-  const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeFilter(filter)}`}` : "";
+  const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeCriteria(filter)}`}` : "";
   return { question: `${label}${of}?`, explanation: EXPLANATIONS[action], label };
 }
 

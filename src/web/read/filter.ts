@@ -6,27 +6,20 @@
 import type { Context } from "hono";
 import {
   aboutCriterion,
-  CRITERIA,
+  type CRITERIA,
+  type Criteria,
+  CRITERIA_OF_JOBS,
   type Criterion,
-  describeCriteria,
   filterOf,
   InvalidCriterion,
 } from "../../operator/query/criteria.ts";
 import type { JobFilter } from "../../operator/query/filter.ts";
 import { HttpError } from "../http/body.ts";
 
-const { text: q, state, ...others } = CRITERIA;
-
-/** The filters of jobs, by their names in addresses. */
-export const FILTERS = { q, ...others } as const satisfies Record<string, Criterion>;
-
-/** The filters of finished jobs. */
-export const FINISHED_FILTERS = { q, state, ...others } as const satisfies Record<string, Criterion>;
-
 /** The values of the filters that are set; a job passes when it passes all of them. */
-export type Filter = { readonly [Name in keyof typeof FINISHED_FILTERS]?: string };
+export type Filter = { readonly [Name in keyof Criteria]?: string };
 
-const MAX_VALUE_CHARS = 500;
+const MAX_SHOWN_CHARS = 500;
 
 /** Returns the meaning of filters as parameters of the API. */
 export function queryOf(
@@ -41,13 +34,8 @@ export function queryOf(
  * @param known those that the list has
  * @throws {HttpError} if a filter is invalid
  */
-export function parseFilter(params: URLSearchParams, known: Partial<typeof FINISHED_FILTERS> = FILTERS): Filter {
-  // A text that is cut would match more jobs.
-  const long = Object.keys(known).find((name) => (params.get(name)?.trim().length ?? 0) > MAX_VALUE_CHARS);
-  if (long !== undefined) {
-    throw new HttpError(422, `Invalid filter "${long}": expected at most ${MAX_VALUE_CHARS} characters`, long);
-  }
-  const filter = textsOf(params, Object.keys(known));
+export function parseFilter(params: URLSearchParams, known: Partial<typeof CRITERIA> = CRITERIA_OF_JOBS): Filter {
+  const filter = textsOf(params, Object.keys(known), Infinity);
   jobFilter(filter, 0);
   return filter;
 }
@@ -60,7 +48,7 @@ export function readFilter(
     return { filter: parseFilter(params) };
   } catch (error) {
     if (!(error instanceof HttpError) || error.field === undefined) throw error;
-    return { filter: textsOf(params, Object.keys(FILTERS)), errors: { [error.field]: error.message } };
+    return { filter: textsOf(params, Object.keys(CRITERIA_OF_JOBS)), errors: { [error.field]: error.message } };
   }
 }
 
@@ -72,8 +60,9 @@ export function textsIn<Name extends string>(c: Context, names: readonly Name[])
 function textsOf<Name extends string>(
   params: URLSearchParams,
   names: readonly Name[],
+  maxChars = MAX_SHOWN_CHARS,
 ): { readonly [One in Name]?: string } {
-  const given = names.map((name) => [name, (params.get(name) ?? "").trim().slice(0, MAX_VALUE_CHARS)]);
+  const given = names.map((name) => [name, (params.get(name) ?? "").trim().slice(0, maxChars)]);
   return Object.fromEntries(given.filter(([, value]) => value !== "")) as { readonly [One in Name]?: string };
 }
 
@@ -82,9 +71,9 @@ function textsOf<Name extends string>(
  *
  * @throws {HttpError} if it is invalid
  */
-export function jobFilter({ q, ...filter }: Filter, now: number): JobFilter {
+export function jobFilter(filter: Filter, now: number): JobFilter {
   try {
-    return filterOf({ text: q, ...filter }, now);
+    return filterOf(filter, now);
   } catch (error) {
     if (!(error instanceof InvalidCriterion)) throw error;
     const { criterion, value, message } = error;
@@ -95,9 +84,4 @@ export function jobFilter({ q, ...filter }: Filter, now: number): JobFilter {
 /** Returns whether no filter is set. */
 export function isEmpty(filter: Filter): boolean {
   return Object.keys(filter).length === 0;
-}
-
-/** Describes the filters in words, such as `class "ImportFile" and older than "2h"`. */
-export function describeFilter({ q, ...filter }: Filter): string {
-  return describeCriteria({ text: q, ...filter });
 }

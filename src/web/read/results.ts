@@ -8,7 +8,8 @@ import type { EndedJob } from "../../job/result.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { finishedJobs, readFinished } from "../../operator/query/jobs.ts";
 import { page } from "../../store/ops/scan.ts";
-import { type Filter, FINISHED_FILTERS, jobFilter, parseFilter } from "./filter.ts";
+import { CRITERIA } from "../../operator/query/criteria.ts";
+import { type Filter, jobFilter, parseFilter } from "./filter.ts";
 import { lastLines } from "./job_view.ts";
 import { pageOf, spanOf } from "./paging.ts";
 
@@ -25,7 +26,7 @@ export interface FinishedList {
 
 /** Returns the page of finished jobs that a request names. */
 export async function endedOf(services: Services, c: Context<WebEnv>): Promise<FinishedList> {
-  const filter = parseFilter(new URL(c.req.url).searchParams, FINISHED_FILTERS);
+  const filter = parseFilter(new URL(c.req.url).searchParams, CRITERIA);
   const source = finishedJobs(services, jobFilter(filter, services.clock.now()));
   const { rows, next, looked } = await page(source, services.clock, spanOf(services, c));
   return { rows: rows.flatMap((one) => one?.job ?? []), filter, cursor: pageOf(c).cursor, next, looked };

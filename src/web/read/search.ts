@@ -40,9 +40,9 @@ export interface FoundEverywhere {
 export async function searchEverywhere(services: Services, text: string): Promise<FoundEverywhere> {
   if (text === "") return { found: [], waiting: [], looked: 0 };
   const until = services.clock.monotonic() + BUDGET_MS;
-  const { found, looked } = await searchPlaces(services, { text }, until);
+  const { found, looked } = await searchPlaces(services, { q: text }, until);
   const waiting: WaitingNode[] = [];
-  for await (const nodes of waitingNodes(services.store, { text })) {
+  for await (const nodes of waitingNodes(services.store, { q: text })) {
     waiting.push(...nodes);
     if (waiting.length >= ROWS_PER_PLACE || services.clock.monotonic() >= until) break;
   }
