@@ -5,11 +5,11 @@
  */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { GroupCommit } from "../src/store/sqlite/group_commit.ts";
 import { type Context, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
-import { configure } from "../src/store/sqlite/configure.ts";
+import { runNow } from "../src/store/sql/body.ts";
+import { configure } from "../src/store/sql/configure.ts";
 import { hasWork } from "../src/store/sqlite/take.ts";
 
 const path = ":memory:";
@@ -19,10 +19,9 @@ Deno.test("sqlite: hasWork returns soon only if a limit opens within a second wi
   const database = await openDatabase(path, { durability: "normal", busyRetry, create: true });
   const sql = statementCache(database);
   let now = 1_000_000;
-  const commit = new GroupCommit(database, { path, clock: systemClock, busyRetry, onCommit: () => {} });
-  const context = { sql, commit, now: () => now } as unknown as Context;
+  const context = { sql, now: () => now } as unknown as Context;
   sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
-  await configure(context, "mail", { limit: { running: 1, starts: { count: 1, perMs: 60_000 } } });
+  runNow(configure("mail", { limit: { running: 1, starts: { count: 1, perMs: 60_000 } } }, now), sql);
   assertEquals(hasWork(context, "mail"), true);
 
   sql("INSERT INTO start VALUES (1, 1000000, 1)").run();

@@ -39,8 +39,17 @@ export interface WriteOptions {
   readonly deferrable?: boolean;
 }
 
+/** The expressions in which SQL stores differ. */
+export interface Dialect {
+  /** Returns SQL for a text that may contain a NUL. {@linkcode wholeText} reads it. */
+  whole(column: string): string;
+  /** Compares texts without regard to the case of ASCII letters. */
+  readonly like: "LIKE" | "ILIKE";
+}
+
 /** Runs the bodies of a store. `now` is the store's time in whole epoch milliseconds. */
 export interface Engine {
+  readonly dialect: Dialect;
   /** Runs a body in a transaction. It may run again from the start after a rollback: it must change nothing but the store. */
   write<T>(body: (now: number) => Body<T>, options?: WriteOptions): Promise<T>;
   /** Runs a body that only reads. Its readings may be of several moments. */
@@ -71,6 +80,11 @@ export function query(text: string, values: readonly Value[] = []): Statement {
 export function* direct<T>(step: () => T): Body<T> {
   yield* [];
   return step();
+}
+
+/** Returns a text that was read by `Dialect.whole`: the driver of SQLite cuts a text at a NUL, but not bytes. */
+export function wholeText(value: unknown): string {
+  return typeof value === "string" ? value : new TextDecoder().decode(value as Uint8Array);
 }
 
 /** Locks a name until the transaction ends. The first line of a body that writes what it has read names its lock here. */

@@ -7,6 +7,8 @@ import { uncounted } from "../../job/payload_edits.ts";
 import type { Cancellation, Edit, PlaceSelection } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
+import { runNow } from "../sql/body.ts";
+import * as queues from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 import type { EntryRow } from "./entries.ts";
 import { cursorAt } from "./pages.ts";
@@ -14,7 +16,6 @@ import * as entries from "./entries.ts";
 import { JobEnds } from "./job_ends.ts";
 import * as jobRows from "./job_rows.ts";
 import * as pages from "./pages.ts";
-import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
 import { trimDead } from "./job_ends.ts";
 import { toBack } from "./promote.ts";
@@ -146,5 +147,5 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, ends }: Ro
 /** Removes a job from its place; inside a transaction. The caller puts it in another one, or deletes it. */
 export function takeOut(context: Context, { queue, id }: EntryRow): void {
   if (queue === null) sets.remove(context, id);
-  else queues.remove(context, queues.idOf(context, queue), id);
+  else runNow(queues.remove(runNow(queues.idOf(queue), context.sql), id), context.sql);
 }

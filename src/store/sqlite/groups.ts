@@ -7,8 +7,10 @@
 import { laneOf } from "../../job/priority.ts";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import { nameOf } from "../port/groups.ts";
+import { runNow } from "../sql/body.ts";
+import { groupIn } from "../sql/group_rows.ts";
+import { limitOf, pausedFor, room } from "../sql/limits.ts";
 import type { Context } from "./context.ts";
-import { hasLimits, limitOf, pausedFor, room } from "./limits.ts";
 import { arrayStatement, type QueuedRow, readOldest } from "./queues.ts";
 import type { Group, Place } from "../sql/turns.ts";
 
@@ -17,8 +19,6 @@ const MIN_READ = 16;
 const MAX_READ = 128;
 /** Not before any job of a queue. */
 const LAST = Number.MAX_SAFE_INTEGER;
-/** Maximum number of idle groups that one take deletes: more than it can leave behind. */
-const MAX_DELETED_GROUPS = 200;
 /** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
 const MAX_HEALED = 5;
 
@@ -63,13 +63,15 @@ export function hold({ sql, now }: Context, group: number, opensInMs: number | u
 /** Makes a few held groups ready that have room, the longest held first. Returns whether one had; inside a transaction. */
 export function heal(context: Context, queue: number): boolean {
   const { sql } = context;
+  const now = context.now();
   const held = sql(
     "SELECT id, name FROM queue WHERE parent = ? AND state = 2 AND due_at IS NULL ORDER BY tag LIMIT ?",
   ).all(queue, MAX_HEALED) as unknown as NamedRow[];
-  const open = held.filter(({ id, name }) =>
-    pausedFor(context, queue, groupIn(name)) === 0 &&
-    room(context, { queue: id, isGroup: true, ...limitOf(context, queue, groupIn(name)) }) > 0
-  );
+  const open = held.filter(({ id, name }) => {
+    const group = groupIn(name);
+    if (runNow(pausedFor(queue, group, now), sql) > 0) return false;
+    return runNow(room({ queue: id, isGroup: true, ...runNow(limitOf(queue, group, now), sql) }, now), sql) > 0;
+  });
   for (const { id } of open) sql("UPDATE queue SET state = 1 WHERE id = ?").run(id);
   return open.length > 0;
 }
@@ -181,50 +183,4 @@ export function readJobs(context: Context, group: ReadyGroup, most: number, budg
   let count = 0;
   while (count < most && count < oldest.length && budget.spend(oldest[count]![1])) count++;
   return oldest.slice(0, count);
-}
-
-/** The state of a queue's turns after a take. */
-interface Turns {
-  readonly vtime: number;
-  /** The virtual time of the jobs without a group. */
-  readonly tag: number;
-  /** Jobs that were taken from groups. */
-  readonly grouped: number;
-  /** Maximum number of groups to delete. */
-  readonly forget: number;
-}
-
-/**
- * Stores the state of a queue's turns, and deletes idle groups without state: their tag isn't ahead of the queue's virtual
- * time, and neither a lease nor a counted start names them. Inside a transaction.
- */
-export function advance(context: Context, queue: number, { vtime, tag, grouped, forget }: Turns): void {
-  const { sql, now } = context;
-  sql(
-    `UPDATE queue SET grouped = grouped - ?4, tag = ?2, vtime = CASE WHEN grouped = ?4 AND size = 0 THEN
-       max(?1, coalesce((SELECT max(tag) FROM queue WHERE parent = ?3), 0)) ELSE ?1 END WHERE id = ?3`,
-  ).run(vtime, tag, queue, grouped);
-  const idle = sql(
-    `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
-       AND id NOT IN (SELECT queue FROM lease WHERE from_group > 0) LIMIT ?2`,
-  ).all(queue, Math.min(MAX_DELETED_GROUPS, forget)) as unknown as NamedRow[];
-  if (idle.length === 0) return;
-  const mayBeLimited = hasLimits(context, queue);
-  for (const { id, name } of idle) {
-    if (mayBeLimited) {
-      const { starts } = limitOf(context, queue, groupIn(name));
-      sql("DELETE FROM start WHERE queue = ? AND at <= ?").run(id, starts ? now() - starts.perMs : now());
-    } else sql("DELETE FROM start WHERE queue = ?").run(id);
-    sql("DELETE FROM queue WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM start WHERE queue = ?1)").run(id);
-  }
-}
-
-/** Returns the group in `QUEUE|GROUP`. */
-export function groupIn(name: string): string {
-  return name.slice(name.indexOf("|") + 1);
-}
-
-/** Returns a name that was read as bytes: the driver cuts a text at a NUL. */
-export function wholeName({ name }: Readonly<Record<string, unknown>>): string {
-  return new TextDecoder().decode(name as Uint8Array);
 }

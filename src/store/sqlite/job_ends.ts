@@ -15,7 +15,8 @@ import { endLive } from "../sql/cron.ts";
 import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "../sql/step_rows.ts";
 import type { NewRecord } from "../port/results.ts";
 import type { Context } from "./context.ts";
-import { inParts, type JobRow, remove } from "./job_rows.ts";
+import { inParts } from "../sql/in_parts.ts";
+import { type JobRow, remove } from "./job_rows.ts";
 import { storing } from "./new_jobs.ts";
 import * as results from "../sql/results.ts";
 import { size } from "./sets.ts";
@@ -23,6 +24,9 @@ import * as keys from "./push_keys.ts";
 
 /** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
 const ENDED_BY: Readonly<Record<string, EndedBy>> = { dead: "Killed", cancelled: "Cancelled" };
+
+/** Patterns of payloads that a batch counts, or that have steps. */
+const MARKED = `'%"${COUNTED_FIELD}"%' OR payload LIKE '%"${STEPS_FIELD}"%'`;
 
 /** Maximum number of dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
 const MAX_DROPPED = 1_000;
@@ -80,15 +84,15 @@ export class JobEnds {
 
   /** Drops dead jobs, which hold no locks: only what is read here may be left of them. */
   noteDropped(ids: readonly number[]): void {
-    inParts(ids, "id", (where, values) => {
+    for (const { where, values } of inParts(ids, "id")) {
       const rows = this.#context.sql(
-        `SELECT jid, payload FROM job WHERE ${where} AND (instr(payload, ?) > 0 OR instr(payload, ?) > 0)`,
-      ).all(...values, `"${COUNTED_FIELD}"`, `"${STEPS_FIELD}"`) as unknown as JobRow[];
+        `SELECT jid, payload FROM job WHERE ${where} AND (payload LIKE ${MARKED})`,
+      ).all(...values) as unknown as JobRow[];
       for (const { jid, payload } of rows) {
         this.batches.notePayload(payload, "deleted");
         if (jid !== null && payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(jid);
       }
-    });
+    }
     this.#gone.push(...ids);
   }
 
@@ -118,7 +122,7 @@ export function trimDead(context: Context, now: number): number {
   const { sql, deadMaxAgeMs, deadMaxJobs } = context;
   const drop = (rows: readonly Record<string, unknown>[]) => {
     const ids = rows.map(({ job }) => job as number);
-    inParts(ids, "job", (where, values) => sql(`DELETE FROM member WHERE ${where}`).run(...values));
+    for (const { where, values } of inParts(ids, "job")) sql(`DELETE FROM member WHERE ${where}`).run(...values);
     const ends = new JobEnds(context);
     ends.noteDropped(ids);
     ends.apply(now);

@@ -4,6 +4,7 @@
  * @module
  */
 import { batchIn } from "../../job/batch.ts";
+import { inParts, ROWS_PER_STATEMENT } from "../sql/in_parts.ts";
 import type { Context } from "./context.ts";
 
 /** A job's content. */
@@ -23,9 +24,6 @@ export interface NewContent extends Content {
 export interface JobRow extends Content {
   readonly id: number;
 }
-
-/** Numbers of rows per statement, the largest that fits first: a call costs more than a row. */
-export const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 
 /** Creates jobs with consecutive numbers, higher than all others. Returns the first number. */
 export function create(context: Context, contents: readonly NewContent[]): number {
@@ -57,38 +55,7 @@ export function rewrite(context: Context, id: number, payload: string): void {
 
 /** Deletes jobs. The caller deletes their places in the same transaction. */
 export function remove(context: Context, ids: readonly number[]): void {
-  inParts(ids, "id", (where, values) => context.sql(`DELETE FROM job WHERE ${where}`).run(...values));
-}
-
-/** Shortest run of consecutive numbers that is named by its first and last. */
-const MIN_SPAN = 8;
-
-/**
- * Calls `run` with conditions on a column, and their values, that together match these numbers. Consecutive numbers become
- * one range, which costs less than half as much as a list: the jobs of one queue usually are consecutive. Lists have one of a
- * few lengths, so that few statements serve all. A list that is too short repeats its last number.
- */
-export function inParts(
-  ids: readonly number[],
-  column: string,
-  run: (where: string, values: readonly number[]) => void,
-): void {
-  const sorted = new Float64Array(ids).sort();
-  const rest: number[] = [];
-  for (let from = 0; from < sorted.length;) {
-    let to = from + 1;
-    while (sorted[to] === sorted[to - 1]! + 1) to++;
-    if (to - from >= MIN_SPAN) run(`${column} BETWEEN ? AND ?`, [sorted[from]!, sorted[to - 1]!]);
-    else for (let i = from; i < to; i++) rest.push(sorted[i]!);
-    from = to;
-  }
-  const [most, some, one] = ROWS_PER_STATEMENT;
-  for (let from = 0; from < rest.length; from += most) {
-    const part = rest.slice(from, from + most);
-    const length = part.length === 1 ? one : part.length <= some ? some : most;
-    while (part.length < length) part.push(part.at(-1)!);
-    run(`${column} IN (${marks("?", length)})`, part);
-  }
+  for (const { where, values } of inParts(ids, "id")) context.sql(`DELETE FROM job WHERE ${where}`).run(...values);
 }
 
 /** Returns `?, ?, ?`. */

@@ -8,8 +8,8 @@ import { workerIn } from "../sql/workers.ts";
 import { runNow } from "../sql/body.ts";
 import { markSteps } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
-import { inParts } from "./job_rows.ts";
-import { grow } from "./queues.ts";
+import { inParts } from "../sql/in_parts.ts";
+import { grow } from "../sql/queue_rows.ts";
 
 /** The parts of a token: the job, and the take. */
 export interface Token {
@@ -38,14 +38,15 @@ export function stillLeased(context: Context, worker: string, tokens: readonly s
 /** Returns the takes that leased these jobs to `worker`, by job. Reads a row per take: a row per job costs more. */
 export function find(context: Context, worker: string, tokens: readonly (Token | undefined)[]): Map<number, string> {
   const held = new Map<number, string>();
-  inParts(tokens.flatMap((token) => token?.job ?? []), "job", (where, values) => {
+  for (const { where, values } of inParts(tokens.flatMap((token) => token?.job ?? []), "job")) {
+    const worksFor = workerIn(`?${values.length + 1}`);
     const rows = context.sql(
-      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND worker_id = ${workerIn("?")} GROUP BY take`,
+      `SELECT take, group_concat(job) AS jobs FROM lease WHERE ${where} AND worker_id = ${worksFor} GROUP BY take`,
     ).all(...values, worker);
     for (const { take, jobs } of rows) {
       for (const job of (jobs as string).split(",")) held.set(Number(job), String(take));
     }
-  });
+  }
   return held;
 }
 
@@ -60,7 +61,7 @@ export function parseToken(text: string): Token | undefined {
 export function returnLease(context: Context, queue: number, job: number): void {
   runNow(markSteps(job), context.sql);
   context.sql("INSERT INTO queued (queue, job) VALUES (?, ?)").run(queue, job);
-  grow(context, queue, 1);
+  runNow(grow(queue, 1), context.sql);
 }
 
 /**
@@ -88,7 +89,7 @@ export function returnLeases(context: Context, worker: string): void {
   const jobs = sql(`SELECT job ${theirs}`).all(worker);
   for (const { job } of jobs) runNow(markSteps(job as number), sql);
   const counts = sql(`SELECT queue, count(*) AS count ${theirs} GROUP BY queue`).all(worker);
-  for (const { queue, count } of counts) grow(context, queue as number, count as number);
+  for (const { queue, count } of counts) runNow(grow(queue as number, count as number), sql);
   sql(`INSERT INTO queued (queue, job) SELECT queue, job ${theirs}`).run(worker);
   sql(`DELETE ${theirs}`).run(worker);
 }

@@ -6,7 +6,8 @@
 import { setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import type { NewJob } from "../port/jobs.ts";
-import { direct, type Engine } from "../sql/body.ts";
+import { direct, type Engine, runNow } from "../sql/body.ts";
+import { idOf } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
@@ -28,7 +29,7 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): n
     const due = job.delayMs === undefined ? job.at : now + job.delayMs;
     const name = nameOf(job.queue, job.group);
     let queue = ids.get(name);
-    if (queue === undefined) ids.set(name, queue = queues.idOf(context, name));
+    if (queue === undefined) ids.set(name, queue = runNow(idOf(name), context.sql));
     return due !== undefined && due > now ? { due } : { queue };
   });
   const first = jobRows.create(

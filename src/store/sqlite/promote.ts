@@ -7,6 +7,8 @@ import { type FieldTexts, setFields, wireTime } from "../../job/raw.ts";
 import { nameIn } from "../port/groups.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { PromoteResult } from "../port/jobs.ts";
+import { runNow } from "../sql/body.ts";
+import { idOf } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 import { trimDead } from "./job_ends.ts";
 import type { JobRow } from "./job_rows.ts";
@@ -56,7 +58,7 @@ export function toBack(context: Context, job: JobRow, changes: FieldTexts, now: 
     return false;
   }
   const id = jobRows.create(context, [{ jid: job.jid, payload }]);
-  queues.append(context, [[queues.idOf(context, nameIn(payload)), id, id]]);
+  queues.append(context, [[runNow(idOf(nameIn(payload)), context.sql), id, id]]);
   // Not earlier: the new row could get the old row's number.
   jobRows.remove(context, [job.id]);
   return true;

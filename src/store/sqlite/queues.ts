@@ -5,8 +5,9 @@
  */
 import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
-import { splitName } from "../port/groups.ts";
+import { runNow } from "../sql/body.ts";
 import { BoundedRead } from "../sql/bounded_read.ts";
+import { grow } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 
 /** A job of a queue or a group, whose ID is present if jobs of several are read together. */
@@ -45,16 +46,6 @@ export function readOldest(
   return found.rows;
 }
 
-/** Returns the ID of a queue, and creates its row if it has none; inside a transaction. */
-export function idOf(context: Context, name: string): number {
-  const { sql } = context;
-  const known = sql("SELECT id FROM queue WHERE name = ?").get(name);
-  if (known) return Number(known.id);
-  const { queue, group } = splitName(name);
-  const parent = group === undefined ? null : idOf(context, queue);
-  return Number(sql("INSERT INTO queue (name, parent) VALUES (?, ?)").run(name, parent).lastInsertRowid);
-}
-
 /** New jobs with consecutive numbers for the same queue. */
 export type Run = readonly [queue: number, first: number, last: number];
 
@@ -65,7 +56,7 @@ export function append(context: Context, runs: readonly Run[]): void {
   if (runs.length === 1) {
     const [queue, first, last] = runs[0]!;
     sql("INSERT INTO queued (queue, job) SELECT ?, id FROM job WHERE id BETWEEN ? AND ?").run(queue, first, last);
-    return grow(context, queue, last - first + 1);
+    return runNow(grow(queue, last - first + 1), sql);
   }
   // Two statements for all: with a group per job, two per job take four times as long.
   const values = JSON.stringify(runs);
@@ -78,15 +69,4 @@ export function append(context: Context, runs: readonly Run[]): void {
      FROM (SELECT value ->> 0 AS changed, sum((value ->> 2) - (value ->> 1) + 1) AS added FROM json_each(?) GROUP BY 1)
      WHERE queue.id = changed`,
   ).run(values);
-}
-
-/** Removes a job from its queue; inside a transaction. */
-export function remove(context: Context, queue: number, job: number): void {
-  context.sql("DELETE FROM queued WHERE queue = ? AND job = ?").run(queue, job);
-  grow(context, queue, -1);
-}
-
-/** Changes the stored size of a queue; inside a transaction. */
-export function grow({ sql }: Context, queue: number, by: number): void {
-  sql("UPDATE queue SET size = size + ? WHERE id = ?").run(by, queue);
 }

@@ -6,10 +6,10 @@
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { runNow } from "../sql/body.ts";
+import { inParts } from "../sql/in_parts.ts";
 import { takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
-import { inParts } from "./job_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
 import * as sets from "./sets.ts";
@@ -42,7 +42,9 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
       if (outcome.kind === "bury") buried++;
     }
-    inParts(ended, "job", (where, values) => context.sql(`DELETE FROM lease WHERE ${where}`).run(...values));
+    for (const { where, values } of inParts(ended, "job")) {
+      context.sql(`DELETE FROM lease WHERE ${where}`).run(...values);
+    }
     count(context, now, finished, failed);
     ends.apply(now);
     return { lost, dropped: buried > 0 ? trimDead(context, now) : 0 };

@@ -8,23 +8,23 @@ import type { Topic } from "../port/watch.ts";
 import { batchesPart } from "../sql/batches.ts";
 import { flowsPart } from "../sql/flows.ts";
 import { classesPart } from "../sql/classes.ts";
+import { configure } from "../sql/configure.ts";
 import { Cron } from "../sql/cron.ts";
+import { readGroups } from "../sql/groups.ts";
 import { logsPart } from "../sql/logs.ts";
 import { bodyOf, resultsPart } from "../sql/results.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { direct, type Engine, runNow } from "../sql/body.ts";
 import { hasMail } from "../sql/mailbox.ts";
+import { stats } from "../sql/stats.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { workersPart } from "../sql/workers.ts";
 import { count, readMembers } from "./batch_members.ts";
-import { configure } from "./configure.ts";
 import type { Context } from "./context.ts";
-import { stats } from "./counts.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
 import * as entries from "./entries.ts";
-import { readGroups } from "./group_pages.ts";
 import { health } from "./database.ts";
 import * as newJobs from "./new_jobs.ts";
 import * as keys from "./push_keys.ts";
@@ -45,6 +45,7 @@ import { transferPart } from "./transfer.ts";
 export function sqliteStore(url: string, context: Context): Store {
   const { commit, read, watch, now, sql, turn } = context;
   const engine: Engine = {
+    dialect: { whole: (column) => `CAST(${column} AS BLOB)`, like: "LIKE" },
     write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
     read: (body) => read(() => runNow(body(now()), sql)),
     turn,
@@ -94,13 +95,13 @@ export function sqliteStore(url: string, context: Context): Store {
     series: sqlSeries(engine),
     classes: classesPart(engine),
     admin: {
-      stats: (request) => read(() => stats(context, request)),
+      stats: (request = {}) => engine.read((at) => stats(engine.dialect, request, at)),
       health: () => health(context),
       page: (place, request) => read(() => readPage(context, place, request)),
       members: (batch, request) => read(() => readMembers(context, batch, request)),
       get: (refs, request) => read(() => refs.map((ref) => entries.get(context, ref, request?.before))),
-      configure: (queue, settings) => configure(context, queue, settings),
-      groups: (queue, request) => read(() => readGroups(context, queue, request)),
+      configure: (queue, settings) => engine.write((at) => configure(queue, settings, at)),
+      groups: (queue, request = {}) => engine.read((at) => readGroups(engine.dialect, queue, request, at)),
     },
     sessions: sessionsPart(engine),
     transfer: transferPart(context),

@@ -7,12 +7,15 @@ import { BATCH_FIELD, batchIn } from "../../job/batch.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { runNow } from "../sql/body.ts";
+import { advance } from "../sql/group_rows.ts";
+import * as limits from "../sql/limits.ts";
+import { grow } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 import * as groups from "./groups.ts";
 import type { QueueName, ReadyGroup } from "./groups.ts";
 import { numberOf } from "./leases.ts";
-import * as limits from "./limits.ts";
-import { grow, type QueuedRow, readOldest } from "./queues.ts";
+import { type QueuedRow, readOldest } from "./queues.ts";
 import { Turns } from "../sql/turns.ts";
 import { unlockStarted } from "./push_keys.ts";
 
@@ -48,6 +51,8 @@ interface OpenQueue {
 export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
   if (limit < 1) return Promise.resolve([]);
   return context.commit.run(() => {
+    const { sql } = context;
+    const now = context.now();
     const take: Take = { worker, number: context.newTake(), minTurn, budget: new ByteBudget(), leases: [] };
     if (areAllPaused(context)) return take.leases;
     for (const name of queues) {
@@ -56,12 +61,12 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
       const open = openQueue(context, name);
       if (open === undefined) continue;
       const { id, limit: limited } = open;
-      if (limited) limits.settle(context, limited);
-      const most = limited ? Math.min(left, limits.room(context, limited)) : left;
+      if (limited) runNow(limits.settle(limited, now), sql);
+      const most = limited ? Math.min(left, runNow(limits.room(limited, now), sql)) : left;
       const count = open.hasGroups
         ? leaseInTurn(context, { id, name }, most, take)
         : leaseOldest(context, { id, name }, most, take);
-      if (limited && count > 0) limits.note(context, limited, count);
+      if (limited && count > 0) runNow(limits.note(limited, count, now), sql);
     }
     return take.leases;
   }, { rows: limit, deferrable: true });
@@ -69,9 +74,10 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
 
 /** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
 export function hasWork(context: Context, name: string): boolean | "soon" {
+  const { sql, now } = context;
   const open = openQueue(context, name);
   if (open === undefined || areAllPaused(context)) return false;
-  const opensInMs = open.limit === undefined ? 0 : limits.opensIn(context, open.limit);
+  const opensInMs = open.limit === undefined ? 0 : runNow(limits.opensIn(open.limit, now()), sql);
   const readyInMs = open.grouped > 0 && !open.hasUngrouped ? groups.readyIn(context, open.id) : 0;
   const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
   return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
@@ -79,10 +85,12 @@ export function hasWork(context: Context, name: string): boolean | "soon" {
 
 /** See `JobStore.hasQueuedJobs`. */
 export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
+  const { sql, now } = context;
   return !areAllPaused(context) && names.some((name) => {
     const open = openQueue(context, name);
     if (open === undefined || open.hasUngrouped) return open !== undefined;
-    return !limits.hasPauses(context, open.id) || limits.pausedJobs(context, { id: open.id, name }) < open.grouped;
+    return !runNow(limits.hasPauses(open.id, now()), sql) ||
+      runNow(limits.pausedJobs({ id: open.id, name }, now()), sql) < open.grouped;
   });
 }
 
@@ -117,7 +125,7 @@ function leaseOldest(context: Context, { id, name }: QueueName, most: number, ta
     "INSERT INTO lease (job, queue, worker_id, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
   ).run(numberOf(context, take.worker), take.number, now(), id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
-  grow(context, id, -rows.length);
+  runNow(grow(id, -rows.length), sql);
   addLeases(context, rows, { queue: name }, take);
   return rows.length;
 }
@@ -139,11 +147,13 @@ function addLeases(
 
 /** Leases jobs of a queue that has groups. Jobs without a group count as one of them. Returns the number of jobs. */
 function leaseInTurn(context: Context, queue: QueueName, most: number, take: Take): number {
+  const { sql } = context;
+  const now = context.now();
   groups.wakeDue(context, queue.id);
   const { minTurn, budget } = take;
-  const mayBePaused = limits.hasPauses(context, queue.id);
-  const mayBeLimited = limits.hasLimits(context, queue.id);
-  const row = context.sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
+  const mayBePaused = runNow(limits.hasPauses(queue.id, now), sql);
+  const mayBeLimited = runNow(limits.hasLimits(queue.id), sql);
+  const row = sql("SELECT size, tag, vtime FROM queue WHERE id = ?").get(queue.id)!;
   const high = groups.highPriority(context, queue.name);
   const turns = new Turns<ReadyGroup>({
     ...row as unknown as { size: number; tag: number; vtime: number },
@@ -175,33 +185,34 @@ function leaseInTurn(context: Context, queue: QueueName, most: number, take: Tak
       continue;
     }
     const { id, key } = group;
-    const limit = limits.limitOf(context, mayBeLimited ? queue.id : undefined, key);
+    const limit = runNow(limits.limitOf(mayBeLimited ? queue.id : undefined, key, now), sql);
     const limited = { queue: id, isGroup: true, ...limit };
     const isLimited = limit.running !== undefined || limit.starts !== undefined;
     let room = turns.room(limit.weight);
     if (isLimited || mayBePaused) {
       // The leases of an earlier turn count.
       if (group.unwritten > 0) changes.write();
-      limits.settle(context, limited);
-      const pausedMs = mayBePaused ? limits.pausedFor(context, queue.id, key) : 0;
-      const opensInMs = limits.opensIn(context, limited);
+      runNow(limits.settle(limited, now), sql);
+      const pausedMs = mayBePaused ? runNow(limits.pausedFor(queue.id, key, now), sql) : 0;
+      const opensInMs = runNow(limits.opensIn(limited, now), sql);
       if (pausedMs > 0 || opensInMs !== 0) {
-        const endMs = endOf(opensInMs, limit.until, context.now());
+        const endMs = endOf(opensInMs, limit.until, now);
         groups.hold(context, id, pausedMs === 0 ? endMs : pausedMs === Infinity ? undefined : pausedMs);
         turns.hold();
         continue;
       }
-      room = Math.min(room, limits.room(context, limited));
+      room = Math.min(room, runNow(limits.room(limited, now), sql));
     }
     const rows = groups.readJobs(context, group, room, budget);
     if (rows.length === 0) break;
     addLeases(context, rows, { queue: queue.name, group: key }, take);
-    limits.note(context, limited, rows.length);
+    runNow(limits.note(limited, rows.length, now), sql);
     changes.add(group, rows);
     turns.end(group, rows.length, limit.weight);
   }
   changes.write();
-  groups.advance(context, queue.id, { ...turns.times, grouped: changes.total, forget: 2 * (turns.count + 1) });
+  const after = { ...turns.times, grouped: changes.total, forget: 2 * (turns.count + 1) };
+  runNow(advance(queue.id, after, now), sql);
   return turns.count;
 }
 

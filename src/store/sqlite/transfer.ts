@@ -19,15 +19,15 @@ import { transferOf } from "../ops/transfer.ts";
 import { nameOf } from "../port/groups.ts";
 import { MAX_REMOVED_NODES } from "../sql/batches.ts";
 import * as batchRows from "../sql/batch_rows.ts";
-import { runNow } from "../sql/body.ts";
+import { runNow, wholeText } from "../sql/body.ts";
 import * as flowRows from "../sql/flow_rows.ts";
 import * as flows from "../sql/flows.ts";
+import { idOf } from "../sql/queue_rows.ts";
 import { endStep, stepRecord, takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import { locate, toEntry } from "./entries.ts";
 import * as jobRows from "./job_rows.ts";
-import { wholeName } from "./groups.ts";
 import * as keys from "./push_keys.ts";
 import * as queues from "./queues.ts";
 import * as sets from "./sets.ts";
@@ -155,8 +155,9 @@ function jobRow(context: Context, ref: string): JobRow | undefined {
 function putJob(context: Context, { place, payload, at, unique, debounce }: JobRow, now: number): void {
   const jid = getField(payload, "jid");
   const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
-  if (place.in === "queue") queues.append(context, [[queues.idOf(context, nameOf(place.queue, place.group)), id, id]]);
-  else {
+  if (place.in === "queue") {
+    queues.append(context, [[runNow(idOf(nameOf(place.queue, place.group)), context.sql), id, id]]);
+  } else {
     const isAwake = place.in === "scheduled" && typeof jid === "string" && runNow(takeWake(jid), context.sql);
     sets.add(context, place.in, isAwake ? now : at ?? now, id);
   }
@@ -189,7 +190,7 @@ function oncePage({ sql, now: clock }: Context, cursor = ""): RowPage<"once"> {
   ).all(cursor, now, ONCE_KEYS_PER_PAGE) as { name: Uint8Array; jid: string; expires: number; fingerprint: string }[];
   const rows = found.map((row) => {
     const { jid, expires, fingerprint } = row;
-    return { key: wholeName(row), jid, leftMs: expires - now, fingerprint };
+    return { key: wholeText(row.name), jid, leftMs: expires - now, fingerprint };
   });
   return { rows, ...(found.length === ONCE_KEYS_PER_PAGE && { next: rows.at(-1)!.key }) };
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { inParts } from "./job_rows.ts";
+import { inParts } from "./in_parts.ts";
 
 /** Returns the numbers of 1 to 500 that the conditions match, and the number of conditions. */
 function named(ids: readonly number[]): { readonly found: number[]; readonly parts: number } {
@@ -8,12 +8,11 @@ function named(ids: readonly number[]): { readonly found: number[]; readonly par
   database.exec(`CREATE TABLE one (id INTEGER PRIMARY KEY);
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO one SELECT i FROM n`);
   const found: number[] = [];
-  let parts = 0;
-  inParts(ids, "id", (where, values) => {
-    parts++;
+  const parts = inParts(ids, "id");
+  for (const { where, values } of parts) {
     for (const { id } of database.prepare(`SELECT id FROM one WHERE ${where}`).all(...values)) found.push(id as number);
-  });
-  return { found: found.sort((a, b) => a - b), parts };
+  }
+  return { found: found.sort((a, b) => a - b), parts: parts.length };
 }
 
 function numbers(from: number, to: number, step = 1): number[] {

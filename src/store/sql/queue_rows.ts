@@ -1,0 +1,32 @@
+/**
+ * The rows of `queue` and `queued`: the jobs of queues and groups in their order.
+ *
+ * @module
+ */
+import { splitName } from "../port/groups.ts";
+import { type Body, query } from "./body.ts";
+
+/** Returns the ID of a queue or a group, and creates its row if it has none. */
+export function* idOf(name: string): Body<number> {
+  const [known] = yield query("SELECT id FROM queue WHERE name = ?1", [name]);
+  if (known !== undefined) return Number(known.id);
+  const { queue, group } = splitName(name);
+  const parent = group === undefined ? null : yield* idOf(queue);
+  // Another transaction may have created it.
+  const [created] = yield query(
+    "INSERT INTO queue (name, parent) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id",
+    [name, parent],
+  );
+  return Number(created!.id);
+}
+
+/** Removes a job from its queue. */
+export function* remove(queue: number, job: number): Body<void> {
+  yield query("DELETE FROM queued WHERE queue = ?1 AND job = ?2", [queue, job]);
+  yield* grow(queue, -1);
+}
+
+/** Changes the stored size of a queue. */
+export function* grow(queue: number, by: number): Body<void> {
+  yield query("UPDATE queue SET size = size + ?1 WHERE id = ?2", [by, queue]);
+}
