@@ -23,10 +23,11 @@ export async function actFor<In, Out>(
   visitor: Visitor,
   action: Action<In, Out, ClientTools>,
   raw: unknown,
+  asked: Pick<ClientTools, "asOf"> = {},
 ): Promise<Out> {
   const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
   const bounds = (count: number) => pushBounds(services, visitor, count);
-  const tools: ClientTools = { ...services, isRemote: true, record, bounds };
+  const tools: ClientTools = { ...services, ...asked, isRemote: true, record, bounds };
   const author = authorOf(visitor);
   const label = action.label?.(action.takes.read(raw));
   if (label === undefined) return await act(tools, author, action, raw);

@@ -1,7 +1,7 @@
 import { receiveCommands } from "../../src/store/ops/await.ts";
 import { readEvents } from "../../src/store/admin/audit.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { bury, onBothStores, placeOf, push, refsOf, workerRecord } from "./site.ts";
+import { bury, onBothStores, PATIENT, placeOf, push, refsOf, workerRecord } from "./site.ts";
 
 onBothStores("retries, kills, deletes and moves one job and selected jobs", async ({ store, visitor }) => {
   const someone = visitor();
@@ -146,6 +146,32 @@ onBothStores("the API cancels a waiting and a running job, and refuses a dead on
   const refusals = cancels.filter(({ outcome }) => outcome?.startsWith("refused"));
   assertEquals([cancels.length, refusals.length], [6, 2]);
 });
+
+let passedMs = 0;
+
+onBothStores(
+  "deletes only the jobs that were old enough when the page asked, and names an invalid time of the question",
+  async ({ store, visitor }) => {
+    passedMs = 0;
+    const now = Date.now() / 1_000;
+    await push(store, "old", { created_at: now - 3_600 }, 86_400_000);
+    await push(store, "young", { created_at: now }, 86_400_000);
+    const page = await visitor().open("/scheduled?older=30m");
+    const asked = await page.press("Delete selected", { all: true });
+    assertStringIncludes(asked.html, "Delete 1 job in scheduled with older than &quot;30m&quot;?");
+    passedMs = 3_600_000;
+    assertStringIncludes((await asked.press("Delete 1 job")).html, "1 job deleted.");
+    assertEquals([await placeOf(store, "old"), await placeOf(store, "young")], [undefined, "scheduled"]);
+    for (const time of ["soon", "-1", "1e3", "9".repeat(20), ""]) {
+      const form = { in: "scheduled", do: "delete", scope: "all", older: "30m", asked: time, confirmed: "yes" };
+      const { status, text } = await visitor().submit("/jobs/act", form, "/scheduled");
+      assertEquals(status, 422, time);
+      assertStringIncludes(text, "Invalid field &quot;asked&quot;:");
+    }
+    assertEquals(await placeOf(store, "young"), "scheduled");
+  },
+  { clock: { ...PATIENT, now: () => PATIENT.now() + passedMs } },
+);
 
 onBothStores("changes all matching jobs, and no others, once the count was confirmed", async ({ store, visitor }) => {
   const someone = visitor();

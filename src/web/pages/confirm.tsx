@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import { localPath } from "../read/paging.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -20,10 +21,29 @@ export interface Question {
   readonly explanation?: string | undefined;
   /** The label of the action's button, such as "Delete 21 jobs". */
   readonly label: string;
+  /** Epoch milliseconds: what {@linkcode askedAt} returns after the answer. */
+  readonly asked?: number | undefined;
 }
 
 /** Fields that the question's own form has: they aren't repeated. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(["token", "confirmed", "back"]);
+const OWN_FIELDS: ReadonlySet<string> = new Set(["token", "confirmed", "back", "asked"]);
+
+/**
+ * Returns when the visitor was asked, in epoch milliseconds: ages of jobs are relative to it. Undefined for a form without a
+ * question. It needs no signature: a visitor may choose any age.
+ *
+ * @throws {HttpError} if the form has another value
+ */
+export function askedAt(form: URLSearchParams): number | undefined {
+  const asked = form.get("asked");
+  if (asked === null) return undefined;
+  if (/^\d{13}$/.test(asked)) return Number(asked);
+  throw new HttpError(
+    422,
+    `Invalid field "asked": "${asked.slice(0, 20)}"; expected the time of the question in epoch milliseconds`,
+    "asked",
+  );
+}
 
 /**
  * Returns the page that asks before the action of a form; undefined once the visitor has confirmed it. Its button sends
@@ -46,7 +66,7 @@ export async function askFirst(
 }
 
 /** Back has the focus. */
-function ConfirmPage({ view, question, explanation, label, fields, back }: Question & {
+function ConfirmPage({ view, question, explanation, label, asked, fields, back }: Question & {
   readonly view: View;
   /** The fields of the form that is confirmed. */
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -58,7 +78,7 @@ function ConfirmPage({ view, question, explanation, label, fields, back }: Quest
         <h1>{question}</h1>
         {explanation !== undefined && <p class="note">{explanation}</p>}
         <form method="post" action={link(view, view.here)}>
-          <Hidden view={view} fields={{ back, confirmed: "yes" }} />
+          <Hidden view={view} fields={{ back, confirmed: "yes", asked: asked?.toString() }} />
           {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
           <div class="buttons">
             <a class="button" href={link(view, back)} autofocus>Back</a>

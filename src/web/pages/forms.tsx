@@ -28,7 +28,7 @@ import { localPath } from "../read/paging.ts";
 import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
-import { askFirst, MovePage, type Question } from "./confirm.tsx";
+import { askedAt, askFirst, MovePage, type Question } from "./confirm.tsx";
 import { stepsForm } from "./steps.tsx";
 import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
@@ -109,13 +109,16 @@ async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Re
   const filter = parseFilter(form);
   const queue = form.get("queue_to")?.trim() ?? "";
   if (!all && refs.length === 0) return await back(services, c, { kind: "bad", text: "No jobs selected." });
-  const request: ActRequest = { action, all, refs, place, filter, queue };
+  const asOf = askedAt(form) ?? services.clock.now();
+  const request: ActRequest = { action, all, refs, place, filter, queue, asOf };
   if (action === "move" && !await canMoveTo(services, queue)) return await askQueue(services, c, request, form);
   const question = (all || isRemoval(action)) && await askFirst(services, c, () => questionOf(services, request));
   if (question) return question;
   const selection = all ? { all: { ...filter, in: placeName(place) } } : { refs };
   const input = { action, ...selection, ...(action === "move" && { queue }) };
-  const { changed }: { readonly changed?: number } = await actFor(services, c.get("visitor"), editJobs, input);
+  const { changed }: { readonly changed?: number } = await actFor(services, c.get("visitor"), editJobs, input, {
+    asOf,
+  });
   if (changed === undefined) return await back(services, c, { kind: "ok", text: "Running in the background…" });
   const missed = all ? 0 : refs.length - changed;
   const why = action === "cancel" ? "had moved or cannot be read" : "had moved";
@@ -149,13 +152,15 @@ interface ActRequest {
   readonly filter: Filter;
   /** The queue to move to. */
   readonly queue: string;
+  /** When the visitor was asked, in epoch milliseconds. */
+  readonly asOf: number;
 }
 
 async function questionOf(services: Services, request: ActRequest): Promise<Question> {
-  const { action, all, refs, place, filter } = request;
+  const { action, all, refs, place, filter, asOf } = request;
   const label = labelOf(request, all ? await countAll(services, request) : jobs(refs.length));
   const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeCriteria(filter)}`}` : "";
-  return { question: `${label}${of}?`, explanation: EXPLANATIONS[action], label };
+  return { question: `${label}${of}?`, explanation: EXPLANATIONS[action], label, asked: all ? asOf : undefined };
 }
 
 /** Asks for the queue to move jobs to, after an invalid one. */
@@ -207,10 +212,10 @@ function labelOf({ action, place, queue }: ActRequest, count: string): string {
 }
 
 /** Counts the jobs of an action on all; with a filter, as many as it can count in {@linkcode COUNT_MS}. */
-async function countAll(services: Services, { place, filter }: ActRequest): Promise<string> {
+async function countAll(services: Services, { place, filter, asOf }: ActRequest): Promise<string> {
   if (isEmpty(filter)) return jobs(await readSize(services.store.admin, place));
   const { clock } = services;
-  const source = jobsIn(services, { place, filter: jobFilter(filter, clock.now()) });
+  const source = jobsIn(services, { place, filter: jobFilter(filter, asOf) });
   const found = await count(source, clock, clock.monotonic() + COUNT_MS);
   return found.whole ? jobs(found.count) : `at least ${jobs(found.count)}`;
 }
