@@ -7,6 +7,7 @@ import type { Batch } from "../store/port/batches.ts";
 import type { batchShape } from "../operator/shapes/batches.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
+import { type Columns, timeColumn } from "./columns.ts";
 import { number } from "./format.ts";
 import { isoTime, localTime } from "./times.ts";
 
@@ -19,6 +20,17 @@ const STATES: Readonly<Record<Batch["state"], string>> = {
   cancelled: "what waited is cancelled, running jobs are aborted",
   abandoned: "it was not closed in time",
 };
+
+/** The columns of a list of batches or flows. */
+export const BATCH_COLUMNS = {
+  id: { text: ({ id }) => id, is: "whole" },
+  name: { text: ({ name }) => name },
+  state: { text: ({ state }) => state, isState: true },
+  done: { text: (batch) => batchProgress(batch) },
+  dead: { text: ({ dead }) => dead > 0 ? dead : undefined, isAmount: true },
+  created: timeColumn(({ createdAt }) => createdAt, "optional"),
+  tags: { text: ({ tags }) => tags.join(", "), is: "optional" },
+} as const satisfies Columns<Batch>;
 
 /** Returns what a state means. */
 export function batchStateText({ state }: Batch): string {

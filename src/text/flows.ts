@@ -11,11 +11,28 @@ import type { flowShape, nodeShape } from "../operator/shapes/batches.ts";
 import type { jobShape } from "../operator/shapes/jobs.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { batchJson } from "./batches.ts";
+import { type Columns, timeColumn } from "./columns.ts";
 import { payloadTime, readablePayload } from "./job_json.ts";
 import { isoTime } from "./times.ts";
 
 /** A sentence names at most this many nodes. */
 const MAX_NAMED = 5;
+
+/** The columns of the nodes of a flow, with the state of each. */
+export const NODE_COLUMNS = {
+  node: { text: ({ node }) => node.name },
+  state: { text: ({ state }) => state, isState: true },
+  class: { text: ({ node }) => node.class },
+  after: { text: ({ node: { after } }) => namedNodes(after) + (after.length > MAX_NAMED ? ` (${after.length})` : "") },
+  "waits for": { text: ({ node }) => waitText(node) },
+  jid: { text: ({ node }) => node.jid, is: "whole" },
+  since: timeColumn(({ node }) => node.changedAt, "optional"),
+} as const satisfies Columns<{ readonly node: FlowNode; readonly state: ShownState }>;
+
+/** Returns the first names of nodes. */
+function namedNodes(names: readonly string[]): string {
+  return names.slice(0, MAX_NAMED).join(", ") + (names.length > MAX_NAMED ? " …" : "");
+}
 
 /** Returns the number of nodes that a node waits for, in words; undefined if it waits for none. */
 export function waitText({ state, waitsFor, after }: FlowNode): string | undefined {
@@ -70,7 +87,5 @@ export function whyStopped(dead: readonly FlowNode[]): string[] {
 
 /** Returns why a waiting node doesn't run, in a sentence. */
 export function whyWaiting(node: FlowNode): string {
-  return `It waits for ${waitText(node)}: ${node.after.slice(0, MAX_NAMED).join(", ")}${
-    node.after.length > MAX_NAMED ? " …" : ""
-  }.`;
+  return `It waits for ${waitText(node)}: ${namedNodes(node.after)}.`;
 }

@@ -8,6 +8,7 @@ import { priorityIn } from "../job/priority.ts";
 import { MAX_HELD } from "../store/admin/admin.ts";
 import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
 import { number } from "./format.ts";
+import type { Columns } from "./columns.ts";
 import { limitText, limitUse } from "./limits.ts";
 
 /** Returns the name of a group for people: `acme`, or `(high priority)` for the jobs of a priority. */
@@ -23,6 +24,22 @@ export function groupLimitText(limit: GroupLimit): string {
     ...(limit.weight === undefined || limit.weight === 1 ? [] : [`weight ${limit.weight}`]),
     ...(limit.forMs === undefined ? [] : [`for ${formatDuration(limit.forMs)}`]),
   ].join(", ");
+}
+
+/** The columns of a list of groups. */
+export const GROUP_COLUMNS = {
+  group: { text: ({ name }) => groupName(name), is: "whole" },
+  queued: { text: ({ size }) => size },
+  latency: { text: ({ size, latencyMs }) => size === 0 ? undefined : formatDuration(latencyMs), isAmount: true },
+  running: { text: ({ running }) => running },
+  "fair share": { text: ({ fairShare }) => shareText(fairShare), isAmount: true },
+  limit: { text: (group) => limitOfGroup(group) },
+  state: { text: (group) => groupHeldText(group), isState: true },
+} as const satisfies Columns<GroupInfo>;
+
+/** Returns the limit that applies to a group, in words. */
+export function limitOfGroup({ limit, weight, endsInMs }: GroupInfo): string {
+  return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
 }
 
 /** Why nothing is taken from a group now: `paused for 10m`, `at its limit: 2 of 2 run`; empty if its turn comes. */

@@ -8,10 +8,20 @@ import { stringifyLossless } from "../job/json.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import type { stepShape } from "../operator/shapes/steps.ts";
 import type { Step } from "../job/step.ts";
+import { type Columns, timeColumn } from "./columns.ts";
 import { isoTime, localMinute, relative } from "./times.ts";
 
 /** A value is shown this far. */
 const MAX_SHOWN = 300;
+
+/** The columns of a list of steps. */
+export const STEP_COLUMNS = {
+  step: { text: ({ name }) => name },
+  state: { text: (step) => stepState(step), isState: true },
+  since: timeColumn(({ since }) => since, "optional"),
+  details: { text: (step, now) => stepDetails(step, now) },
+  value: { text: (step) => stepValue(step) },
+} as const satisfies Columns<Step>;
 
 /** The state of a step: `succeeded`, `failed`, `sleeping`, `waiting`, `timed out`, `running`. */
 export function stepState({ state, kind, timedOut }: Step): string {

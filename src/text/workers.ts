@@ -5,11 +5,14 @@
  */
 
 import type { Entry } from "../store/port/entries.ts";
-import { CANCELLED_WORKER, type RunningJobRecord, type WorkerInfo } from "../store/port/workers.ts";
+import { CANCELLED_WORKER, type ClassTotals, type RunningJobRecord, type WorkerInfo } from "../store/port/workers.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import type { workerShape } from "../operator/shapes/workers.ts";
 import { asText } from "../log/value.ts";
+import { formatBytes } from "../job/bytes.ts";
+import { formatDuration } from "../job/duration.ts";
 import { getField } from "../job/raw.ts";
+import { type Columns, timeColumn } from "./columns.ts";
 import { isoTime } from "./times.ts";
 
 /** The state of a cancelled job whose worker is gone. */
@@ -39,6 +42,52 @@ export function workerState(
 ): "offline" | "blocked" | "stopping" | "quiet" | "running" {
   if (!alive) return "offline";
   return blocked !== undefined ? "blocked" : stopping ? "stopping" : quiet ? "quiet" : "running";
+}
+
+/** The columns of a list of workers. */
+export const WORKER_COLUMNS = {
+  worker: { text: ({ id }) => id, is: "whole" },
+  running: { text: ({ busy, concurrency }) => `${busy}/${concurrency}`, isAmount: true, is: "whole" },
+  state: { text: (worker) => workerState(worker), isState: true, is: "whole" },
+  queues: { text: (worker) => queueNames(worker) },
+  heartbeat: timeColumn(({ heartbeatAt }) => heartbeatAt, "optional"),
+  tag: { text: (worker) => tagsOf(worker).join(" "), is: "optional" },
+  succeeded: { text: (worker) => total(worker, "succeeded"), is: "optional" },
+  failed: { text: (worker) => total(worker, "failed"), is: "optional" },
+  started: timeColumn(({ startedAt }) => startedAt, "optional"),
+  memory: { text: ({ rss }) => formatBytes(rss), isAmount: true, is: "optional" },
+  "time spent": {
+    text: (worker) => {
+      const spent = total(worker, "workedMs");
+      return spent === undefined ? undefined : formatDuration(spent);
+    },
+    isAmount: true,
+    is: "optional",
+  },
+  version: { text: ({ version }) => version.slice(0, MAX_WORD_CHARS), is: "optional" },
+} as const satisfies Columns<WorkerInfo>;
+
+/** Bounds on a worker's record, which may contain anything. */
+const MAX_TAGS = 20;
+const MAX_WORD_CHARS = 200;
+const MAX_QUEUES = 30;
+
+/** Returns the tag and the labels of a worker, each cut. */
+export function tagsOf({ tag, labels }: WorkerInfo): string[] {
+  return [tag, ...labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => word.slice(0, MAX_WORD_CHARS));
+}
+
+function queueNames({ queues, weights }: WorkerInfo): string {
+  const words = queues.slice(0, MAX_QUEUES).map((queue) => {
+    const name = queue.slice(0, MAX_WORD_CHARS);
+    return weights[queue] ? `${name} ×${weights[queue]}` : name;
+  });
+  return words.join(", ") + (queues.length > MAX_QUEUES ? ` and ${queues.length - MAX_QUEUES} more` : "");
+}
+
+/** Returns a total over all classes; undefined for Sidekiq's workers, which don't report them. */
+function total({ totals }: WorkerInfo, field: keyof ClassTotals): number | undefined {
+  return totals && Object.values(totals).reduce((sum, one) => sum + one[field], 0);
 }
 
 /** Returns a worker as JSON; `jobJson` represents its running jobs. */

@@ -2,10 +2,9 @@
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { checkBatchCounts, closeBatch, openBatch } from "../../operator/actions/batches.ts";
-import { batchJson, batchLines } from "../../text/batches.ts";
+import { BATCH_COLUMNS, batchJson, batchLines } from "../../text/batches.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { actHere } from "../shared/act.ts";
-import { batchColumns } from "../shared/batch_rows.ts";
 import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { withStore } from "../shared/store.ts";
@@ -13,7 +12,7 @@ import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { printRows } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -104,12 +103,7 @@ async function close(store: Store, id: string, json: boolean): Promise<void> {
 async function list(store: Store, limit: number, json: boolean): Promise<void> {
   const { batches } = await store.batches.read({ limit });
   if (json) return printJson(batches.map(batchJson));
-  const now = systemClock.now();
-  printRows(
-    batchColumns(now),
-    batches,
-    "No batches; open one with jobs batch open, or client.batch(…)",
-  );
+  printList(BATCH_COLUMNS, batches, "No batches; open one with jobs batch open, or client.batch(…)");
 }
 
 async function show(store: Store, id: string, json: boolean): Promise<void> {

@@ -1,9 +1,9 @@
 /** `jobs errors`. @module */
 import { systemClock } from "../../clock.ts";
-import { type ErrorGroup, ErrorGroups } from "../../operator/query/error_groups.ts";
+import { ErrorGroups } from "../../operator/query/error_groups.ts";
 import { jobsIn } from "../../operator/query/jobs.ts";
 import { windows } from "../../store/ops/scan.ts";
-import { isoTime, localTime } from "../../text/times.ts";
+import { ERROR_COLUMNS, errorGroupJson } from "../../text/error_groups.ts";
 import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { FILTER_FLAGS, FILTER_HELP, parseFilter } from "../shared/filter_flags.ts";
@@ -12,7 +12,7 @@ import { LongWork } from "../terminal/progress.ts";
 import { Interrupted } from "../terminal/errors.ts";
 import { Mask } from "../../text/mask.ts";
 import { withStore } from "../shared/store.ts";
-import { optional, printRows, type RowColumn } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -59,27 +59,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   const all = groups.list();
   const shown = all.slice(0, limit === Infinity ? all.length : limit);
   if (flags.json) {
-    printJson({ groups: shown.map(groupJson), more: all.length > shown.length, ungrouped: groups.ungrouped });
+    printJson({ groups: shown.map(errorGroupJson), more: all.length > shown.length, ungrouped: groups.ungrouped });
     return 0;
   }
-  printRows(columnsAt(now), shown, "No failed jobs");
+  printList(ERROR_COLUMNS, shown, "No failed jobs");
   if (all.length > shown.length) printFaint(`more: ${number(all.length - shown.length)} groups (--limit all)`);
   if (groups.ungrouped > 0) printError(`jobs: ${number(groups.ungrouped)} jobs have other errors: too many to group`);
   return 0;
-}
-
-function columnsAt(now: number): RowColumn<ErrorGroup>[] {
-  return [
-    [{ heading: "dead", is: "whole" }, ({ dead }) => dead],
-    [{ heading: "retrying", is: "whole" }, ({ retrying }) => retrying],
-    ["class", ({ class: name }) => name],
-    ["error", ({ error }) => error],
-    [optional("first"), ({ firstAt }) => localTime(firstAt, now)],
-    [{ heading: "last", is: "whole" }, ({ lastAt }) => localTime(lastAt, now)],
-    [{ heading: "example", is: "whole" }, ({ jid }) => jid],
-  ];
-}
-
-function groupJson({ class: name, error, dead, retrying, firstAt, lastAt, jid }: ErrorGroup): unknown {
-  return { class: name, error, dead, retrying, firstAt: isoTime(firstAt), lastAt: isoTime(lastAt), jid };
 }

@@ -5,12 +5,10 @@ import { pushFlow } from "../../operator/actions/batches.ts";
 import { nodeStates } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchLines } from "../../text/batches.ts";
-import { flowJson, nodeJson, waitText } from "../../text/flows.ts";
+import { BATCH_COLUMNS, batchLines } from "../../text/batches.ts";
+import { flowJson, NODE_COLUMNS, nodeJson } from "../../text/flows.ts";
 import { closestWord } from "../../job/suggest.ts";
-import { localTime } from "../../text/times.ts";
 import { queueReasons } from "../../text/why_waiting.ts";
-import { batchColumns } from "../shared/batch_rows.ts";
 import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
 import { clientOf, type CommandClient, pushDefinition, readDefinition } from "../shared/client.ts";
 import { afterPush, warnIfBlocked } from "../shared/blocked_warning.ts";
@@ -20,7 +18,7 @@ import { traced } from "../shared/tracing.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { type Column, printRows, printTable } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -152,19 +150,8 @@ async function push(
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
   const { batches } = await store.batches.read({ limit, flows: true });
   if (json) return printJson(batches.map(flowJson));
-  const now = systemClock.now();
-  printRows(batchColumns(now), batches, "No flows; push one with jobs flow push FILE");
+  printList(BATCH_COLUMNS, batches, "No flows; push one with jobs flow push FILE");
 }
-
-const NODE_COLUMNS: readonly Column[] = [
-  "node",
-  { heading: "state", isState: true },
-  "class",
-  "after",
-  "waits for",
-  { heading: "jid", is: "whole" },
-  { heading: "since", is: "optional" },
-];
 
 async function show(store: Store, id: string, { json, limit = 100 }: Flags): Promise<void> {
   const flow = await find(store, id);
@@ -177,19 +164,7 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   for (const line of batchLines(flow, now)) print(line);
   for (const [i, reason] of why.entries()) print(`${(i === 0 ? "why" : "").padEnd(10)} ${reason}`);
   print("");
-  printTable(
-    NODE_COLUMNS,
-    nodes.map((node) => [
-      node.name,
-      stateOf(node),
-      node.class,
-      node.after.length > 5 ? `${node.after.slice(0, 5).join(", ")} … (${node.after.length})` : node.after.join(", "),
-      waitText(node) ?? "",
-      node.jid,
-      localTime(node.changedAt, now),
-    ]),
-    "No nodes",
-  );
+  printList(NODE_COLUMNS, nodes.map((node) => ({ node, state: stateOf(node) })), "No nodes");
   if (next !== undefined) print(`${flow.total - nodes.length} more nodes; show them with -n`);
 }
 

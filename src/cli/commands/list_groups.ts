@@ -1,12 +1,11 @@
 /** `jobs list groups QUEUE`. @module */
-import type { GroupInfo } from "../../store/port/groups.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/groups.ts";
+import { GROUP_COLUMNS, groupName, shareText } from "../../text/groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printFaint, printJson } from "../terminal/output.ts";
-import { printRows, type RowColumn } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** Completes "Usage: …". */
 export const GROUPS_USAGE = "jobs list groups QUEUE [-n N] [--cursor CURSOR]";
@@ -17,20 +16,6 @@ export interface GroupListFlags extends ConfigFlags {
   readonly limit?: string | undefined;
   readonly cursor?: string | undefined;
 }
-
-const COLUMNS: readonly RowColumn<GroupInfo>[] = [
-  [{ heading: "group", is: "whole" }, ({ name }) => groupName(name)],
-  ["queued", ({ size }) => size],
-  ["latency", ({ size, latencyMs }) => size === 0 ? "" : formatDuration(latencyMs)],
-  ["running", ({ running }) => running],
-  ["fair share", ({ fairShare }) => shareText(fairShare)],
-  [
-    "limit",
-    ({ limit, weight, endsInMs }) =>
-      groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) }),
-  ],
-  ["", groupHeldText],
-];
 
 /** Lists the groups of a queue: their queued and running jobs, fair share and limit, and why they are held. */
 export async function listGroups(queue: string | undefined, flags: GroupListFlags): Promise<number> {
@@ -47,7 +32,7 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
       return 0;
     }
     const none = `No groups in queue "${queue}": jobs push CLASS -q ${queue} --group NAME creates one`;
-    printRows(COLUMNS, page.groups, none);
+    printList(GROUP_COLUMNS, page.groups, none);
     if (page.ungrouped > 0 && page.groups.length > 0) {
       const share = page.ungroupedFairShare === undefined ? "" : `, fair share ${shareText(page.ungroupedFairShare)}`;
       printFaint(`without a group: ${page.ungrouped}${share}`);

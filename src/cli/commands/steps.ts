@@ -1,16 +1,15 @@
 /** `jobs steps JID`. @module */
-import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { AnyAction, Tools } from "../../operator/actions/action.ts";
 import { clearSteps, rerunSteps, wakeSteps } from "../../operator/actions/steps.ts";
-import { stepDetails, stepJson, stepState, stepValue } from "../../text/steps.ts";
+import { STEP_COLUMNS, stepJson } from "../../text/steps.ts";
 import { actHere } from "../shared/act.ts";
 import { stepsOf } from "../shared/steps.ts";
 import { withStore } from "../shared/store.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { print, printJson } from "../terminal/output.ts";
-import { printTable } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -68,11 +67,6 @@ async function list(store: Store, jid: string, json: boolean): Promise<number> {
     printJson(steps.map(stepJson));
     return 0;
   }
-  const now = systemClock.now();
-  printTable(
-    ["step", "state", "details", "value"],
-    steps.map((step) => [step.name, stepState(step), stepDetails(step, now), stepValue(step)]),
-    "",
-  );
+  printList(STEP_COLUMNS, steps, "");
   return 0;
 }

@@ -26,14 +26,6 @@ export type Column = string | {
   readonly isState?: boolean | undefined;
 };
 
-/** Returns a column that is left out if there is no room. */
-export function optional(heading: string): Column {
-  return { heading, is: "optional" };
-}
-
-/** A column, and the value of each row in it. */
-export type RowColumn<Row> = readonly [column: Column, cell: (row: Row) => unknown];
-
 /** Returns a state, which may be padded, in its color. */
 export function colored(state: string): string {
   const kind = kindOf(state.trim());
@@ -74,11 +66,6 @@ export function printTable(
   const width = terminalColumns();
   const lines = tableLines(columns, rows, { width: width ?? Infinity, painted: width !== undefined });
   printPainted(lines.slice(headings ? 0 : 1).join("\n"));
-}
-
-/** Prints a table of rows; see {@linkcode printTable}. */
-export function printRows<Row>(columns: readonly RowColumn<Row>[], rows: readonly Row[], none: string): void {
-  printTable(columns.map(([column]) => column), rows.map((row) => columns.map(([, cell]) => cell(row))), none);
 }
 
 /** Prints a list; see {@linkcode printTable}. */

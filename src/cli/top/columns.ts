@@ -7,11 +7,10 @@ import { formatBytes } from "../../job/bytes.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/port/entries.ts";
-import type { GroupInfo } from "../../store/port/groups.ts";
 import { relative } from "../../text/times.ts";
 import { batchProgress } from "../../text/batches.ts";
 import { number } from "../../text/format.ts";
-import { groupHeldText, groupLimitText, groupName, heldGroupsText } from "../../text/groups.ts";
+import { groupHeldText, groupName, heldGroupsText, limitOfGroup } from "../../text/groups.ts";
 import { workerState } from "../../text/workers.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { glance } from "./job_summary.ts";
@@ -225,13 +224,9 @@ const GROUPS: readonly Column<Of<"group">>[] = [
     cell: ({ group }) => [group.size === 0 ? "" : formatDuration(group.latencyMs)],
   },
   { heading: "running", width: 7, right: true, dropOrder: 0, cell: ({ group }) => [number(group.running)] },
-  { heading: "limit", width: 20, dropOrder: 1, cell: ({ group }) => [limitOf(group), "dim"] },
+  { heading: "limit", width: 20, dropOrder: 1, cell: ({ group }) => [limitOfGroup(group), "dim"] },
   { heading: "held", width: 26, dropOrder: 0, cell: ({ group }) => [groupHeldText(group), "warn"] },
 ];
-
-function limitOf({ limit, weight, endsInMs }: GroupInfo): string {
-  return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
-}
 
 export function columnsOf(list: ListName): readonly Column<Item>[] {
   return COLUMNS[list] as readonly Column<Item>[];

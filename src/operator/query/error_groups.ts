@@ -82,7 +82,7 @@ export class ErrorGroups {
 }
 
 /** Returns the number of jobs of a group. */
-export function sizeOf({ dead, retrying }: ErrorGroup): number {
+function sizeOf({ dead, retrying }: ErrorGroup): number {
   return dead + retrying;
 }
 

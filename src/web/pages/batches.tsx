@@ -8,8 +8,8 @@ import { MEMBER_STATES } from "../../job/batch.ts";
 import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
-import { waitText } from "../../text/flows.ts";
+import { BATCH_COLUMNS, batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
+import { NODE_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import {
   type BatchKind,
@@ -25,9 +25,10 @@ import type { Services, WebEnv } from "../services.ts";
 import { askFirst } from "./confirm.tsx";
 import { FlowGraph } from "./flow_graph.tsx";
 import { Layout } from "./layout.tsx";
+import { Badge, List } from "./list.tsx";
 import { Progress } from "./progress.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { num, TableHead } from "./table.tsx";
+import { TableHead } from "./table.tsx";
 import { ActionButton, Empty, jobs, link, None, Time, type View } from "./view.tsx";
 
 /** Batches of a page. */
@@ -36,16 +37,6 @@ const PAGE = 50;
 const MAX_NODES = 200;
 
 const TITLES = { batch: "Batches", flow: "Flows" } as const;
-/** The colors of states. */
-const BADGES: Readonly<Record<Batch["state"], string>> = {
-  open: "queued",
-  running: "running",
-  stuck: "bad",
-  succeeded: "ok",
-  failed: "bad",
-  cancelled: "",
-  abandoned: "warn",
-};
 type TileState = typeof MEMBER_STATES[number] | "waiting";
 const USUAL_STATES: ReadonlySet<TileState> = new Set(["waiting", "pending", "dead", "succeeded"]);
 const PATHS = { batch: "/batches", flow: "/flows" } as const;
@@ -138,31 +129,23 @@ function ListPage({ view, kind, batches, next }: {
             </Empty>
           )
           : (
-            <table class="list">
-              <TableHead columns={["Name", "State", "Progress", num("Dead"), "Created", "Tags"]} />
-              <tbody>
-                {batches.map((batch) => (
-                  <tr>
-                    <td class="name" data-label="Name">
-                      <a class="class" href={link(view, `${PATHS[kind]}/${batch.id}`)}>{batch.name ?? batch.id}</a>
-                    </td>
-                    <td data-label="State">
-                      <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
-                    </td>
-                    <td class="short" data-label="Progress">
-                      <Progress text={batchProgress(batch)} />
-                    </td>
-                    <td class={`num ${batch.dead > 0 ? "bad" : ""}`} data-label="Dead">{number(batch.dead)}</td>
-                    <td class="when" data-label="Created">
-                      <Time at={batch.createdAt} now={view.now} />
-                    </td>
-                    <td data-label="Tags">
-                      {batch.tags.length === 0 ? <None /> : batch.tags.map((tag) => <span class="tag">{tag}</span>)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <List
+              view={view}
+              columns={BATCH_COLUMNS}
+              rows={batches}
+              looks={{
+                id: false,
+                name: {
+                  class: "name",
+                  show: ({ id, name }) => <a class="class" href={link(view, `${PATHS[kind]}/${id}`)}>{name ?? id}</a>,
+                },
+                state: {},
+                done: { class: "short", show: (_, text) => <Progress text={text} /> },
+                dead: { class: ({ dead }) => dead > 0 ? "bad" : "" },
+                created: {},
+                tags: ({ tags }) => tags.length === 0 ? <None /> : tags.map((tag) => <span class="tag">{tag}</span>),
+              }}
+            />
           )}
         {next !== undefined && (
           <p>
@@ -189,7 +172,7 @@ function OnePage({ view, kind, batch, nodes, states }: {
       <div class="heading" id="heading" data-live>
         <a class="crumb" href={link(view, PATHS[kind])}>{TITLES[kind]}</a>
         <h1>{batch.name ?? batch.id}</h1>
-        <span class={`badge ${BADGES[batch.state]}`}>{batch.state}</span>
+        <Badge state={batch.state} />
         <span class="note mono">{batch.id}</span>
         <span class="grow"></span>
         <a class="button" href={membersPath(view, batch, "pending")}>Find {kind === "flow" ? "nodes" : "members"}</a>
@@ -273,36 +256,25 @@ function Nodes({ view, nodes, states, total }: {
   return (
     <section id="nodes" data-live>
       <h2>Nodes</h2>
-      <table class="list">
-        <TableHead columns={["Node", "State", "Class", "After", "Waits for", "Since"]} />
-        <tbody>
-          {nodes.map((node) => (
-            <tr>
-              <td class="name" data-label="Node" title={node.name}>
-                {node.state === "waiting"
-                  ? <span class="class">{node.name}</span>
-                  : <a class="class" href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>}
-              </td>
-              <td data-label="State">
-                <span class={`badge ${states.get(node.name)}`}>{states.get(node.name)}</span>
-              </td>
-              <td class="name" data-label="Class" title={node.class}>{node.class}</td>
-              <td data-label="After">{afterText(node)}</td>
-              <td data-label="Waits for">{waitText(node) ?? <None />}</td>
-              <td class="when" data-label="Since">
-                <Time at={node.changedAt} now={view.now} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <List
+        view={view}
+        columns={NODE_COLUMNS}
+        rows={nodes.map((node) => ({ node, state: states.get(node.name)! }))}
+        looks={{
+          node: {
+            class: "name",
+            hasTitle: true,
+            show: ({ node }) =>
+              node.state === "waiting"
+                ? <span class="class">{node.name}</span>
+                : <a class="class" href={link(view, `/jobs/${encodeURIComponent(node.jid)}`)}>{node.name}</a>,
+          },
+          state: {},
+          class: { class: "name", hasTitle: true },
+          jid: false,
+        }}
+      />
       {total > nodes.length && <p class="note">The first {number(nodes.length)} of {number(total)} nodes.</p>}
     </section>
   );
-}
-
-/** The first nodes that a node runs after. */
-function afterText({ after }: FlowNode) {
-  if (after.length === 0) return <None />;
-  return after.length > 5 ? `${after.slice(0, 5).join(", ")} …` : after.join(", ");
 }

@@ -4,8 +4,9 @@
  * @module
  */
 import type { SetName } from "../../store/port/entries.ts";
+import { ERROR_COLUMNS } from "../../text/error_groups.ts";
 import { number } from "../../text/format.ts";
-import { type ErrorGroup, sizeOf } from "../../operator/query/error_groups.ts";
+import type { ErrorGroup } from "../../operator/query/error_groups.ts";
 import type { GroupedErrors } from "../read/grouped_errors.ts";
 import type { Filter } from "../read/filter.ts";
 import type { FieldErrors } from "./field.tsx";
@@ -14,9 +15,9 @@ import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { Bars } from "./bars.tsx";
 import { Layout } from "./layout.tsx";
+import { DRAWN, List } from "./list.tsx";
 import { SET_TITLES } from "./set.tsx";
-import { ActionButton, Empty, jobs, link, None, Time, type View } from "./view.tsx";
-import { num, TableHead } from "./table.tsx";
+import { ActionButton, Empty, jobs, link, None, type View } from "./view.tsx";
 
 /** The bars of a group's trend. */
 const TREND_BARS = 20;
@@ -68,55 +69,48 @@ function GroupTable({ view, set, path, filter, groups }: {
   readonly filter: Filter;
   readonly groups: readonly ErrorGroup[];
 }) {
+  const only = (group: ErrorGroup) => ({
+    ...filter,
+    class: group.class,
+    ...(group.error !== "" && { error: group.error }),
+  });
+  const count = (group: ErrorGroup, text: string) => <a href={link(view, path, only(group))}>{text}</a>;
   return (
-    <table class="list">
-      <TableHead
-        columns={[{ label: "Class and error", class: "job" }, num("Jobs"), "Trend", "First seen", "Last seen"]}
-        hasActions={view.canAct}
-      />
-      <tbody>
-        {groups.map((group) => {
-          const only = { ...filter, class: group.class, ...(group.error !== "" && { error: group.error }) };
-          return (
-            <tr>
-              <td class="job tall" data-label="Class">
-                <a class="class" href={link(view, path, only)}>{group.class}</a>
-                <div class="line error">
-                  {group.error !== "" && <Icon name="failed" />}
-                  {group.error || "no error"}
-                </div>
-              </td>
-              <td class="num" data-label="Jobs">
-                <a href={link(view, path, only)}>{number(sizeOf(group))}</a>
-              </td>
-              <td data-label="Trend">
-                <Trend group={group} />
-              </td>
-              <td class="nowrap" data-label="First seen">
-                <Time at={group.firstAt} now={view.now} />
-              </td>
-              <td class="nowrap" data-label="Last seen">
-                <Time at={group.lastAt} now={view.now} />
-              </td>
-              {view.canAct && (
-                <td class="acts">
-                  {group.error !== "" && (["retry", "delete"] as const).map((action) => (
-                    <ActionButton
-                      view={view}
-                      path="/jobs/act"
-                      fields={{ ...only, in: set, do: action, scope: "all" }}
-                      label={action === "retry" ? "Retry all" : "Delete all"}
-                      title={`${action === "retry" ? "Retry" : "Delete"} all ${group.class} with ${group.error}`}
-                      kind={action === "delete" ? "danger" : ""}
-                    />
-                  ))}
-                </td>
-              )}
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <List
+      view={view}
+      columns={{ ...ERROR_COLUMNS, trend: DRAWN }}
+      rows={groups}
+      looks={{
+        class: {
+          class: "job tall",
+          show: (group, text) => (
+            <>
+              <a class="class" href={link(view, path, only(group))}>{text}</a>
+              <div class="line error">
+                {group.error !== "" && <Icon name="failed" />}
+                {group.error || "no error"}
+              </div>
+            </>
+          ),
+        },
+        error: false,
+        dead: set === "dead" && count,
+        retrying: set === "retry" && count,
+        trend: (group) => <Trend group={group} />,
+        example: false,
+      }}
+      acts={(group) =>
+        group.error !== "" && (["retry", "delete"] as const).map((action) => (
+          <ActionButton
+            view={view}
+            path="/jobs/act"
+            fields={{ ...only(group), in: set, do: action, scope: "all" }}
+            label={action === "retry" ? "Retry all" : "Delete all"}
+            title={`${action === "retry" ? "Retry" : "Delete"} all ${group.class} with ${group.error}`}
+            kind={action === "delete" ? "danger" : ""}
+          />
+        ))}
+    />
   );
 }
 

@@ -11,7 +11,7 @@ import { textsInput } from "../../operator/shapes/shape.ts";
 import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
-import { groupHeldText, groupLimitText, groupName, shareText } from "../../text/groups.ts";
+import { GROUP_COLUMNS, groupHeldText, groupLimitText, groupName, limitOfGroup, shareText } from "../../text/groups.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
@@ -22,8 +22,8 @@ import type { Services, WebEnv } from "../services.ts";
 import { Field, type FieldErrors, fieldErrors, FormProblem, LimitFields } from "./field.tsx";
 import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { List } from "./list.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { num, TableHead } from "./table.tsx";
 import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
 
 /** A refused form: its texts and errors. */
@@ -145,7 +145,7 @@ function LimitForm({ view, queue, group, refused }: {
 }) {
   const { isOwn, sharesLimit, limit, weight, endsInMs } = group;
   const own = isOwn && !sharesLimit ? limit : undefined;
-  const current = limitOf(group);
+  const current = limitOfGroup(group);
   const texts = refused ?? {
     running: own?.running === undefined ? "" : String(own.running),
     starts: own?.starts === undefined ? "" : formatStarts(own.starts),
@@ -183,10 +183,6 @@ function LimitForm({ view, queue, group, refused }: {
   );
 }
 
-function limitOf({ limit, weight, endsInMs }: GroupInfo): string {
-  return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
-}
-
 /** The groups of a queue; nothing if it has none. */
 export function Groups(
   { view, queue, page }: { readonly view: View; readonly queue: string; readonly page: GroupPage },
@@ -207,32 +203,15 @@ export function Groups(
             , whose oldest job has been queued for {formatDuration(page.slowest.latencyMs)}.
           </p>
         )}
-        <table class="list">
-          <TableHead
-            columns={["Group", num("Jobs"), num("Latency"), num("Running"), num("Weight"), num("Fair share"), "Limit"]}
-          />
-          <tbody>
-            {page.groups.map((group) => (
-              <tr>
-                <td data-label="Group">
-                  <a class="class" href={link(view, queuePath(queue, group.name))}>{groupName(group.name)}</a>
-                </td>
-                <td class="num" data-label="Jobs">{number(group.size)}</td>
-                <td class="num" data-label="Latency">
-                  {group.size === 0 ? "" : formatDuration(group.latencyMs)}
-                </td>
-                <td class="num" data-label="Running">{number(group.running)}</td>
-                <td class="num" data-label="Weight">{group.weight}</td>
-                <td class="num" data-label="Fair share">{shareText(group.fairShare)}</td>
-                <td data-label="Limit">
-                  {groupHeldText(group) === ""
-                    ? limitOf({ ...group, weight: 1 })
-                    : <span class="badge warn">{groupHeldText(group)}</span>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <List
+          view={view}
+          columns={GROUP_COLUMNS}
+          rows={page.groups}
+          looks={{
+            group: ({ name }, text) => <a class="class" href={link(view, queuePath(queue, name))}>{text}</a>,
+            state: (_, text) => text !== "" && <span class="badge warn">{text}</span>,
+          }}
+        />
       </div>
       {page.next !== undefined && (
         <p>

@@ -12,8 +12,8 @@ import { None, Time, type View } from "./view.tsx";
 /** How the page shows the cells of a column, instead of their text alone. */
 export interface Look<Row> {
   readonly class?: string | ((row: Row) => string);
-  /** Shown on hover. */
-  readonly title?: (row: Row) => string | undefined;
+  /** Shows the whole text on hover, for a cell that may be cut. */
+  readonly hasTitle?: true;
   /** `text` is that of the column. */
   readonly show?: (row: Row, text: string) => Child;
 }
@@ -31,7 +31,7 @@ export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, loo
   readonly columns: Shown;
   readonly rows: readonly Row[];
   readonly looks?: { readonly [Heading in keyof Shown]?: Look<Row> | Look<Row>["show"] | false };
-  readonly acts?: (row: Row) => Child;
+  readonly acts?: ((row: Row) => Child) | undefined;
   /** Attributes of a row. */
   readonly rowOf?: (row: Row) => Readonly<Record<string, string | undefined>>;
 }) {
@@ -63,7 +63,7 @@ export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, loo
             {shown.map(({ heading, column, texts, look, isNumber }) => (
               <td
                 class={classOf(row, column, look, isNumber)}
-                title={look.title?.(row)}
+                title={look.hasTitle && textOf(texts[i])}
                 data-label={heading}
               >
                 {look.show

@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import { parseLossless } from "../../job/json.ts";
 import type { Step } from "../../job/step.ts";
-import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
+import { STEP_COLUMNS } from "../../text/steps.ts";
 import { type AnyAction, Refused } from "../../operator/actions/action.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../operator/actions/steps.ts";
 import { actFor } from "../act.ts";
@@ -15,19 +15,11 @@ import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { localPath } from "../read/paging.ts";
 import { askFirst, type Question, SignalPage } from "./confirm.tsx";
+import { List } from "./list.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
+import { ActionButton, Hidden, link, type View } from "./view.tsx";
 import type { StepRows } from "../read/steps.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
-import { TableHead } from "./table.tsx";
-
-/** The colors of states. */
-const KINDS: Readonly<Record<string, string>> = {
-  succeeded: "ok",
-  failed: "bad",
-  waiting: "scheduled",
-  sleeping: "scheduled",
-};
 
 /** The section; nothing if there are no steps. Those of an ended job have no actions. */
 export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
@@ -36,8 +28,6 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
   readonly steps: StepRows;
   readonly ended?: boolean;
 }) {
-  const { now } = view;
-  const canAct = view.canAct && !ended;
   if (page.total === 0 && page.text === "") return null;
   const path = `/jobs/${encodeURIComponent(jid)}`;
   // For a signal or another job: to end that wait is to decide without the answer.
@@ -46,31 +36,19 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
     <section>
       <h2>Steps</h2>
       <RowSearch view={view} path={path} page={page} label="Name of a step" />
-      <table class="list">
-        <TableHead columns={["Step", "State", "Since", "Details", "Value"]} hasActions={canAct} />
-        <tbody>
-          {page.rows.map((step) => (
-            <tr>
-              <td class="name" data-label="Step" title={step.name}>
-                <span class="class">{step.name}</span>
-              </td>
-              <td data-label="State">
-                <span class={`badge ${KINDS[step.state] ?? ""}`}>{stepState(step)}</span>
-              </td>
-              <td class="when" data-label="Since">
-                <Time at={step.since} now={now} />
-              </td>
-              <td data-label="Details">{stepDetails(step, now)}</td>
-              <td class="mono" data-label="Value">{stepValue(step)}</td>
-              {canAct && (
-                <td class="acts">
-                  <StepAction view={view} jid={jid} step={step} />
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <List
+        view={view}
+        columns={STEP_COLUMNS}
+        rows={page.rows}
+        looks={{
+          step: { class: "name", hasTitle: true, show: (_, text) => <span class="class">{text}</span> },
+          state: {},
+          since: {},
+          details: {},
+          value: { class: "mono" },
+        }}
+        acts={ended ? undefined : (step) => <StepAction view={view} jid={jid} step={step} />}
+      />
       <RowPages view={view} path={path} page={page} />
       {!ended && waiting.length > 0 && (
         <ActionButton

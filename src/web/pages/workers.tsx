@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import { number } from "../../text/format.ts";
+import { tagsOf, WORKER_COLUMNS } from "../../text/workers.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import type { Rows } from "../read/rows.ts";
@@ -12,6 +13,7 @@ import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { JobName } from "./job_table.tsx";
 import { Progress } from "./progress.tsx";
 import { Layout } from "./layout.tsx";
+import { List } from "./list.tsx";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { num, TableHead } from "./table.tsx";
 
@@ -22,10 +24,8 @@ export interface RunningRow {
   readonly job: JobView;
 }
 
-/** Bounds on a worker's record, which may contain anything. */
-const MAX_TAGS = 20;
+/** A worker's record may contain anything. */
 const MAX_WORD_CHARS = 200;
-const MAX_QUEUES = 30;
 
 /** All workers. */
 export function WorkersPage({ view, workers, page, running }: {
@@ -90,57 +90,37 @@ export function WorkerTable({ view, workers, isShort = false }: {
     );
   }
   return (
-    <table class="list">
-      <TableHead
-        columns={[
-          "Worker",
-          !isShort && "Queues",
-          num("Running"),
-          !isShort && num("Memory"),
-          !isShort && { label: "Version", class: "not-medium" },
-          !isShort && { label: "Started", class: "not-medium" },
-          "Last heartbeat",
-        ]}
-        hasActions={view.canAct}
-      />
-      <tbody>
-        {workers.map((worker) => (
-          <tr>
-            <td data-label="Worker">
-              <WorkerState worker={worker} />
-              <span class="class worker" title={workerName(worker)}>{workerName(worker)}</span>
-              {[worker.tag, ...worker.labels].filter(Boolean).slice(0, MAX_TAGS).map((word) => (
-                <span class="tag">{cut(word, MAX_WORD_CHARS)}</span>
-              ))}
-              {!isShort && (
-                <span class="line medium-only">
-                  version {cut(worker.version, 40)}, started <Time at={worker.startedAt} now={view.now} />
-                </span>
-              )}
-            </td>
-            {!isShort && <td class="short" data-label="Queues" title={queueNames(worker)}>{queueNames(worker)}</td>}
-            <td
-              class="num"
-              data-label="Running"
-              data-running={worker.alive && worker.busy > 0 ? "" : undefined}
-            >
-              <Usage used={worker.busy} of={worker.concurrency} />
-            </td>
-            {!isShort && <td class="num" data-label="Memory">{Math.round(worker.rss / 1024 / 1024)} MB</td>}
-            {!isShort && <td class="short not-medium" data-label="Version">{cut(worker.version, 40)}</td>}
+    <List
+      view={view}
+      columns={WORKER_COLUMNS}
+      rows={workers}
+      looks={{
+        worker: (worker) => (
+          <>
+            <WorkerState worker={worker} />
+            <span class="class worker" title={workerName(worker)}>{workerName(worker)}</span>
+            {tagsOf(worker).map((word) => <span class="tag">{word}</span>)}
             {!isShort && (
-              <td class="nowrap not-medium" data-label="Started">
-                <Time at={worker.startedAt} now={view.now} />
-              </td>
+              <span class="line medium-only">
+                version {cut(worker.version, 40)}, started <Time at={worker.startedAt} now={view.now} />
+              </span>
             )}
-            <td class="nowrap" data-label="Last heartbeat">
-              <Time at={worker.heartbeatAt} now={view.now} />
-            </td>
-            {view.canAct && <td class="acts">{worker.alive && <WorkerActions view={view} worker={worker} />}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+          </>
+        ),
+        queues: !isShort && { class: "short", hasTitle: true },
+        running: ({ busy, concurrency }) => <Usage used={busy} of={concurrency} />,
+        memory: !isShort && {},
+        version: !isShort && { class: "short not-medium" },
+        started: !isShort && { class: "not-medium" },
+        state: false,
+        tag: false,
+        succeeded: false,
+        failed: false,
+        "time spent": false,
+      }}
+      acts={(worker) => worker.alive && <WorkerActions view={view} worker={worker} />}
+      rowOf={({ alive, busy }) => ({ "data-running": alive && busy > 0 ? "" : undefined })}
+    />
   );
 }
 
@@ -175,14 +155,6 @@ function WorkerState({ worker }: { readonly worker: WorkerInfo }) {
       <span class="visually-hidden">online</span>
     </span>
   );
-}
-
-function queueNames({ queues, weights }: WorkerInfo): string {
-  const words = queues.slice(0, MAX_QUEUES).map((queue) => {
-    const name = cut(queue, MAX_WORD_CHARS);
-    return weights[queue] ? `${name} ×${weights[queue]}` : name;
-  });
-  return words.join(", ") + (queues.length > MAX_QUEUES ? ` and ${queues.length - MAX_QUEUES} more` : "");
 }
 
 function WorkerActions({ view, worker }: { readonly view: View; readonly worker: WorkerInfo }) {

@@ -63,7 +63,7 @@ browserTest("the pages of a flow and of the flows show the states of its nodes l
   await page.locator("#graph .node.dead").waitFor();
   await page.locator("#heading .badge", { hasText: "stuck" }).waitFor();
   await page.locator("#counts a", { hasText: "Dead" }).waitFor();
-  await page.locator("#nodes .badge.dead").waitFor();
+  await page.locator("#nodes .badge.bad").waitFor();
   await page.getByRole("button", { name: "Retry dead" }).waitFor();
   await go("/flows");
   await page.locator("#rows .badge", { hasText: "stuck" }).waitFor();
