@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Batch, BatchRefusal } from "../store/port/batches.ts";
+import type { Batch, BatchRefusal, CloseResult } from "../store/port/batches.ts";
 
 /**
  * A batch rejects a job, or doesn't exist.
@@ -41,6 +41,16 @@ export function batchRefusal(id: string, reason: BatchRefusal, verb = "add to"):
 export function retryRefusal(kind: "batch" | "flow", { id, state }: Pick<Batch, "id" | "state">): string | undefined {
   if (state !== "cancelled") return undefined;
   return `Cannot retry ${kind} "${id}": it was cancelled, and its jobs no longer run; push them in a new one`;
+}
+
+/** Returns the message for a batch or a flow that can't be cancelled; undefined if it is closed as cancelled. */
+export function cancelRefusal(
+  kind: "batch" | "flow",
+  { id, closedAs }: { readonly id: string; readonly closedAs: NonNullable<CloseResult>["closedAs"] },
+): string | undefined {
+  if (closedAs === "cancelled") return undefined;
+  const why = closedAs === "closed" ? "has ended" : kind === "flow" ? "never started" : "was abandoned";
+  return `Cannot cancel ${kind} "${id}": it ${why}`;
 }
 
 /** Returns why a batch rejects a job, as the result of a push has it. */

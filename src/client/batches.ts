@@ -20,7 +20,7 @@ import {
 import type { OnceKey } from "../store/port/jobs.ts";
 import type { BatchOpsStore } from "../store/ops/batches.ts";
 import { Batch, type BatchServices } from "./batch.ts";
-import { BatchError, batchRefusal, retryRefusal } from "./batch_errors.ts";
+import { BatchError, batchRefusal, cancelRefusal, retryRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
 import { checkListRequest, type ListRequest } from "./list_request.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
@@ -153,10 +153,9 @@ export class Batches {
     const { cancelBatch } = await import("../store/ops/batches.ts");
     const closed = await cancelBatch(store, id, this.#services.clock.now());
     if (closed === undefined) throw notFound(kind, id, "cancel");
-    if (closed.closedAs === "cancelled") return closed.members;
-    throw new BatchError(
-      `Cannot cancel ${kind} "${id}": it ${closed.closedAs === "closed" ? "has ended" : "was abandoned"}`,
-    );
+    const refusal = cancelRefusal(kind, { id, ...closed });
+    if (refusal !== undefined) throw new BatchError(refusal);
+    return closed.members;
   }
 
   async #retry(id: string, kind: "batch" | "flow"): Promise<number> {

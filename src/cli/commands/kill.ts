@@ -1,8 +1,7 @@
 /** `jobs kill JID… | --all STATE`. @module */
 import { STATES_OF } from "../../operator/actions/job_ids.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
-import { EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
-import { runEdit } from "../shared/edit_jobs.ts";
+import { EDIT_HELP, type EditCommand, runEdit } from "../shared/edit_jobs.ts";
 
 /** The text of `--help`. */
 export const help = `

@@ -3,8 +3,7 @@ import { isQueueName, QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../job/queue_na
 import { parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
-import { EDIT_FLAGS, EDIT_HELP, type EditCommand } from "../shared/edit_command.ts";
-import { actOnJobs } from "../shared/edit_jobs.ts";
+import { actOnJobs, EDIT_FLAGS, EDIT_HELP, type EditCommand } from "../shared/edit_jobs.ts";
 
 /** The text of `--help`. */
 export const help = `

@@ -1,29 +1,63 @@
 /**
- * The commands that act on jobs: by jid, or on all jobs of a state that match filters.
+ * The commands that act on jobs, `retry`, `kill`, `cancel`, `delete` and `move`: by jid, or on all jobs of a state that match filters.
  *
  * @module
  */
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Entry } from "../../store/port/entries.ts";
+import { getField } from "../../job/raw.ts";
+import { editJids, type JobAction } from "../../operator/actions/job_ids.ts";
 import { editJobs } from "../../operator/actions/jobs.ts";
 import { type All, select, type Selected, windowsOf } from "../../operator/actions/selection.ts";
 import { isEmptyFilter } from "../../operator/query/filter.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
 import { number } from "../../text/format.ts";
-import { parseCommand } from "../terminal/args.ts";
+import { stallCure, stallText } from "../../text/stalls.ts";
+import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
+import { actHere } from "./act.ts";
 import { actInSteps } from "./bulk_edit.ts";
-import { confirm } from "../terminal/confirm.ts";
-import { criteriaOf, describeFilterFlags, hasFilter, parseFilter } from "./filter_flags.ts";
-import { editByJid } from "./edit_by_jid.ts";
-import { EDIT_FLAGS, type EditCommand, type EditFlags } from "./edit_command.ts";
+import { attempt } from "./report.ts";
+import { confirm, jobCount, YES } from "../terminal/confirm.ts";
+import { criteriaOf, describeFilterFlags, FILTER_FLAGS, hasFilter, parseFilter } from "./filter_flags.ts";
 import { jobColumns, jobRow } from "./job_rows.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import type { State } from "../../operator/actions/places.ts";
 import { parseState } from "./states.ts";
 import { withStore } from "./store.ts";
 import { printTable } from "../terminal/table.ts";
+
+/** The options of every command that acts on jobs. */
+export const EDIT_FLAGS = {
+  ...COMMON_FLAGS,
+  ...FILTER_FLAGS,
+  ...YES,
+  all: { takes: "text" },
+  "dry-run": { takes: "switch" },
+} as const satisfies Record<string, Flag>;
+
+/** Their part of a help text. */
+export const EDIT_HELP = `      --all STATE        act on all jobs in this state that match the filters
+      --dry-run          count them, show some, and change nothing
+  -y, --yes              don't ask before`;
+
+/** A command that acts on jobs. */
+export interface EditCommand {
+  readonly name: JobAction;
+  /** The states that `--all` accepts. */
+  readonly states: readonly State[];
+  /** `Delete`, `Deleting`, `Deleted`. */
+  readonly words: readonly [imperative: string, participle: string, past: string];
+  /** Completes question and result: ` to queue "low"`. */
+  readonly suffix?: string;
+  /** Of `move`: the queue. */
+  readonly queue?: string;
+}
+
+/** The values of {@linkcode EDIT_FLAGS}. */
+export type EditFlags = ReturnType<typeof parseCommand<typeof EDIT_FLAGS>>["flags"];
 
 /** Jobs that `--dry-run` shows. */
 const MAX_SHOWN = 10;
@@ -112,4 +146,46 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
     if (count > shown.length) print(`… and ${number(count - shown.length)} more`);
   }
   return count;
+}
+
+/** Acts on the jobs with these jids. Returns the exit code: 1 if a job isn't found or can't be changed. */
+async function editByJid(
+  store: Store,
+  { name: action, queue, words: [imperative, , past], suffix = "" }: EditCommand,
+  jids: readonly string[],
+  flags: EditFlags,
+): Promise<number> {
+  const isDry = flags["dry-run"];
+  const given = { action, jids, ...(queue !== undefined && { queue }) };
+  const { changed = 0, aborted = 0, failures = [] } = isDry
+    ? await editJids({ store, clock: systemClock }, given, { isDry })
+    : await actHere(store, editJobs, given);
+  for (const { message } of failures) printError(`jobs: ${message}`);
+  if (flags.json) {
+    const [first] = failures;
+    printJson({
+      [isDry ? "matched" : past.toLowerCase()]: changed,
+      ...(isDry && { dryRun: true }),
+      ...(first && { error: { code: first.code, message: first.message }, errors: failures }),
+    });
+  } else if (isDry) print(`Would ${imperative.toLowerCase()} ${jobCount(changed)}${suffix}`);
+  else if (changed > 0 || failures.length === 0) print(`${past} ${jobCount(changed)}${suffix}`);
+  if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids));
+  return failures.length === 0 ? 0 : 1;
+}
+
+/** Tells when running jobs that were cancelled end, and which of them can't: their workers are blocked. */
+async function reportAborted(store: Store, count: number, jids: readonly string[]): Promise<void> {
+  const it = count === 1 ? "it" : "each";
+  printError(
+    `jobs: ${jobCount(count, "running")} aborted: ${it} ends when its handler heeds its signal; jobs show ${
+      jids.length === 1 ? jids[0] : "JID"
+    }`,
+  );
+  const workers = (await store.workers.list()).filter(({ work }) =>
+    work.some(({ payload }) => jids.includes(String(getField(payload, "jid"))))
+  );
+  for (const stall of stallsOf(workers)) {
+    if (stall.is === "blocked") printError(`jobs: ${stallText(stall, systemClock.now())}: ${stallCure(stall)}`);
+  }
 }

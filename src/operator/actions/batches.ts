@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { retryRefusal } from "../../client/batch_errors.ts";
+import { cancelRefusal, retryRefusal } from "../../client/batch_errors.ts";
 import { type BatchOptions, parseBatchOptions } from "../../client/batch_options.ts";
 import { parseFlow } from "../../client/flow_text.ts";
 import { UsedId } from "../../client/unique.ts";
@@ -112,12 +112,10 @@ function cancelling(kind: BatchKind, plural: string) {
     run: async (tools, { id }, runSteps) => {
       const { store, clock } = tools;
       const { pending } = await findBatch(tools, kind, id);
-      const closed = await store.batches.close(id, "cancelled");
-      if (closed?.closedAs !== "cancelled") {
-        const abandoned = kind === "flow" ? "never started" : "was abandoned";
-        const why = closed?.closedAs === "abandoned" ? abandoned : "has ended";
-        throw new Refused("conflict", `Can't cancel ${kind} "${id}": it ${why}`);
-      }
+      const closed = await store.batches.close(id, "cancelled") ??
+        { done: false, closedAs: "closed" as const };
+      const refusal = cancelRefusal(kind, { id, ...closed });
+      if (refusal !== undefined) throw new Refused("conflict", refusal);
       const answer = closed.done ? {} : { alreadyCancelled: true };
       const steps = cancelMembers(store, id, closed, () => clock.now());
       return { changed: await runSteps({ total: pending, steps, answer }), ...answer };

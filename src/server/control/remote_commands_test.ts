@@ -6,7 +6,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import type { JobStore } from "../../store/port/jobs.ts";
 import { Client } from "../../client/client.ts";
 import { Tasks } from "./tasks.ts";
-import { Cancellations } from "./cancellations.ts";
+import { Cancellations } from "./remote_commands.ts";
 
 const WORKER = "host:1:aaaaaaaaaaaa";
 
