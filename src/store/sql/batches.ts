@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { COUNTED_FIELD, membershipOf } from "../../job/batch.ts";
+import { COUNTED_FIELD, countedIn, membershipOf } from "../../job/batch.ts";
 import { getField, setFields } from "../../job/raw.ts";
 import {
   type BatchPage,
@@ -13,6 +13,7 @@ import {
   type ClosedAs,
   type CloseResult,
   type FirstBatch,
+  type MemberCount,
   type NewBatch,
   TEND_LIMIT,
   type Tended,
@@ -21,7 +22,7 @@ import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow } from "../ops/batch_record.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import * as counters from "./batch_rows.ts";
-import { type Body, type Engine, lock, query } from "./body.ts";
+import { type Body, type Dialect, type Engine, lock, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
 
 const NOTHING: Tended = { abandoned: 0, removed: 0, more: false };
@@ -29,9 +30,9 @@ const NOTHING: Tended = { abandoned: 0, removed: 0, more: false };
 /** A step removes this many nodes of a flow at most. */
 export const MAX_REMOVED_NODES = 1_000;
 
-/** Returns the part, without the count of members: each store reads their payloads by itself. */
-export function batchesPart(engine: Engine): Omit<BatchStore, "count"> {
-  const { write, read, storeJobs, once: keys } = engine;
+/** Returns the part. */
+export function batchesPart(engine: Engine): BatchStore {
+  const { write, read, readMoment, dialect, storeJobs, once: keys } = engine;
   return {
     create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined> {
       const { id, parent, closeWithinMs, keepMs, flow, once, ...spec } = batch;
@@ -99,6 +100,8 @@ export function batchesPart(engine: Engine): Omit<BatchStore, "count"> {
       });
     },
 
+    count: (id) => readMoment(() => countMembers(dialect, id)),
+
     correct(
       id: string,
       { pending, dead, version }: { readonly pending: number; readonly dead: number; readonly version: number },
@@ -130,6 +133,24 @@ function* addMember({ storeJobs }: Engine, batch: string, now: number): Body<voi
   const changes = new BatchChanges(storeJobs);
   changes.note(batch, undefined, "pending");
   yield* changes.apply(now);
+}
+
+function* countMembers({ fieldOf }: Dialect, id: string): Body<MemberCount | undefined> {
+  const batch = yield* counters.row(id);
+  if (batch === undefined) return undefined;
+  const counts = new Map<unknown, number>([["pending", Number(batch.waiting ?? 0)]]); // nodes that wait have no jobs yet
+  const add = (counted: unknown, count: number) => counts.set(counted, (counts.get(counted) ?? 0) + count);
+  const marked = yield query(
+    `SELECT ${fieldOf(COUNTED_FIELD)} AS counted, count(*) AS count FROM job WHERE batch = ?1 GROUP BY 1
+     UNION ALL SELECT counted, count(*) FROM batch WHERE parent = ?1 GROUP BY 1`,
+    [id],
+  );
+  for (const { counted, count } of marked) add(counted, Number(count));
+  if (counts.has("?")) {
+    const text = `SELECT payload FROM job WHERE batch = ?1 AND ${fieldOf(COUNTED_FIELD)} = '?'`;
+    for (const { payload } of yield query(text, [id])) add(countedIn(payload as string)?.counted, 1);
+  }
+  return { batch: batchOf(batch), pending: counts.get("pending")!, dead: counts.get("dead") ?? 0 };
 }
 
 function* hasDue(only: "nodes" | undefined, now: number): Body<boolean> {

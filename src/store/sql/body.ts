@@ -45,6 +45,8 @@ export interface Dialect {
   whole(column: string): string;
   /** Compares texts without regard to the case of ASCII letters. */
   readonly like: "LIKE" | "ILIKE";
+  /** Returns SQL for the text of a payload's field; `?` if the payload is unreadable. */
+  fieldOf(field: string): string;
 }
 
 /** Runs the bodies of a store. `now` is the store's time in whole epoch milliseconds. */
@@ -54,6 +56,8 @@ export interface Engine {
   write<T>(body: (now: number) => Body<T>, options?: WriteOptions): Promise<T>;
   /** Runs a body that only reads. Its readings may be of several moments. */
   read<T>(body: (now: number) => Body<T>): Promise<T>;
+  /** Runs a body that only reads. Its readings are of one moment. */
+  readMoment<T>(body: (now: number) => Body<T>): Promise<T>;
   /** Returns the time by itself. */
   now(): Promise<number>;
   /** Yields to the event loop. */

@@ -8,15 +8,13 @@ import type { Cancellation, Edit, PlaceSelection } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { runNow } from "../sql/body.ts";
+import type { EntryRow } from "../sql/entries.ts";
+import * as entries from "../sql/entries.ts";
+import * as jobRows from "../sql/job_rows.ts";
+import { cursorAt, readFirst } from "../sql/pages.ts";
 import * as queues from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
-import type { EntryRow } from "./entries.ts";
-import { cursorAt } from "./pages.ts";
-import * as entries from "./entries.ts";
 import { JobEnds } from "./job_ends.ts";
-import * as jobRows from "./job_rows.ts";
-import * as pages from "./pages.ts";
-import * as sets from "./sets.ts";
 import { trimDead } from "./job_ends.ts";
 import { toBack } from "./promote.ts";
 
@@ -54,7 +52,7 @@ function locate(context: Context, refs: readonly string[]): (EntryRow | undefine
   const budget = new ByteBudget();
   const rows: (EntryRow | undefined)[] = [];
   for (const ref of refs) {
-    const row = entries.locate(context, ref);
+    const row = runNow(entries.locate(ref), context.sql);
     if (row && !budget.spend(row.payload)) break;
     rows.push(row);
   }
@@ -74,8 +72,7 @@ async function editPlace(
     let cursor: string | undefined;
     while (count < limit) {
       const budget = new ByteBudget();
-      const request = { limit: limit - count, ...(cursor !== undefined && { cursor }) };
-      const rows = pages.readRows(context, place, request, budget);
+      const rows = runNow(readFirst(place, { cursor, limit: limit - count, budget }), context.sql);
       if (rows.length === 0) break;
       // Continue after the rows that can't be edited.
       cursor = cursorAt(rows.at(-1)!);
@@ -88,7 +85,7 @@ async function editPlace(
 
 /** Deletes an entry that is now in another store; inside a transaction. Returns false if it has moved. */
 export function removeMoved(context: Context, ref: string): boolean {
-  const row = entries.locate(context, ref);
+  const row = runNow(entries.locate(ref), context.sql);
   if (row === undefined || row.place === "running") return false;
   takeOut(context, row);
   const ends = new JobEnds(context);
@@ -122,11 +119,11 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, ends }: Ro
     case "kill":
       if (row.place === "dead") return false;
       takeOut(context, row);
-      sets.add(context, "dead", now, row.id);
+      runNow(jobRows.addTo("dead", now, row.id), context.sql);
       ends.noteRow(row, "dead");
       if (countedIn(row.payload)?.counted === "pending") {
         // So that its batch counts its death once.
-        jobRows.rewrite(context, row.id, countedAs(row.payload, "dead"));
+        runNow(jobRows.rewrite(row.id, countedAs(row.payload, "dead")), context.sql);
       }
       return true;
     case "requeue": {
@@ -146,6 +143,6 @@ function applyTo(context: Context, row: EntryRow, { edit, now, queue, ends }: Ro
 
 /** Removes a job from its place; inside a transaction. The caller puts it in another one, or deletes it. */
 export function takeOut(context: Context, { queue, id }: EntryRow): void {
-  if (queue === null) sets.remove(context, id);
+  if (queue === null) runNow(jobRows.removeFromSet(id), context.sql);
   else runNow(queues.remove(runNow(queues.idOf(queue), context.sql), id), context.sql);
 }

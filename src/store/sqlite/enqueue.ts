@@ -11,10 +11,10 @@ import { nameOf } from "../port/groups.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import { BatchChanges, refusal } from "../sql/batch_rows.ts";
 import { runNow } from "../sql/body.ts";
+import type { EntryRow } from "../sql/entries.ts";
+import * as jobRows from "../sql/job_rows.ts";
 import type { Context } from "./context.ts";
 import { takeOut } from "./edit.ts";
-import type { EntryRow } from "./entries.ts";
-import * as jobRows from "./job_rows.ts";
 import * as newJobs from "./new_jobs.ts";
 import * as keys from "./push_keys.ts";
 
@@ -104,8 +104,8 @@ function putOff(
     return undefined;
   }
   const id = Number(waiting.job);
-  const jid = jobRows.get(context, id).jid ?? job.jid;
-  jobRows.rewrite(context, id, setFields(job.payload, { jid: JSON.stringify(jid) }));
+  const jid = runNow(jobRows.get(id), sql).jid ?? job.jid;
+  runNow(jobRows.rewrite(id, setFields(job.payload, { jid: JSON.stringify(jid) })), sql);
   sql("UPDATE member SET at = ? WHERE job = ?").run(due, id);
   sql("UPDATE debounce SET first = ? WHERE key = ?").run(first, key);
   return jid;
@@ -119,13 +119,13 @@ function replaceWaiting(context: Context, job: NewJob, jid: string, now: number)
   const payload = setFields(job.payload, { jid: JSON.stringify(jid) });
   const at = job.delayMs === undefined ? job.at ?? now : now + job.delayMs;
   if (at <= now && row.queue === nameOf(job.queue, job.group)) {
-    jobRows.rewrite(context, row.id, setFields(payload, { enqueued_at: wireTime(now, context.wire) }));
+    runNow(jobRows.rewrite(row.id, setFields(payload, { enqueued_at: wireTime(now, context.wire) })), context.sql);
     return true;
   }
   newJobs.store(context, [{ ...job, jid, payload }], now);
   // Not earlier: the new row could get the old row's number.
   takeOut(context, row);
-  jobRows.remove(context, [row.id]);
+  runNow(jobRows.remove([row.id]), context.sql);
   return true;
 }
 

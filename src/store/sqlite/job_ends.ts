@@ -16,10 +16,9 @@ import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "../sql/ste
 import type { NewRecord } from "../port/results.ts";
 import type { Context } from "./context.ts";
 import { inParts } from "../sql/in_parts.ts";
-import { type JobRow, remove } from "./job_rows.ts";
+import { type JobRow, remove } from "../sql/job_rows.ts";
 import { storing } from "./new_jobs.ts";
 import * as results from "../sql/results.ts";
-import { size } from "./sets.ts";
 import * as keys from "./push_keys.ts";
 
 /** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
@@ -98,7 +97,7 @@ export class JobEnds {
 
   /** Removes the jobs that are gone, and applies what follows. */
   apply(now: number): void {
-    remove(this.#context, this.#gone);
+    this.#run(remove(this.#gone));
     forgetSteps(this.#context, this.#withSteps);
     if (this.#hasRecords) this.#run(results.trim(now));
     this.#run(this.batches.apply(now));
@@ -132,7 +131,10 @@ export function trimDead(context: Context, now: number): number {
     sql("SELECT job FROM member WHERE place = 'dead' AND at < ? ORDER BY at, job LIMIT ?")
       .all(now - deadMaxAgeMs, MAX_DROPPED),
   );
-  const over = Math.min(size(context, "dead") - deadMaxJobs, MAX_DROPPED);
+  const over = Math.min(
+    Number(sql("SELECT size FROM set_size WHERE place = 'dead'").get()!.size) - deadMaxJobs,
+    MAX_DROPPED,
+  );
   if (over <= 0) return old;
   return old + drop(sql("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?").all(over));
 }

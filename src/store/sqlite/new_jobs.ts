@@ -3,15 +3,16 @@
  *
  * @module
  */
+import { batchIn } from "../../job/batch.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import type { NewJob } from "../port/jobs.ts";
 import { direct, type Engine, runNow } from "../sql/body.ts";
+import { ROWS_PER_STATEMENT } from "../sql/in_parts.ts";
+import { addTo, type Content } from "../sql/job_rows.ts";
 import { idOf } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
-import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
-import * as sets from "./sets.ts";
 
 /** Returns how the bodies of verbs store new jobs. */
 export function storing(context: Context): Engine["storeJobs"] {
@@ -32,7 +33,7 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): n
     if (queue === undefined) ids.set(name, queue = runNow(idOf(name), context.sql));
     return due !== undefined && due > now ? { due } : { queue };
   });
-  const first = jobRows.create(
+  const first = create(
     context,
     jobs.map(({ jid, payload, batch }, i) => {
       const stored = "queue" in destinations[i]! ? withEnqueuedAt(payload, time) : payload;
@@ -43,6 +44,35 @@ export function store(context: Context, jobs: readonly NewJob[], now: number): n
   return first;
 }
 
+/** A new job. */
+interface NewContent extends Content {
+  /** The batch that the payload names, if the caller knows it. */
+  readonly batch: string | undefined;
+}
+
+/** Creates jobs with consecutive numbers, higher than all others. Returns the first number. */
+function create(context: Context, contents: readonly NewContent[]): number {
+  let last = 0;
+  let done = 0;
+  for (const count of ROWS_PER_STATEMENT) {
+    const insert = context.sql(`INSERT INTO job (jid, payload, batch) VALUES ${marks("(?, ?, ?)", count)}`);
+    for (; contents.length - done >= count; done += count) {
+      const values: (string | null)[] = [];
+      for (let i = done; i < done + count; i++) {
+        const { jid, payload, batch = batchIn(payload) ?? null } = contents[i]!;
+        values.push(jid, payload, batch);
+      }
+      last = Number(insert.run(...values).lastInsertRowid);
+    }
+  }
+  return last - contents.length + 1;
+}
+
+/** Returns `?, ?, ?`. */
+export function marks(mark: string, count: number): string {
+  return Array(count).fill(mark).join(", ");
+}
+
 /** Puts jobs, numbered from `first` on, in their places: consecutive jobs of one queue together. */
 function place(context: Context, destinations: readonly Destination[], first: number): void {
   const runs: queues.Run[] = [];
@@ -50,7 +80,7 @@ function place(context: Context, destinations: readonly Destination[], first: nu
     const destination = destinations[from]!;
     let end = from + 1;
     if ("due" in destination) {
-      sets.add(context, "scheduled", destination.due, first + from);
+      runNow(addTo("scheduled", destination.due, first + from), context.sql);
     } else {
       const { queue } = destination;
       while (end < destinations.length && isQueue(destinations[end]!, queue)) end++;

@@ -8,13 +8,12 @@ import { nameIn } from "../port/groups.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { PromoteResult } from "../port/jobs.ts";
 import { runNow } from "../sql/body.ts";
+import type { JobRow } from "../sql/job_rows.ts";
+import * as jobRows from "../sql/job_rows.ts";
 import { idOf } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 import { trimDead } from "./job_ends.ts";
-import type { JobRow } from "./job_rows.ts";
-import * as jobRows from "./job_rows.ts";
 import * as queues from "./queues.ts";
-import * as sets from "./sets.ts";
 
 /** The verbs about due jobs. */
 export interface Promotion {
@@ -27,19 +26,19 @@ export interface Promotion {
 /** Returns the verbs. They share the due time that `promote` has returned. */
 export function createPromotion(context: Context): Promotion {
   const { read, commit, now } = context;
-  const nextDue = () => sets.nextDue(context);
+  const due = () => nextDue(context);
   let known: number | undefined;
   return {
     async promote(limit) {
       // A transaction costs a write to the disk, and usually no job is due.
-      const isDue = await read(() => (nextDue() ?? Infinity) <= now());
+      const isDue = await read(() => (due() ?? Infinity) <= now());
       const counts = isDue
         ? await commit.run(() => promoteDue(context, limit), { rows: limit, deferrable: true })
         : { moved: 0, buried: 0 };
-      const next = known = await read(nextDue);
+      const next = known = await read(due);
       return { ...counts, nextInMs: next === undefined ? undefined : Math.max(0, next - now()) };
     },
-    isDueEarlier: () => (nextDue() ?? Infinity) < (known ?? Infinity),
+    isDueEarlier: () => (due() ?? Infinity) < (known ?? Infinity),
   };
 }
 
@@ -57,11 +56,23 @@ export function toBack(context: Context, job: JobRow, changes: FieldTexts, now: 
   } catch {
     return false;
   }
-  const id = jobRows.create(context, [{ jid: job.jid, payload }]);
+  const id = runNow(jobRows.create({ jid: job.jid, payload }), context.sql);
   queues.append(context, [[runNow(idOf(nameIn(payload)), context.sql), id, id]]);
   // Not earlier: the new row could get the old row's number.
-  jobRows.remove(context, [job.id]);
+  runNow(jobRows.remove([job.id]), context.sql);
   return true;
+}
+
+/** Returns the due time of the next job in `scheduled` or `retry`; undefined if both are empty. */
+function nextDue({ sql }: Context): number | undefined {
+  const { at } = sql(
+    `SELECT min(at) AS at FROM (
+       SELECT (SELECT at FROM member WHERE place = 'scheduled' ORDER BY at LIMIT 1) AS at
+       UNION ALL
+       SELECT (SELECT at FROM member WHERE place = 'retry' ORDER BY at LIMIT 1)
+     )`,
+  ).get()!;
+  return at === null ? undefined : Number(at);
 }
 
 function promoteDue(context: Context, limit: number): { moved: number; buried: number } {
@@ -78,12 +89,12 @@ function promoteDue(context: Context, limit: number): { moved: number; buried: n
   let moved = 0;
   let buried = 0;
   for (const { job: id } of due) {
-    const job = jobRows.get(context, id);
+    const job = runNow(jobRows.get(id), sql);
     if (!budget.spend(job.payload)) break;
     moved++;
-    sets.remove(context, job.id);
+    runNow(jobRows.removeFromSet(job.id), sql);
     if (toBack(context, job, {}, now)) continue;
-    sets.add(context, "dead", now, job.id);
+    runNow(jobRows.addTo("dead", now, job.id), sql);
     buried++;
   }
   if (buried > 0) trimDead(context, now);

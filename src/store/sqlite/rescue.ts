@@ -9,9 +9,9 @@ import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import { direct, runNow } from "../sql/body.ts";
 import { BoundedRead } from "../sql/bounded_read.ts";
+import { rewrite } from "../sql/job_rows.ts";
 import * as workers from "../sql/workers.ts";
 import type { Context } from "./context.ts";
-import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
 
 interface LeasedRow {
@@ -67,7 +67,7 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
         continue;
       }
       sql("DELETE FROM lease WHERE job = ?").run(id);
-      if (fate.payload !== payload) jobRows.rewrite(context, id, fate.payload);
+      if (fate.payload !== payload) runNow(rewrite(id, fate.payload), sql);
       leases.returnLease(context, queue, id);
       rescued++;
     }

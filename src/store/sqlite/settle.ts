@@ -7,12 +7,11 @@ import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { runNow } from "../sql/body.ts";
 import { inParts } from "../sql/in_parts.ts";
+import * as jobRows from "../sql/job_rows.ts";
 import { takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
-import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
-import * as sets from "./sets.ts";
 
 /** See `JobStore.settle`. */
 export function settle(context: Context, worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
@@ -61,13 +60,12 @@ function move(
     const { queue } = context.sql("SELECT queue FROM lease WHERE job = ?").get(job)!;
     return leases.returnLease(context, Number(queue), job);
   }
-  jobRows.rewrite(context, job, outcome.payload);
-  if (outcome.kind === "bury") sets.add(context, "dead", now, job);
-  else if (outcome.kind === "retry") sets.add(context, "retry", now + outcome.delayMs, job);
-  else {
-    const isAwake = outcome.steps && outcome.jid !== undefined && runNow(takeWake(outcome.jid), context.sql);
-    sets.add(context, "scheduled", isAwake ? now : now + outcome.delayMs, job);
-  }
+  runNow(jobRows.rewrite(job, outcome.payload), context.sql);
+  if (outcome.kind === "bury") return runNow(jobRows.addTo("dead", now, job), context.sql);
+  const isAwake = outcome.kind === "snooze" && outcome.steps && outcome.jid !== undefined &&
+    runNow(takeWake(outcome.jid), context.sql);
+  const at = isAwake ? now : now + outcome.delayMs;
+  runNow(jobRows.addTo(outcome.kind === "retry" ? "retry" : "scheduled", at, job), context.sql);
 }
 
 /** Adds to the totals of finished and failed jobs. */

@@ -10,7 +10,7 @@ import { findStep, partsOf } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import { ROWS_PER_STATEMENT } from "../sql/in_parts.ts";
 import { workerIn } from "../sql/workers.ts";
-import { marks } from "./job_rows.ts";
+import { marks } from "./new_jobs.ts";
 
 /** Records are written together up to this many bytes: a store must not be locked for long. */
 const MAX_BYTES = 1024 * 1024;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "../admin/store.ts";
 import type { Topic } from "../port/watch.ts";
 import { batchesPart } from "../sql/batches.ts";
@@ -10,8 +11,10 @@ import { flowsPart } from "../sql/flows.ts";
 import { classesPart } from "../sql/classes.ts";
 import { configure } from "../sql/configure.ts";
 import { Cron } from "../sql/cron.ts";
+import * as entries from "../sql/entries.ts";
 import { readGroups } from "../sql/groups.ts";
 import { logsPart } from "../sql/logs.ts";
+import { readMembers, readPage } from "../sql/pages.ts";
 import { bodyOf, resultsPart } from "../sql/results.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
@@ -20,15 +23,12 @@ import { hasMail } from "../sql/mailbox.ts";
 import { stats } from "../sql/stats.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { workersPart } from "../sql/workers.ts";
-import { count, readMembers } from "./batch_members.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
-import * as entries from "./entries.ts";
 import { health } from "./database.ts";
 import * as newJobs from "./new_jobs.ts";
 import * as keys from "./push_keys.ts";
-import { readPage } from "./pages.ts";
 import { createPromotion } from "./promote.ts";
 import { returnLeases, stillLeased } from "./leases.ts";
 import { rescue } from "./rescue.ts";
@@ -45,9 +45,15 @@ import { transferPart } from "./transfer.ts";
 export function sqliteStore(url: string, context: Context): Store {
   const { commit, read, watch, now, sql, turn } = context;
   const engine: Engine = {
-    dialect: { whole: (column) => `CAST(${column} AS BLOB)`, like: "LIKE" },
+    dialect: {
+      whole: (column) => `CAST(${column} AS BLOB)`,
+      like: "LIKE",
+      // SQLite doesn't read JSON that is nested too deeply.
+      fieldOf: (field) => `CASE WHEN json_valid(payload) THEN payload ->> '$.${field}' ELSE '?' END`,
+    },
     write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
     read: (body) => read(() => runNow(body(now()), sql)),
+    readMoment: (body) => read(() => inMoment(context.database, () => runNow(body(now()), sql))),
     turn,
     now: () => Promise.resolve(now()),
     storeJobs: newJobs.storing(context),
@@ -82,13 +88,13 @@ export function sqliteStore(url: string, context: Context): Store {
       promote: (limit) => promotion.promote(limit),
       rescue: (request) => rescue(context, request),
       hasQueuedJobs: (names) => read(() => takes.hasQueuedJobs(context, names)),
-      find: (selection) => entries.find(context, selection),
+      find: (selection) => entries.find(engine, selection),
       edit: (selection, edit, queue) => editor.edit(context, selection, edit, queue),
     },
     workers: workersPart(engine),
     cron,
     steps: { ...stepsPart(engine), remember: (lease, step) => stepWrites.add(lease, step) },
-    batches: { ...batchesPart(engine), count: (id) => read(() => count(context, id)) },
+    batches: batchesPart(engine),
     flows: flowsPart(engine),
     results: resultsPart(engine),
     logs: logsPart(engine),
@@ -97,9 +103,9 @@ export function sqliteStore(url: string, context: Context): Store {
     admin: {
       stats: (request = {}) => engine.read((at) => stats(engine.dialect, request, at)),
       health: () => health(context),
-      page: (place, request) => read(() => readPage(context, place, request)),
-      members: (batch, request) => read(() => readMembers(context, batch, request)),
-      get: (refs, request) => read(() => refs.map((ref) => entries.get(context, ref, request?.before))),
+      page: (place, request = {}) => engine.read(() => readPage(place, request)),
+      members: (batch, request) => engine.read(() => readMembers(batch, request)),
+      get: (refs, { before } = {}) => engine.read(() => entries.get(refs, before)),
       configure: (queue, settings) => engine.write((at) => configure(queue, settings, at)),
       groups: (queue, request = {}) => engine.read((at) => readGroups(engine.dialect, queue, request, at)),
     },
@@ -118,4 +124,15 @@ export function sqliteStore(url: string, context: Context): Store {
     },
   };
   return store;
+}
+
+/** Reads of one moment. A transaction of this connection may be open: then they are of one moment anyway. */
+function inMoment<Result>(database: DatabaseSync, run: () => Result): Result {
+  if (database.isTransaction) return run();
+  database.exec("BEGIN");
+  try {
+    return run();
+  } finally {
+    database.exec("COMMIT");
+  }
 }

@@ -20,17 +20,16 @@ import { nameOf } from "../port/groups.ts";
 import { MAX_REMOVED_NODES } from "../sql/batches.ts";
 import * as batchRows from "../sql/batch_rows.ts";
 import { runNow, wholeText } from "../sql/body.ts";
+import { locate, toEntry } from "../sql/entries.ts";
+import * as jobRows from "../sql/job_rows.ts";
 import * as flowRows from "../sql/flow_rows.ts";
 import * as flows from "../sql/flows.ts";
 import { idOf } from "../sql/queue_rows.ts";
 import { endStep, stepRecord, takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
-import { locate, toEntry } from "./entries.ts";
-import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import * as queues from "./queues.ts";
-import * as sets from "./sets.ts";
 
 const NODES_PER_PAGE = 100;
 const ONCE_KEYS_PER_PAGE = 500;
@@ -103,7 +102,8 @@ export function transferPart(context: Context): TransferStore {
       job: (rows, batch) =>
         commit.run(() => {
           if (announced(context)?.id === batch) {
-            const isSame = ({ ref, payload }: (typeof rows)[number]) => locate(context, ref)?.payload === payload;
+            const isSame = ({ ref, payload }: (typeof rows)[number]) =>
+              runNow(locate(ref), context.sql)?.payload === payload;
             const gone = rows.filter((row) => isSame(row) && editor.removeMoved(context, row.ref)).length;
             sql("UPDATE departure SET refs = NULL, gone = ?").run(gone);
           }
@@ -140,7 +140,7 @@ function remember(context: Context, key: string, now: number): boolean {
 }
 
 function jobRow(context: Context, ref: string): JobRow | undefined {
-  const row = locate(context, ref);
+  const row = runNow(locate(ref), context.sql);
   if (row === undefined || row.place === "running") return undefined;
   const { place, payload, at } = toEntry(row);
   const debounce = place.in === "scheduled" && row.jid !== null &&
@@ -154,12 +154,12 @@ function jobRow(context: Context, ref: string): JobRow | undefined {
 
 function putJob(context: Context, { place, payload, at, unique, debounce }: JobRow, now: number): void {
   const jid = getField(payload, "jid");
-  const id = jobRows.create(context, [{ jid: typeof jid === "string" ? jid : null, payload }]);
+  const id = runNow(jobRows.create({ jid: typeof jid === "string" ? jid : null, payload }), context.sql);
   if (place.in === "queue") {
     queues.append(context, [[runNow(idOf(nameOf(place.queue, place.group)), context.sql), id, id]]);
   } else {
     const isAwake = place.in === "scheduled" && typeof jid === "string" && runNow(takeWake(jid), context.sql);
-    sets.add(context, place.in, isAwake ? now : at ?? now, id);
+    runNow(jobRows.addTo(place.in, isAwake ? now : at ?? now, id), context.sql);
   }
   if (unique) keys.lock(context, unique, unique.jid, now);
   if (debounce) {

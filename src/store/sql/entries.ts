@@ -1,0 +1,121 @@
+/**
+ * Finds jobs and their places for operators: by ref, by jid, by a text in their payloads.
+ *
+ * @module
+ */
+import type { Entry, SetName, TextSelection } from "../port/entries.ts";
+import { hasTextOutsideStack } from "../ops/search.ts";
+import { splitName } from "../port/groups.ts";
+import { type Body, type Engine, query, type Row } from "./body.ts";
+import type { JobRow } from "./job_rows.ts";
+import { makeRef, parseRef } from "./refs.ts";
+
+/** A row of the view `entry`. */
+export interface EntryRow extends JobRow {
+  readonly place: "queue" | "running" | SetName;
+  /** In a queue: its name. */
+  readonly queue: string | null;
+  readonly at: number | null;
+  readonly worker: string | null;
+}
+
+/** Maximum number of rows that a search reads before it yields to the event loop. */
+const SEARCH_STEP = 10_000;
+
+/** Returns the row that a ref names, if it is still in its place. */
+export function* locate(ref: string): Body<EntryRow | undefined> {
+  const parts = parseRef(ref);
+  if (parts === undefined) return undefined;
+  const [row] = yield query(
+    "SELECT * FROM entry WHERE id = ?1 AND place = ?2 AND jid IS NOT DISTINCT FROM ?3",
+    [parts.id, parts.place, parts.jid],
+  );
+  return row as EntryRow | undefined;
+}
+
+/** See `AdminStore.get`. */
+export function* get(refs: readonly string[], most: number | undefined): Body<(Entry | undefined)[]> {
+  const entries: (Entry | undefined)[] = [];
+  for (const ref of refs) {
+    const row = yield* locate(ref);
+    const before = row?.place === "queue" && most !== undefined ? yield* countBefore(row, most) : undefined;
+    entries.push(row && { ...toEntry(row), ...(before !== undefined && { before }) });
+  }
+  return entries;
+}
+
+/** Returns the number of jobs before a job of a queue, counted up to `most`. */
+function* countBefore({ queue, id }: EntryRow, most: number): Body<number> {
+  const [row] = yield query(
+    `SELECT count(*) AS n FROM (SELECT 1 FROM queued
+     WHERE queue = (SELECT id FROM queue WHERE name = ?1) AND job < ?2 LIMIT ?3) AS earlier`,
+    [queue, id, most],
+  );
+  return Number(row!.n);
+}
+
+/** See `JobStore.find`. */
+export async function find(engine: Engine, selection: readonly string[] | TextSelection): Promise<Entry[]> {
+  if ("text" in selection) return await search(engine, selection);
+  return await engine.read(() => findAll(new Set(selection)));
+}
+
+function* findAll(jids: Iterable<string>): Body<Entry[]> {
+  const found: Entry[] = [];
+  for (const jid of jids) {
+    found.push(...(yield query("SELECT * FROM entry WHERE jid = ?1 ORDER BY id", [jid])).map(toEntry));
+  }
+  return found;
+}
+
+async function search({ read, turn, dialect }: Engine, { text, limit }: TextSelection): Promise<Entry[]> {
+  const patterns = likePatterns(text);
+  const matches = patterns.map((_, i) => `payload ${dialect.like} ?${i + 4} ESCAPE '\\'`).join(" OR ");
+  const wanted = text.toLowerCase();
+  const found: Entry[] = [];
+  for (let after = -1; found.length < limit;) {
+    // Skip to the next existing row: in an old store few of the early IDs are left.
+    const first = await read(() => nextId(after));
+    if (first === undefined) break;
+    const last = first + SEARCH_STEP - 1;
+    const most = limit - found.length;
+    const rows = await read(() => readMatches(matches, [after, last, most, ...patterns]));
+    found.push(...rows.filter((row) => hasTextOutsideStack(String(row.payload), wanted)).map(toEntry));
+    // The window may have more rows. Filtered ones don't count.
+    after = rows.length < most ? last : Number(rows.at(-1)!.id);
+    await turn();
+  }
+  return found;
+}
+
+function* nextId(after: number): Body<number | undefined> {
+  const [row] = yield query("SELECT id FROM job WHERE id > ?1 ORDER BY id LIMIT 1", [after]);
+  return row && Number(row.id);
+}
+
+function* readMatches(matches: string, values: readonly (string | number)[]): Body<readonly Row[]> {
+  return yield query(
+    `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ?1 AND id <= ?2 AND (${matches}) ORDER BY id LIMIT ?3)
+     ORDER BY id`,
+    values,
+  );
+}
+
+/** Converts a row of the view `entry` to an entry of the port. */
+export function toEntry(row: object): Entry {
+  const { place, queue, at, worker, ...job } = row as EntryRow;
+  return {
+    ref: makeRef({ place, ...job }),
+    place: place === "queue" ? { in: "queue", ...splitName(queue!) } : { in: place },
+    payload: job.payload,
+    ...(at !== null && { at }),
+    ...(worker !== null && { worker }),
+  };
+}
+
+/** Returns patterns for `LIKE`, which ignores the case of ASCII letters only. */
+function likePatterns(text: string): string[] {
+  const isAscii = /^[\x20-\x7e]*$/.test(text);
+  const variants = isAscii ? [text] : [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
+  return variants.map((variant) => `%${variant.replace(/[\\%_]/g, "\\$&")}%`);
+}

@@ -1,0 +1,54 @@
+/**
+ * The rows of `job`, the content of jobs in any place, and of `member`, those in the sets ordered by time.
+ *
+ * @module
+ */
+import { batchIn } from "../../job/batch.ts";
+import type { SetName } from "../port/entries.ts";
+import { type Body, query } from "./body.ts";
+import { inParts } from "./in_parts.ts";
+
+/** A job's content. */
+export interface Content {
+  /** Null if the payload has none. */
+  readonly jid: string | null;
+  readonly payload: string;
+}
+
+/** A job with its number, which is also its position. */
+export interface JobRow extends Content {
+  readonly id: number;
+}
+
+/** Creates a job with a number that is higher than all others. Returns the number. */
+export function* create({ jid, payload }: Content): Body<number> {
+  const [row] = yield query("INSERT INTO job (jid, payload, batch) VALUES (?1, ?2, ?3) RETURNING id", [
+    ...[jid, payload, batchIn(payload) ?? null],
+  ]);
+  return Number(row!.id);
+}
+
+/** Returns a job by its number. It must exist. */
+export function* get(id: number): Body<JobRow> {
+  return (yield query("SELECT id, jid, payload FROM job WHERE id = ?1", [id]))[0] as unknown as JobRow;
+}
+
+/** Replaces the payload of a job. */
+export function* rewrite(id: number, payload: string): Body<void> {
+  yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, id]);
+}
+
+/** Deletes jobs. The caller deletes their places in the same transaction. */
+export function* remove(ids: readonly number[]): Body<void> {
+  for (const { where, values } of inParts(ids, "id")) yield query(`DELETE FROM job WHERE ${where}`, values);
+}
+
+/** Adds a job that isn't in another place to a set. */
+export function* addTo(place: SetName, at: number, job: number): Body<void> {
+  yield query("INSERT INTO member (job, place, at) VALUES (?1, ?2, ?3)", [job, place, Math.round(at)]);
+}
+
+/** Removes a job from its set. The caller puts it in another place, or deletes it, in the same transaction. */
+export function* removeFromSet(job: number): Body<void> {
+  yield query("DELETE FROM member WHERE job = ?1", [job]);
+}
