@@ -8,7 +8,8 @@ import { parseBytes } from "../job/bytes.ts";
 import { parseDuration } from "../job/duration.ts";
 import { optionNames } from "../job/option_names.ts";
 import type { Program } from "../job/program.ts";
-import { QUEUE_NAME } from "../job/queue_name.ts";
+import { CONTROLS } from "../log/control_characters.ts";
+import { isQueueName } from "../job/queue_name.ts";
 
 /** Parses one kind of value. */
 export interface Kind<T> {
@@ -164,7 +165,7 @@ function isProgram(value: unknown): value is Program {
  */
 export const queues: Kind<readonly QueueWeight[]> = {
   expected: 'queues such as ["critical", "default"], or with weights from 1 to 1000 ["critical,2", "default,1"]; ' +
-    'as text "critical,2 default,1"; names consist of letters, digits and _ : . -',
+    'as text "critical,2 default,1"; names without | * and control characters',
   parse(value) {
     const list = typeof value === "string"
       ? value.split(/\s+/).filter(Boolean)
@@ -180,7 +181,11 @@ export const queues: Kind<readonly QueueWeight[]> = {
 
 function parseQueue(value: unknown): QueueWeight | undefined {
   const [name, weight, ...more] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
-  if (typeof name !== "string" || !QUEUE_NAME.test(name) || more.length > 0) return undefined;
+  // Other programs push to names of any characters. A `*` is rather meant as a pattern, and none is.
+  if (typeof name !== "string" || !isQueueName(name) || name.includes("*") || name.search(CONTROLS) >= 0) {
+    return undefined;
+  }
+  if (more.length > 0) return undefined;
   if (weight === undefined) return { name, weight: 0 };
   const number = wholeNumber(1, 1000).parse(weight, true);
   return number === undefined ? undefined : { name, weight: number };

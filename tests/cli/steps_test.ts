@@ -22,6 +22,19 @@ Deno.test("jobs steps names the missing, unexpected or unknown argument, and the
   }
 });
 
+Deno.test("jobs steps masks the secrets in values, of a job that waits and in the record of one that has ended", async () => {
+  await using bench = await Bench.open();
+  await asleep(bench.store);
+  const env = { JOBS_STORE: bench.url };
+  for (const state of ["waiting", "ended"]) {
+    for (const json of [[], ["--json"]]) {
+      const { stdout } = await jobs(["steps", "o1", ...json], { env });
+      assertEquals([stdout.includes("visa"), stdout.includes("hunter2")], [true, false], `${state} ${json}: ${stdout}`);
+    }
+    if (state === "waiting") assertEquals((await jobs(["cancel", "o1"], { env })).code, 0);
+  }
+});
+
 Deno.test("jobs steps clear says when the steps run again", async () => {
   await using bench = await Bench.open();
   await asleep(bench.store);

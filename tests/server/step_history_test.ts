@@ -7,6 +7,7 @@ import { until } from "../support/eventually.ts";
 import { startRedis } from "../support/redis.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { Mask } from "../../src/text/mask.ts";
 
 const Order = defineJob("Order", async (ctx, end: string) => {
   await ctx.step("charge", () => ({ amount: 42, password: "hunter2" }));
@@ -35,7 +36,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
       const jid = (await client.push(Order, [end]))!;
       await act(jid);
       const record = await client.result(jid);
-      const steps = (await stepsOf(store, jid)).map(({ name, state }) => `${name} ${state}`);
+      const steps = (await stepsOf(store, jid, new Mask())).map(({ name, state }) => `${name} ${state}`);
       return [record?.state, steps] as const;
     };
     const waits = (jid: string) => until(async () => (await store.steps.read(jid)).length === 2);
@@ -64,7 +65,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const [entry] = await store.jobs.find([dead]);
     assertEquals((await store.steps.read(dead)).map(({ name }) => name), ["charge"]);
     await store.jobs.edit([entry!.ref], "delete");
-    assertEquals([await store.steps.read(dead), (await stepsOf(store, dead)).length], [[], 1]);
+    assertEquals([await store.steps.read(dead), (await stepsOf(store, dead, new Mask())).length], [[], 1]);
     const lines = (await jobLines(store, dead))!.join("\n");
     assertStringIncludes(lines, "steps     charge: succeeded");
     assertStringIncludes(lines, '"amount":42');

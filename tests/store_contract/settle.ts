@@ -240,6 +240,21 @@ export const settle: Cases = {
     assertEquals(await numbersIn(t.store, { in: "dead" }), [3]);
   },
 
+  "dead drops jobs by age and by number in one call, and counts each once": async (open) => {
+    await using t = await open({ deadMaxJobs: 2, deadMaxAgeMs: 24 * HOUR_MS });
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue(jobs(1, 4));
+    const bury = async (count: number) => {
+      const leases = await takeUpTo(t.store, worker, count);
+      const outcomes = leases.map(({ token, payload }): Outcome => ({ kind: "bury", token, payload }));
+      return (await t.store.jobs.settle(worker, outcomes)).dropped;
+    };
+    assertEquals(await bury(1), 0);
+    t.advance(25 * HOUR_MS);
+    assertEquals(await bury(3), 2);
+    assertEquals((await t.store.admin.stats()).dead, 2);
+  },
+
   "accepts a call without outcomes": async (open) => {
     await using t = await open();
     assertEquals(await t.store.jobs.settle(await register(t.store), []), { lost: [], dropped: 0 });

@@ -435,6 +435,16 @@ export const steps: Cases = {
     assertMatch((error as Error).message, /^Signal "k" not stored: its key already keeps 1000 signals/);
   },
 
+  "signal: expired ones don't count towards the maximum of their key": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const old = { key: "k", data: "1", ttlMs: 60_000 };
+    await Promise.all(Array.from({ length: MAX_KEPT_SIGNALS }, () => t.store.steps.signal(old)));
+    t.advance(60_000 + SLACK_MS);
+    assertEquals(await t.store.steps.signal({ key: "k", data: "2", ttlMs: HOUR_MS }), {});
+    assertEquals(readStep("", (await t.store.steps.wait(lease, waitFor("k")))!.record).value, 2);
+  },
+
   "a wait whose time has passed has timed out, and no signal reaches it": async (open) => {
     await using t = await open();
     const lease = await running(t);

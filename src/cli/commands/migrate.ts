@@ -18,11 +18,12 @@ Usage: jobs migrate --from URL --to URL [--json]
 
 Moves everything from one store to another: queues in their order, scheduled,
 retrying and dead jobs, pauses, limits, IDs of idempotent pushes, and cron
-entries. Counters, the records of finished jobs, and signals that no job waits
-for yet stay behind. First stop the workers of the source (jobs stop --all
---store URL) and all programs that push to it: if one pushes meanwhile, no job
-is lost, and the command exits with 1, to be run again. It may be interrupted or
-killed at any moment and run again: no job is lost or duplicated.
+entries. Counters, the records of finished jobs, signals that no job waits for
+yet, and the sessions of dashboards with their key stay behind: users log in
+again. First stop the workers of the source (jobs stop --all --store URL) and
+all programs that push to it: if one pushes meanwhile, no job is lost, and the
+command exits with 1, to be run again. It may be interrupted or killed at any
+moment and run again: no job is lost or duplicated.
 
       --from URL         the store to empty
       --to URL           the store to fill

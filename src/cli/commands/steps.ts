@@ -2,6 +2,7 @@
 import type { Store } from "../../store/admin/store.ts";
 import type { AnyAction, Tools } from "../../operator/actions/action.ts";
 import { clearSteps, rerunSteps, wakeSteps } from "../../operator/actions/steps.ts";
+import { Mask } from "../../text/mask.ts";
 import { STEP_COLUMNS, stepJson } from "../../text/steps.ts";
 import { actHere } from "../shared/act.ts";
 import { stepsOf } from "../shared/steps.ts";
@@ -18,11 +19,11 @@ Usage: jobs steps JID [--json]
        jobs steps rerun JID NAME
        jobs steps wake JID
 
-Lists the durable steps of a job, or those in its record if it has ended. clear
-deletes one step, or all: they run again in the next attempt. rerun deletes a
-step and all later ones, and moves a job that sleeps, retries or is dead to its
-queue. wake ends the sleeps and waits of a job. Exit 1 if the job has no such
-step.
+Lists the durable steps of a job, or those in its record if it has ended, with
+secrets masked. clear deletes one step, or all: they run again in the next
+attempt. rerun deletes a step and all later ones, and moves a job that sleeps,
+retries or is dead to its queue. wake ends the sleeps and waits of a job. Exit 1
+if the job has no such step.
 
 Examples
   jobs steps 1a1fd5150c39f4ae2f200001
@@ -46,8 +47,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (verb === undefined && name !== undefined) {
     throw new UsageError(`Unknown command "${jid}": expected ${Object.keys(VERBS).join(", ")}, or a JID alone`);
   }
-  return await withStore(flags, async (store) => {
-    if (verb === undefined) return await list(store, jid, flags.json);
+  return await withStore(flags, async (store, { webMask }) => {
+    if (verb === undefined) return await list(store, jid, { json: flags.json, mask: new Mask(webMask, true) });
     const { changed, queued } = await actHere(store, ACTIONS[verb], { jid, ...(name !== undefined && { name }) });
     const more = verb === "wake" ? "" : queued ? "; the job is queued" : "; the next attempt runs them again";
     if (flags.json) printJson({ [verb]: changed, queued });
@@ -56,8 +57,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   });
 }
 
-async function list(store: Store, jid: string, json: boolean): Promise<number> {
-  const steps = await stepsOf(store, jid);
+async function list(
+  store: Store,
+  jid: string,
+  { json, mask }: { readonly json: boolean; readonly mask: Mask },
+): Promise<number> {
+  const steps = await stepsOf(store, jid, mask);
   if (steps.length === 0) {
     throw new NotFoundError(
       `Job "${jid}" has no steps: it used none, has finished without a record, or is in another store`,

@@ -9,30 +9,35 @@ import { readEnded } from "../../job/result.ts";
 import { readStepHead, type Step } from "../../job/step.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
+import { maskedEnded } from "./masked.ts";
 import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
 
 /** Larger values are left out. */
 const MAX_VALUE_CHARS = 64 * 1024;
 
 /** Reads the steps of a job, in the order in which they began. */
-export async function readSteps(store: Pick<Store, "steps">, jid: string, mask?: Mask): Promise<Step[]> {
+export async function readSteps(store: Pick<Store, "steps">, jid: string, mask: Mask): Promise<Step[]> {
   return (await store.steps.read(jid)).map(({ name, record }) => {
     const step = readStepHead(name, record, MAX_VALUE_CHARS);
     const { value, cursor } = step;
     return {
       ...step,
-      ...(value !== undefined && mask && { value: mask.value(value) }),
-      ...(cursor !== undefined && mask && { cursor: mask.value(cursor) }),
+      ...(value !== undefined && { value: mask.value(value) }),
+      ...(cursor !== undefined && { cursor: mask.value(cursor) }),
     };
   });
 }
 
 /** Reads the steps of a job, or those in the record of one that has ended. */
-export async function stepsOf(store: Pick<Store, "steps" | "results">, jid: string): Promise<readonly Step[]> {
-  const steps = await readSteps(store, jid);
+export async function stepsOf(
+  store: Pick<Store, "steps" | "results">,
+  jid: string,
+  mask: Mask,
+): Promise<readonly Step[]> {
+  const steps = await readSteps(store, jid, mask);
   if (steps.length > 0) return steps;
   const record = (await store.results.read({ jids: [jid] })).records[0];
-  return record === undefined ? [] : stepsIn(readEnded(record));
+  return record === undefined ? [] : stepsIn(maskedEnded(readEnded(record), mask));
 }
 
 /** Describes a step in one line. */
