@@ -7,8 +7,41 @@ import type { CrontabEntry } from "../client/crontab.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
 import type { entryShape, runShape } from "../operator/shapes/cron.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
-import { isoTime } from "./times.ts";
+import { formatDuration } from "../job/duration.ts";
+import { type Columns, timeColumn } from "./columns.ts";
+import { argsText } from "./job_text.ts";
+import { isoTime, localMinute, localTime, relative } from "./times.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
+
+/** The columns of a list of entries. */
+export const CRON_COLUMNS = {
+  name: { text: ({ name }) => name, is: "whole" },
+  schedule: { text: ({ definition }) => definition && describeSchedule(definition.schedule) },
+  "next run": { text: (entry, now) => nextText(entry, now), is: "whole" },
+  "last run": { text: ({ last }, now) => last && `${last.outcome} ${relative(last.decidedAt, now)}`, is: "optional" },
+  job: { text: ({ definition }) => definition && `${definition.class}(${argsText(definition.args)})` },
+  memo: { text: ({ definition }) => definition?.memo, is: "optional" },
+} as const satisfies Columns<CrontabEntry>;
+
+/** The columns of a list of runs. */
+export const RUN_COLUMNS = {
+  scheduled: timeColumn(({ scheduledAt }) => scheduledAt, "whole"),
+  outcome: { text: (record) => outcomeOf(record), isState: true },
+  late: {
+    text: ({ outcome, scheduledAt, decidedAt }) =>
+      outcome === "enqueued" ? formatDuration(Math.max(0, decidedAt - scheduledAt)) : undefined,
+    isAmount: true,
+  },
+  jid: { text: ({ jid }) => jid, is: "whole" },
+} as const satisfies Columns<CronRecord>;
+
+function nextText({ next, definition, state, isLoaded }: CrontabEntry, now: number): string {
+  if (definition === undefined) return "unknown format";
+  if (next === undefined) return state?.paused ? "paused" : isLoaded ? "none" : "not loaded";
+  const zone = zoneOf(definition.schedule);
+  const isLocal = zone === undefined || localMinute(next, zone) === localMinute(next);
+  return isLocal ? localTime(next, now) : `${relative(next, now)} (${localMinute(next, zone)} ${zone})`;
+}
 
 /** Returns the outcome of a run, with its reason. */
 export function outcomeOf({ outcome, count, first, reason }: CronRecord): string {

@@ -12,7 +12,8 @@ import type { jobShape } from "../operator/shapes/jobs.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { batchJson } from "./batches.ts";
 import { type Columns, timeColumn } from "./columns.ts";
-import { payloadTime, readablePayload } from "./job_json.ts";
+import { payloadTime, readablePayload, shownClass } from "./job_json.ts";
+import { argsText } from "./job_text.ts";
 import { isoTime } from "./times.ts";
 
 /** A sentence names at most this many nodes. */
@@ -28,6 +29,23 @@ export const NODE_COLUMNS = {
   jid: { text: ({ node }) => node.jid, is: "whole" },
   since: timeColumn(({ node }) => node.changedAt, "optional"),
 } as const satisfies Columns<{ readonly node: FlowNode; readonly state: ShownState }>;
+
+/** The columns of a list of waiting nodes. */
+export const WAITING_COLUMNS = {
+  jid: { text: ({ node }) => node.jid, is: "whole" },
+  since: timeColumn(({ node }) => node.changedAt, "optional"),
+  queue: { text: ({ node }) => node.queue, is: "optional" },
+  job: { text: ({ node }) => nodeCall(node) },
+  "waits for": { text: ({ node }) => waitText(node) },
+  flow: { text: ({ flow }) => flow, is: "optional" },
+  node: { text: ({ node }) => node.name, is: "optional" },
+} as const satisfies Columns<WaitingNode>;
+
+/** Returns the job of a waiting node: `Load("a")`; its class alone if the payload is unreadable. */
+export function nodeCall({ class: name, payload = "" }: FlowNode): string {
+  const job = readablePayload({ payload });
+  return job === undefined ? name : `${shownClass(job)}(${argsText(job.args)})`;
+}
 
 /** Returns the first names of nodes. */
 function namedNodes(names: readonly string[]): string {

@@ -6,25 +6,13 @@
 import { parsePayload, type Payload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { readWireTime } from "../job/raw.ts";
-import { stepsIn } from "../job/kept_steps.ts";
-import type { EndedJob } from "../job/result.ts";
 import { decodeBacktrace } from "../job/failure.ts";
 import type { Entry, Place } from "../store/port/entries.ts";
-import type { finishedShape } from "../operator/shapes/finished.ts";
 import type { jobShape } from "../operator/shapes/jobs.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { asText } from "../log/value.ts";
-import { stepJson } from "./steps.ts";
+import { STATE_BY_PLACE } from "./jobs.ts";
 import { isoTime } from "./times.ts";
-
-/** The state of the jobs in each place. */
-const STATES: Readonly<Record<Place["in"], "queued" | "scheduled" | "retrying" | "dead" | "running">> = {
-  queue: "queued",
-  scheduled: "scheduled",
-  retry: "retrying",
-  dead: "dead",
-  running: "running",
-};
 
 /** The name of an entry's time, by place. */
 const TIMES: Readonly<Record<Place["in"], string>> = {
@@ -63,7 +51,7 @@ export function shownJobJson(
   return {
     jid: payload?.jid,
     class: name,
-    state: STATES[place],
+    state: STATE_BY_PLACE[place],
     queue: entry.place.in === "queue" ? entry.place.queue : payload?.queue,
     createdAt: payloadTime(payload?.created_at),
     enqueuedAt: payloadTime(payload?.enqueued_at),
@@ -76,34 +64,6 @@ export function shownJobJson(
     },
     payload: payload ?? entry.payload,
   };
-}
-
-/** Returns the record of a finished job as JSON. */
-export function finishedJson(job: EndedJob): JsonOf<typeof finishedShape> {
-  return {
-    jid: job.jid,
-    class: job.class,
-    queue: job.queue,
-    state: finishedState(job),
-    result: job.result,
-    resultDropped: job.resultDropped,
-    error: job.error,
-    attempt: job.attempt,
-    startedAt: isoTime(job.startedAt),
-    endedAt: isoTime(job.endedAt)!,
-    elapsedMs: job.elapsedMs,
-    worker: job.worker,
-    progress: job.progress,
-    lastLine: job.lastLine,
-    log: job.log,
-    steps: job.steps && stepsIn(job).map(stepJson),
-    payload: job.payload,
-  };
-}
-
-/** Returns how a job ended: `succeeded`, `failed`, `dead`, `cancelled`, `expired`. Any program may have written the record. */
-export function finishedState({ state }: Pick<EndedJob, "state">): EndedJob["state"] {
-  return asText(state) as EndedJob["state"];
 }
 
 /** A shorter payload isn't nested deeply enough to overflow the stack. */

@@ -8,7 +8,8 @@ import { bury, openSite, push, type Site, type SiteOptions, workerRecord } from 
 import { stringifyLossless } from "../../src/job/json.ts";
 import { LINK_FIELDS } from "../../src/job/payload.ts";
 import { endedText } from "../../src/job/result.ts";
-import { finishedJson, jobJson } from "../../src/text/job_json.ts";
+import { finishedJson } from "../../src/text/finished.ts";
+import { jobJson } from "../../src/text/job_json.ts";
 import { workerJson } from "../../src/text/workers.ts";
 import { keepRecord } from "../support/records.ts";
 

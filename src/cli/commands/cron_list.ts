@@ -3,28 +3,15 @@ import type { CrontabEntry } from "../../client/crontab.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";
-import type { CronRecord } from "../../cron/occurrence.ts";
-import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
-import { formatDuration } from "../../job/duration.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import { localMinute, localTime, relative } from "../../text/times.ts";
-import { cronEntryJson, cronRecordJson, inZone, outcomeOf, utc, zoneOf } from "../../text/cron.ts";
+import { relative } from "../../text/times.ts";
+import { CRON_COLUMNS, cronEntryJson, cronRecordJson, inZone, RUN_COLUMNS, utc, zoneOf } from "../../text/cron.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
-import { argsText } from "../shared/job_text.ts";
 import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
 import { loadSettings, storeUrl } from "../shared/store.ts";
 import { printError, printJson } from "../terminal/output.ts";
-import { type Column, printTable } from "../terminal/table.ts";
-
-const LIST_COLUMNS: readonly Column[] = [
-  { heading: "name", is: "whole" },
-  "when",
-  { heading: "next run", is: "whole" },
-  { heading: "last run", is: "optional" },
-  "job",
-  { heading: "memo", is: "optional" },
-];
+import { printList, printTable } from "../terminal/table.ts";
 
 /** Lists entries: those of the store, and those of the configuration that no worker has loaded. */
 export async function list(argv: readonly string[]): Promise<number> {
@@ -39,13 +26,13 @@ export async function list(argv: readonly string[]): Promise<number> {
     return [];
   });
   const known = new Set(entries.map(({ name }) => name));
-  const pending = active.filter(({ name }) => !known.has(name));
-  if (flags.json) printJson([...entries.map(cronEntryJson), ...pending.map(pendingJson)]);
+  const pending = active.filter(({ name }) => !known.has(name)).map(pendingEntry);
+  const all = [...entries, ...pending];
+  if (flags.json) printJson(all.map(cronEntryJson));
   else {
-    const now = systemClock.now();
-    printTable(
-      LIST_COLUMNS,
-      [...entries.map((entry) => entryRow(entry, now)), ...pending.map(pendingRow)],
+    printList(
+      CRON_COLUMNS,
+      all,
       'No cron entries; add some under "cron" in the configuration, or with jobs cron add',
     );
     if (pending.length > 0) {
@@ -57,36 +44,10 @@ export async function list(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-function entryRow(entry: CrontabEntry, now: number): unknown[] {
-  const { name, definition, next, last } = entry;
-  return [
-    name,
-    definition ? describeSchedule(definition.schedule) : "",
-    next === undefined ? stateText(entry) : nextText(next, now, definition!.schedule),
-    last ? `${last.outcome} ${relative(last.decidedAt, now)}` : "",
-    definition ? `${definition.class}(${argsText(definition.args)})` : "",
-    definition?.memo ?? "",
-  ];
-}
-
-function pendingRow({ name, schedule, class: className, args, memo }: CronEntry): unknown[] {
-  return [name, describeSchedule(schedule), "not loaded", "", `${className}(${argsText(args)})`, memo ?? ""];
-}
-
-function pendingJson(entry: CronEntry): unknown {
-  return { ...entry, when: describeSchedule(entry.schedule), paused: false, loaded: false, counts: {} };
-}
-
-function nextText(at: number, now: number, schedule: ScheduleSpec): string {
-  const zone = zoneOf(schedule);
-  const isLocal = zone === undefined || localMinute(at, zone) === localMinute(at);
-  return isLocal ? localTime(at, now) : `${relative(at, now)} (${localMinute(at, zone)} ${zone})`;
-}
-
-function stateText({ definition, state, isLoaded }: CrontabEntry): string {
-  if (definition === undefined) return "unknown format";
-  if (state?.paused) return "paused";
-  return isLoaded ? "none" : "not loaded";
+/** An entry that no worker has loaded. */
+function pendingEntry(entry: CronEntry): CrontabEntry {
+  const unknown = { state: undefined, next: undefined, live: undefined, last: undefined };
+  return { name: entry.name, definition: { ...entry, source: "config" }, isLoaded: false, ...unknown };
 }
 
 /** Prints the next runs of an entry. */
@@ -130,23 +91,6 @@ export async function history(argv: readonly string[]): Promise<number> {
     return found;
   });
   if (flags.json) printJson(records.map(cronRecordJson));
-  else {
-    const now = systemClock.now();
-    const rows = records.map((record) => [
-      localTime(record.scheduledAt, now),
-      outcomeOf(record),
-      late(record),
-      record.jid ?? "",
-    ]);
-    printTable(
-      [{ heading: "scheduled", is: "whole" }, "outcome", "late", { heading: "jid", is: "whole" }],
-      rows,
-      `Cron entry "${args[0]}" has no runs yet`,
-    );
-  }
+  else printList(RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
   return 0;
-}
-
-function late({ outcome, scheduledAt, decidedAt }: CronRecord): string {
-  return outcome === "enqueued" ? formatDuration(Math.max(0, decidedAt - scheduledAt)) : "";
 }

@@ -9,18 +9,16 @@ import type { Entry } from "../../store/port/entries.ts";
 import { isPlainText, type JobFilter } from "../../operator/query/filter.ts";
 import { type Finished, finishedJobs, jobsIn } from "../../operator/query/jobs.ts";
 import { page, type Source } from "../../store/ops/scan.ts";
-import { finishedJson, finishedState, jobJson } from "../../text/job_json.ts";
+import { finishedCall, finishedJson, finishedState, resultText } from "../../text/finished.ts";
+import { jobJson } from "../../text/job_json.ts";
 import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter } from "../shared/filter_flags.ts";
-import { stateOf } from "../shared/job_rows.ts";
-import { placesOf, STATES } from "../../operator/actions/places.ts";
+import { placesOf, stateOfPlace, STATES } from "../../operator/actions/places.ts";
 import { glance } from "../top/job_summary.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
-import { waitingJson } from "../../text/flows.ts";
-import { waitingCall } from "./list_waiting.ts";
-import { finishedCall, resultText } from "./list_finished.ts";
+import { nodeCall, waitingJson } from "../../text/flows.ts";
 import { printFaint, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { type Column, printTable } from "../terminal/table.ts";
@@ -162,11 +160,11 @@ async function readAll<Row>(rows: Row[], source: Source<Row>, limit: number): Pr
 function entryRow(entry: Entry, now: number): unknown[] {
   const { jid = "", queue = "", call, failure } = glance(entry);
   const named = entry.place.in === "queue" ? entry.place.queue : queue;
-  return [jid, stateOf(entry), localTime(entry.at, now), named, call, failure];
+  return [jid, stateOfPlace(entry.place), localTime(entry.at, now), named, call, failure];
 }
 
 function waitingRow({ node }: WaitingNode, now: number): unknown[] {
-  return [node.jid, "waiting", localTime(node.changedAt, now), node.queue, waitingCall(node), ""];
+  return [node.jid, "waiting", localTime(node.changedAt, now), node.queue, nodeCall(node), ""];
 }
 
 function finishedRow(job: EndedJob, now: number): unknown[] {

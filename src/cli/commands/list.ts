@@ -22,8 +22,9 @@ import {
   hasFilter,
   parseFilter,
 } from "../shared/filter_flags.ts";
-import { jobColumns, jobRow } from "../shared/job_rows.ts";
-import { placesOf, type State, STATES } from "../../operator/actions/places.ts";
+import { jobRow } from "../shared/job_rows.ts";
+import { jobColumns, type State } from "../../text/jobs.ts";
+import { placesOf, STATES } from "../../operator/actions/places.ts";
 import { parseState } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
@@ -110,16 +111,16 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   const now = systemClock.now();
   const { places, queue } = await placesOf(store, state, flags.queue);
   const filter = { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) };
-  const context = { now, ...(state === "running" && { running: reportsByJid(await store.workers.list()), mask }) };
-  const writer = new ListWriter(json, jobColumns(state));
+  const reports = state === "running" ? { running: reportsByJid(await store.workers.list()), mask } : {};
+  const columns = jobColumns(state, (entry: Entry) => jobRow(entry, reports));
+  const writer = new ListWriter(json, columns, jobJson);
   let left = options.limit;
   let next = options.cursor;
   for (let at: Position | undefined = startOf(places, next); at !== undefined && left > 0;) {
     const source = jobsIn({ store }, { place: at.place, filter, reverse });
     const found: Page<Entry> = await page(source, systemClock, { cursor: at.cursor, limit: Math.min(left, PAGE_SIZE) });
     left -= found.rows.length;
-    const shown = found.rows.map((entry) => maskedEntry(entry, mask));
-    writer.write(shown, jobJson, (entry: Entry) => jobRow(state, entry, context));
+    writer.write(found.rows.map((entry) => maskedEntry(entry, mask)));
     at = found.next === undefined ? following(places, at) : { place: at.place, cursor: found.next };
     next = at && cursorOf(at, places);
   }

@@ -13,7 +13,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import { retentionMs } from "../../job/time.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
-import { finishedJson, finishedState } from "../../text/job_json.ts";
+import { finishedJson, finishedState } from "../../text/finished.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";

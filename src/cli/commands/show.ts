@@ -12,14 +12,15 @@ import type { Entry, Place } from "../../store/port/entries.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { NotFoundError } from "../terminal/errors.ts";
 import { notFoundText } from "../../operator/actions/job_ids.ts";
-import { finishedJson, finishedState, payloadTime, shownClass, shownJobJson } from "../../text/job_json.ts";
+import { finishedJson, finishedState } from "../../text/finished.ts";
+import { payloadTime, shownClass, shownJobJson } from "../../text/job_json.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { stoppingNodes, type WaitingNode, waitingNode } from "../../operator/query/waiting_nodes.ts";
 import { waitingJson, waitText, whyStopped, whyWaiting } from "../../text/flows.ts";
 import { asText } from "../../log/value.ts";
-import { stateOf } from "../shared/job_rows.ts";
+import { stateOfPlace } from "../../operator/actions/places.ts";
 import { readMasked, type Report, reportOf, shownEntry } from "../shared/shown_job.ts";
-import { errorText } from "../shared/job_text.ts";
+import { errorText } from "../../text/job_text.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
 import { systemClock } from "../../clock.ts";
@@ -173,7 +174,7 @@ function describe(
   const { payload, stack, worker } = shownEntry(entry, report, mask);
   if (payload === undefined) return [`(unreadable) ${blankControls(mask.json(entry.payload))}`];
   const when = entry.at === undefined ? "" : ` ${whenText(entry.at)}`;
-  const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOf(entry)}${when}`;
+  const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOfPlace(entry.place)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
     ["class", shownClass(payload, entry.payload)],

@@ -21,13 +21,13 @@ import { actInSteps } from "./bulk_edit.ts";
 import { attempt } from "./report.ts";
 import { confirm, jobCount, YES } from "../terminal/confirm.ts";
 import { criteriaOf, describeFilterFlags, FILTER_FLAGS, hasFilter, parseFilter } from "./filter_flags.ts";
-import { jobColumns, jobRow } from "./job_rows.ts";
+import { jobRow } from "./job_rows.ts";
+import { jobColumns, type State } from "../../text/jobs.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
-import type { State } from "../../operator/actions/places.ts";
 import { parseState } from "./states.ts";
 import { withStore } from "./store.ts";
-import { printTable } from "../terminal/table.ts";
+import { printList } from "../terminal/table.ts";
 
 /** The options of every command that acts on jobs. */
 export const EDIT_FLAGS = {
@@ -142,7 +142,7 @@ async function countSelected(store: Store, selected: Selected, state: State, sho
   }
   work.clear();
   if (show && shown.length > 0) {
-    printTable(jobColumns(state), shown.map((entry) => jobRow(state, entry, { now: systemClock.now() })), "");
+    printList(jobColumns(state, (entry: Entry) => jobRow(entry)), shown, "");
     if (count > shown.length) print(`… and ${number(count - shown.length)} more`);
   }
   return count;

@@ -3,37 +3,36 @@
  *
  * @module
  */
-import { type Column, printTable } from "../terminal/table.ts";
+import type { Columns } from "../../text/columns.ts";
+import { printList } from "../terminal/table.ts";
 import { print, printFaint, printPart } from "../terminal/output.ts";
 import { stringifyLossless } from "../../job/json.ts";
 
-/** The writer. */
-export class ListWriter {
+/** The writer of a list of rows. */
+export class ListWriter<Row> {
   readonly #json: boolean;
-  readonly #columns: readonly Column[];
+  readonly #columns: Columns<Row>;
+  readonly #toJson: (row: Row) => unknown;
   readonly #key: string;
   #written = 0;
   #begun = false;
 
   /** @param key names the list in JSON */
-  constructor(json: boolean, columns: readonly Column[], key = "jobs") {
+  constructor(json: boolean, columns: Columns<Row>, toJson: (row: Row) => unknown, key = "jobs") {
     this.#json = json;
     this.#columns = columns;
+    this.#toJson = toJson;
     this.#key = key;
   }
 
   /** Prints a part. Each part of a table is aligned by itself; the first has the headings. */
-  write<Item>(
-    items: readonly Item[],
-    toJson: (item: Item) => unknown,
-    toRow: (item: Item) => readonly unknown[],
-  ): void {
-    if (items.length === 0) return;
+  write(rows: readonly Row[]): void {
+    if (rows.length === 0) return;
     if (this.#json) {
-      const texts = items.map((item) => indented(stringifyLossless(toJson(item), 2) ?? "null"));
+      const texts = rows.map((row) => indented(stringifyLossless(this.#toJson(row), 2) ?? "null"));
       printPart(`${this.#written === 0 ? this.#open() : ",\n"}${texts.join(",\n")}`);
-    } else printTable(this.#columns, items.map(toRow), "", { headings: this.#written === 0 });
-    this.#written += items.length;
+    } else printList(this.#columns, rows, "", { headings: this.#written === 0 });
+    this.#written += rows.length;
   }
 
   /**

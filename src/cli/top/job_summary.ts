@@ -4,11 +4,11 @@
  *
  * @module
  */
-import type { Payload } from "../../job/job.ts";
+import { failureCount, type Payload } from "../../job/job.ts";
 import { parseLossless } from "../../job/json.ts";
 import { fieldTexts, getField } from "../../job/raw.ts";
 import { readablePayload, shownClass } from "../../text/job_json.ts";
-import { argsText, errorText } from "../shared/job_text.ts";
+import { argsText, errorText } from "../../text/job_text.ts";
 import { blankControls } from "../terminal/output.ts";
 
 export interface Glance {
@@ -22,6 +22,8 @@ export interface Glance {
   readonly call: string;
   /** `TypeError: no such account`, its last error, cut; empty without one. */
   readonly failure: string;
+  /** How often it has failed. */
+  readonly failures: number;
 }
 
 /** Longer payloads aren't parsed as a whole, only their short fields. */
@@ -46,7 +48,7 @@ function readGlance(raw: string): Glance {
   const payload = isLong ? shortFields(raw) : readablePayload({ payload: raw });
   if (payload === undefined) {
     const jid = isLong ? undefined : getField(raw, "jid");
-    return { ...jidField(jid), call: cut(`(unreadable) ${raw}`), failure: "" };
+    return { ...jidField(jid), call: cut(`(unreadable) ${raw}`), failure: "", failures: 0 };
   }
   const args = isLong ? payload.args[0] as string : argsText(payload.args);
   const { jid, queue, enqueued_at: enqueuedAt } = payload;
@@ -56,6 +58,7 @@ function readGlance(raw: string): Glance {
     enqueuedAt,
     call: cut(`${shownClass(payload)}(${args.slice(0, MAX_TEXT_CHARS)})`),
     failure: payload.error_class ? cut(errorText(payload)) : "",
+    failures: failureCount(payload),
   };
 }
 
@@ -70,7 +73,17 @@ function shortFields(raw: string): Payload | undefined {
   if (args?.[0] !== "[") return undefined;
   const fields = new Map<string, unknown>();
   for (
-    const name of ["class", "display_class", "wrapped", "jid", "queue", "enqueued_at", "error_class", "error_message"]
+    const name of [
+      "class",
+      "display_class",
+      "wrapped",
+      "jid",
+      "queue",
+      "enqueued_at",
+      "error_class",
+      "error_message",
+      "retry_count",
+    ]
   ) {
     const text = texts.get(name);
     if (text === undefined) continue;

@@ -13,16 +13,22 @@ Deno.test("summarizes the call, the error and the jid of a job", () => {
     enqueued_at: 1.5,
     error_class: "TypeError",
     error_message: "no such account",
+    retry_count: 2,
   });
-  const read = { jid: "j1", queue: "low", enqueuedAt: 1.5, failure: "TypeError: no such account" };
+  const read = { jid: "j1", queue: "low", enqueuedAt: 1.5, failure: "TypeError: no such account", failures: 3 };
   assertEquals(glance({ payload }), { ...read, call: `Mail::Send("bob", 5, {"id":1})` });
   const long = payload.replace('"bob"', `"${"b".repeat(MIB)}"`);
   assertEquals(glance({ payload: long }), { ...read, call: `Mail::Send("${"b".repeat(1_988)}…` });
 });
 
 Deno.test("shows an unreadable payload as text, with its jid if that is cheap to find", () => {
-  assertEquals(glance({ payload: "no JSON" }), { call: "(unreadable) no JSON", failure: "" });
-  assertEquals(glance({ payload: '{"jid":"j1"}' }), { jid: "j1", call: '(unreadable) {"jid":"j1"}', failure: "" });
+  assertEquals(glance({ payload: "no JSON" }), { call: "(unreadable) no JSON", failure: "", failures: 0 });
+  assertEquals(glance({ payload: '{"jid":"j1"}' }), {
+    jid: "j1",
+    call: '(unreadable) {"jid":"j1"}',
+    failure: "",
+    failures: 0,
+  });
   assertEquals(glance({ payload: `{"class":"A","args":${" ".repeat(MIB)}` }).call.length, 2_001);
 });
 

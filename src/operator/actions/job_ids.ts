@@ -8,12 +8,13 @@ import { readEnded } from "../../job/result.ts";
 import type { Edit, Entry } from "../../store/port/entries.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { cancelJobs } from "../../store/ops/cancel.ts";
-import { finishedState } from "../../text/job_json.ts";
+import { finishedState } from "../../text/finished.ts";
 import { relative } from "../../text/times.ts";
 import { object, type TypeOf } from "../shapes/shape.ts";
 import { choice, text } from "../shapes/values.ts";
 import type { Tools } from "./action.ts";
-import { type State, stateOfPlace } from "./places.ts";
+import type { State } from "../../text/jobs.ts";
+import { stateOfPlace } from "./places.ts";
 
 /** An action on jobs. Cancelling and deleting both remove the job; cancelling also leaves a record. */
 export const JOB_ACTIONS = ["retry", "kill", "cancel", "delete", "move"] as const;

@@ -9,25 +9,15 @@ import type { Place } from "../../store/port/entries.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
 import { queuePlaces } from "../../store/ops/queue_places.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { type State, STATE_BY_PLACE } from "../../text/jobs.ts";
 import { Refused } from "./action.ts";
 
 /** The states of jobs that haven't ended, in the order of a job's life. */
-export const STATES = ["queued", "scheduled", "retrying", "dead", "running"] as const;
-
-/** A state of a job that hasn't ended. */
-export type State = typeof STATES[number];
-
-const BY_PLACE: Readonly<Record<Place["in"], State>> = {
-  queue: "queued",
-  scheduled: "scheduled",
-  retry: "retrying",
-  dead: "dead",
-  running: "running",
-};
+export const STATES = Object.values(STATE_BY_PLACE);
 
 /** Returns the state of the jobs in a place. */
 export function stateOfPlace(place: Pick<Place, "in">): State {
-  return BY_PLACE[place.in];
+  return STATE_BY_PLACE[place.in];
 }
 
 /** Returns the place of a name, or the state: all queues for `queued`. Undefined for an unknown name. */
@@ -56,7 +46,9 @@ export async function placesOf(
   queue: string | undefined,
 ): Promise<StatePlaces> {
   if (state !== "queued") {
-    const name = (Object.keys(BY_PLACE) as Exclude<Place["in"], "queue">[]).find((place) => BY_PLACE[place] === state)!;
+    const name = (Object.keys(STATE_BY_PLACE) as Exclude<Place["in"], "queue">[]).find((place) =>
+      STATE_BY_PLACE[place] === state
+    )!;
     return { places: [{ in: name }], queue };
   }
   const names = (await store.admin.stats()).queues.map(({ name }) => name).filter((name) => name !== ALL_QUEUES);

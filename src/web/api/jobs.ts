@@ -8,7 +8,7 @@ import type { Context } from "hono";
 import { finishedPageShape } from "../../operator/shapes/finished.ts";
 import { apiJobPageShape, apiShownJobShape, resultShape } from "../../operator/shapes/jobs.ts";
 import type { JsonOf } from "../../operator/shapes/shape.ts";
-import { finishedJson } from "../../text/job_json.ts";
+import { finishedJson } from "../../text/finished.ts";
 import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
 import { CRITERIA, CRITERIA_OF_JOBS } from "../../operator/query/criteria.ts";

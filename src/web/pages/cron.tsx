@@ -10,7 +10,7 @@ import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts
 import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
+import { CRON_COLUMNS, inZone, outcomeOf, RUN_COLUMNS, zoneOf } from "../../text/cron.ts";
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { actFor } from "../act.ts";
@@ -19,12 +19,11 @@ import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
 import { enqueuedJid, type JobEnds, readEnds, runFields } from "../read/cron_ends.ts";
-import { EndBadge } from "./finished.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { askFirst } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
+import { Badge, DRAWN, List } from "./list.tsx";
 import { RunTimes } from "./run_times.tsx";
-import { num, TableHead } from "./table.tsx";
 
 const NEXT_TIMES = 5;
 const HISTORY = 50;
@@ -113,37 +112,36 @@ function CronPage({ view, entries, ends }: CronPageProps) {
 
 function CronTable({ view, entries, ends }: CronPageProps) {
   return (
-    <table class="list">
-      <TableHead columns={["Name", "Schedule", "Next run", "Last run", "Job"]} hasActions={view.canAct} />
-      <tbody>
-        {entries.map((entry) => (
-          <tr>
-            <td data-label="Name">
-              <a class="class" href={link(view, `/cron/${encodeURIComponent(entry.name)}`)}>{entry.name}</a>
-              <State entry={entry} />
-            </td>
-            <td data-label="Schedule">{entry.definition && describeSchedule(entry.definition.schedule)}</td>
-            <td class="when" data-label="Next run">
-              <Time at={entry.next} now={view.now} />
-            </td>
-            <td class="when" data-label="Last run">
-              <Last view={view} record={entry.last} ends={ends} />
-              {entry.live !== undefined && (
-                <a class="badge running" href={link(view, `/jobs/${encodeURIComponent(entry.live)}`)}>not ended</a>
+    <List
+      view={view}
+      columns={CRON_COLUMNS}
+      rows={entries}
+      looks={{
+        name: (entry) => (
+          <>
+            <a class="class" href={link(view, `/cron/${encodeURIComponent(entry.name)}`)}>{entry.name}</a>
+            <State entry={entry} />
+          </>
+        ),
+        schedule: {},
+        "next run": { class: "when", show: ({ next }) => <Time at={next} now={view.now} /> },
+        "last run": {
+          class: "when",
+          show: ({ last, live }) => (
+            <>
+              <Last view={view} record={last} ends={ends} />
+              {live !== undefined && (
+                <a class="badge running" href={link(view, `/jobs/${encodeURIComponent(live)}`)}>not ended</a>
               )}
-            </td>
-            <td class="name" data-label="Job" title={entry.definition?.class}>
-              {entry.definition?.class}
-            </td>
-            {view.canAct && (
-              <td class="acts">
-                <CronActions view={view} entry={entry} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        // Without arguments, which may hold secrets.
+        job: { class: "name", show: ({ definition }) => definition?.class },
+        memo: false,
+      }}
+      acts={(entry) => <CronActions view={view} entry={entry} />}
+    />
   );
 }
 
@@ -152,17 +150,6 @@ function State({ entry }: { readonly entry: CrontabEntry }) {
   if (entry.state?.paused) return <span class="badge warn">paused</span>;
   return entry.isLoaded ? null : <span class="badge warn">not defined by any running worker</span>;
 }
-
-/** The colors of outcomes. */
-const OUTCOMES: Readonly<Record<CronRecord["outcome"], string>> = {
-  enqueued: "ok",
-  manual: "ok",
-  waiting: "running",
-  skipped: "warn",
-  replaced: "warn",
-  missed: "bad",
-  unreadable: "bad",
-};
 
 /** The latest run: how its job ended, or else whether it was enqueued. */
 function Last({ view, record, ends }: {
@@ -175,13 +162,11 @@ function Last({ view, record, ends }: {
   const end = jid === undefined ? undefined : ends.get(jid);
   return (
     <span>
-      {end === undefined
-        ? <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>
-        : (
-          <a href={link(view, `/jobs/${encodeURIComponent(jid!)}`)}>
-            <EndBadge state={end} />
-          </a>
-        )} <Time at={record.decidedAt} now={view.now} />
+      {end === undefined ? <Badge state={record.outcome} /> : (
+        <a href={link(view, `/jobs/${encodeURIComponent(jid!)}`)}>
+          <Badge state={end} />
+        </a>
+      )} <Time at={record.decidedAt} now={view.now} />
     </span>
   );
 }
@@ -282,33 +267,28 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
       <section>
         <h2>History</h2>
         {records.length === 0 ? <Empty title="No runs yet." /> : (
-          <table class="list">
-            <TableHead columns={["Scheduled", "Outcome", num("Late"), "Job ended", "Job"]} />
-            <tbody>
-              {records.map((record) => (
-                <tr>
-                  <td data-label="Scheduled">
-                    <Time at={record.scheduledAt} now={view.now} />
-                  </td>
-                  <td data-label="Outcome">
-                    <span class={`badge ${OUTCOMES[record.outcome]}`}>{record.outcome}</span>{" "}
-                    {outcomeOf(record) !== record.outcome && (
-                      <span class="note">{record.reason ?? outcomeOf(record)}</span>
-                    )}
-                  </td>
-                  <td class="num" data-label="Late">
-                    {record.outcome === "enqueued" ? formatDuration(record.decidedAt - record.scheduledAt) : <None />}
-                  </td>
-                  <td data-label="Job ended">
-                    <JobEnd entry={entry} record={record} ends={ends} />
-                  </td>
-                  <td class="mono" data-label="Job">
-                    {record.jid && <a href={link(view, `/jobs/${encodeURIComponent(record.jid)}`)}>{record.jid}</a>}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <List
+            view={view}
+            columns={{ ...RUN_COLUMNS, "job ended": DRAWN }}
+            rows={records}
+            looks={{
+              scheduled: {},
+              outcome: (record) => (
+                <>
+                  <Badge state={record.outcome} />{" "}
+                  {outcomeOf(record) !== record.outcome && (
+                    <span class="note">{record.reason ?? outcomeOf(record)}</span>
+                  )}
+                </>
+              ),
+              late: {},
+              "job ended": (record) => <JobEnd entry={entry} record={record} ends={ends} />,
+              jid: {
+                class: "mono",
+                show: ({ jid }) => jid && <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>,
+              },
+            }}
+          />
         )}
       </section>
       {definition && (
@@ -341,7 +321,7 @@ function JobEnd({ entry, record, ends }: {
   const jid = enqueuedJid(record);
   if (jid === undefined) return <None />;
   const end = ends.get(jid);
-  if (end !== undefined) return <EndBadge state={end} />;
+  if (end !== undefined) return <Badge state={end} />;
   return jid === entry.live ? <span class="badge running">not ended</span> : <None />;
 }
 

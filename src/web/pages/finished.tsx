@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
@@ -13,19 +12,20 @@ import { logOf } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
 import { CRITERIA } from "../../operator/query/criteria.ts";
 import { isEmpty } from "../read/filter.ts";
+import { FINISHED_COLUMNS, tookText } from "../../text/finished.ts";
 import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
-import { BatchLink, Empty, link, None, Time, TraceLink, type View } from "./view.tsx";
+import { BatchLink, Empty, link, None, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
+import { Badge, List } from "./list.tsx";
 import { Payload } from "./payload.tsx";
 import { onePage } from "../read/rows.ts";
 import { Steps } from "./steps.tsx";
 import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
-import { num, TableHead } from "./table.tsx";
 
 /** The final states of jobs. */
 const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
@@ -97,73 +97,46 @@ function NothingFinished() {
 
 function FinishedTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
   return (
-    <table class="list">
-      <TableHead
-        columns={[
-          "Status",
-          { label: "Job", class: "job" },
-          { label: "Result", class: "error" },
-          "Queue",
-          num("Duration"),
-          "Ended",
-        ]}
-      />
-      <tbody>
-        {rows.map((job) => (
-          <tr>
-            <td data-label="Status">
-              <State job={job} />
-            </td>
-            <td class="job" data-label="Job">
+    <List
+      view={view}
+      columns={FINISHED_COLUMNS}
+      rows={rows}
+      looks={{
+        jid: false,
+        state: (job) => <State job={job} />,
+        job: {
+          class: "job",
+          show: (job) => (
+            <>
               <a class="class" href={link(view, `/jobs/${encodeURIComponent(job.jid)}`)}>{text(job.class)}</a>
               <code class="args">{argsOf(job)}</code>
-            </td>
-            <td class="error" data-label="Result">
-              {job.error
-                ? (
-                  <div class="clip">
-                    <Icon name="failed" />
-                    {`${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 300)}
-                  </div>
-                )
-                : job.result === null
-                ? <None />
-                : (
-                  <div class="clip">
-                    <code>{resultOf(job).slice(0, 200)}</code>
-                  </div>
-                )}
-            </td>
-            <td class="short" data-label="Queue">{text(job.queue)}</td>
-            <td class="num" data-label="Duration">{durationOf(job)}</td>
-            <td class="when" data-label="Ended">
-              <Time at={job.endedAt} now={view.now} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        result: {
+          class: "error",
+          show: (job, text) =>
+            text === "" ? <None /> : (
+              <div class="clip">
+                {job.error && <Icon name="failed" />}
+                {job.error ? text.slice(0, 300) : <code>{text.slice(0, 200)}</code>}
+              </div>
+            ),
+        },
+        queue: { class: "short" },
+        took: {},
+      }}
+    />
   );
 }
 
-const KINDS: Readonly<Record<string, string>> = { succeeded: "ok", dead: "bad", failed: "bad", expired: "warn" };
-
-/** The final state of a job. */
-export function EndBadge({ state }: { readonly state: string }) {
-  return <span class={`badge ${KINDS[state] ?? ""}`}>{state}</span>;
-}
-
 function State({ job }: { readonly job: EndedJob }) {
-  return <EndBadge state={stateName(job)} />;
+  return <Badge state={stateName(job)} />;
 }
 
 /** Returns the status for display. Any program may have written the record. */
 function stateName({ state }: EndedJob): string {
   return cut(text(state), 20);
-}
-
-function durationOf({ elapsedMs: ms }: EndedJob): string {
-  return typeof ms === "number" ? formatDuration(ms) : "–";
 }
 
 function argsOf({ payload }: EndedJob): string {
@@ -201,7 +174,7 @@ function stepsOf(job: EndedJob): Step[] {
     });
   }
   const isEnd = job.startedAt !== undefined;
-  const note = isEnd || job.elapsedMs === undefined ? undefined : `took ${durationOf(job)}`;
+  const note = isEnd || job.elapsedMs === undefined ? undefined : `took ${tookText(job)}`;
   const error = job.error && `${text(job.error.class)}: ${text(job.error.message)}`.slice(0, 1_000);
   return [...steps, { title: titleCase(name), at: job.endedAt, kind: kinds[name], isNow: true, isEnd, note, error }];
 }
@@ -214,7 +187,7 @@ function titleCase(name: string): string {
 export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
   const rows: [string, unknown][] = [
     ["Attempt", job.attempt],
-    ["Duration", job.elapsedMs === undefined ? undefined : durationOf(job)],
+    ["Duration", tookText(job)],
     ["Worker", job.worker],
     ["Queue", job.queue],
     ["Progress", job.progress],

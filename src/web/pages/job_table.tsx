@@ -7,6 +7,7 @@ import type { Place } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
+import { jobColumns, STATE_BY_PLACE } from "../../text/jobs.ts";
 import { isEmpty } from "../read/filter.ts";
 import type { JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn, hasErrors } from "../read/job_sets.ts";
@@ -14,8 +15,9 @@ import type { JobView } from "../read/job_view.ts";
 import type { JobList } from "../read/paging.ts";
 import { Filters } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
-import { Empty, Hidden, jobs, link, Time, type View } from "./view.tsx";
-import { ActionsHeading } from "./table.tsx";
+import { List, type Looks } from "./list.tsx";
+import { Progress } from "./progress.tsx";
+import { Empty, Hidden, jobs, link, type View } from "./view.tsx";
 
 const LABELS: Readonly<Record<JobAction, string>> = {
   retry: "Retry",
@@ -34,15 +36,6 @@ export function actionLabel(action: JobAction, place: Place): string {
 export function isRemoval(action: JobAction): boolean {
   return action === "delete" || action === "cancel" || action === "kill";
 }
-
-/** The heading of the time column. */
-const TIME_HEADINGS: Readonly<Record<Place["in"], string>> = {
-  queue: "Enqueued",
-  scheduled: "Due",
-  retry: "Next attempt",
-  dead: "Failed at",
-  running: "Started",
-};
 
 /** The actions with a button in each row. The bar for selected jobs has all actions. */
 const ROW_ACTIONS: readonly JobAction[] = ["retry", "delete"];
@@ -154,73 +147,59 @@ export function JobTable({ view, place, rows, actions }: {
   readonly rows: readonly JobView[];
   readonly actions: readonly JobAction[];
 }) {
-  const failed = hasErrors(place);
   const rowActions = ROW_ACTIONS.filter((action) => actions.includes(action));
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          {actions.length > 0 && (
-            <th class="tick">
-              <input type="checkbox" data-all aria-label="Select all on this page" class="script-only" />
-            </th>
-          )}
-          <th class="job">Job</th>
-          {failed && <th class="error">Error</th>}
-          {failed && <th class="num">Attempts</th>}
-          {place.in !== "queue" && <th>Queue</th>}
-          <th>{TIME_HEADINGS[place.in]}</th>
-          {rowActions.length > 0 && <ActionsHeading />}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((job) => (
-          <tr>
-            {actions.length > 0 && (
-              <td class="tick">
-                <input type="checkbox" name="ref" value={job.ref} aria-label={`Select ${job.class} ${job.jid}`} />
-              </td>
-            )}
-            <td class="job" data-label="Job">
-              <JobName view={view} job={job} />
-            </td>
-            {failed && (
-              <td class="error" data-label="Error" title={job.error}>
-                <div class="clip">
-                  {job.error !== "" && <Icon name="failed" />}
-                  {job.error}
-                </div>
-              </td>
-            )}
-            {failed && <td class="num" data-label="Attempts">{number(job.failures)}</td>}
-            {place.in !== "queue" && (
-              <td class="short" data-label="Queue">
-                <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
-              </td>
-            )}
-            <td class="when" data-label={TIME_HEADINGS[place.in]}>
-              <Time at={job.at ?? job.enqueuedAt ?? job.createdAt} now={view.now} />
-            </td>
-            {rowActions.length > 0 && (
-              <td class="acts">
-                {rowActions.map((action) => (
-                  <button
-                    type="submit"
-                    name="row"
-                    value={`${action}:${job.ref}`}
-                    class={isRemoval(action) ? "danger" : ""}
-                    aria-label={`${actionLabel(action, place)} ${job.class} ${job.jid}`}
-                  >
-                    {actionLabel(action, place)}
-                  </button>
-                ))}
-              </td>
-            )}
-          </tr>
+    <List
+      view={view}
+      columns={jobColumns(STATE_BY_PLACE[place.in], (job: JobView) => job)}
+      rows={rows}
+      looks={jobLooks(view, place)}
+      tick={actions.length === 0 ? undefined : {
+        all: <input type="checkbox" data-all aria-label="Select all on this page" class="script-only" />,
+        of: ({ ref, class: name, jid }) => (
+          <input type="checkbox" name="ref" value={ref} aria-label={`Select ${name} ${jid}`} />
+        ),
+      }}
+      acts={rowActions.length === 0 ? undefined : (job) =>
+        rowActions.map((action) => (
+          <button
+            type="submit"
+            name="row"
+            value={`${action}:${job.ref}`}
+            class={isRemoval(action) ? "danger" : ""}
+            aria-label={`${actionLabel(action, place)} ${job.class} ${job.jid}`}
+          >
+            {actionLabel(action, place)}
+          </button>
         ))}
-      </tbody>
-    </table>
+    />
   );
+}
+
+/** How lists of jobs show their columns. */
+export function jobLooks(view: View, place: Place): Looks<JobView> {
+  return {
+    job: { class: "job", show: (job) => <JobName view={view} job={job} /> },
+    ...(hasErrors(place) && {
+      error: {
+        class: "error",
+        hasTitle: true,
+        show: (_, text) => (
+          <div class="clip">
+            {text !== "" && <Icon name="failed" />}
+            {text}
+          </div>
+        ),
+      },
+      attempts: {},
+    }),
+    ...(place.in === "running" && { progress: (_, text) => <Progress text={text} /> }),
+    queue: place.in !== "queue" && {
+      class: "short",
+      show: (_, queue) => <a href={link(view, `/queues/${encodeURIComponent(queue)}`)}>{queue}</a>,
+    },
+    jid: false,
+  };
 }
 
 /** The class, the tags, and the arguments as far as there is room. */

@@ -18,6 +18,11 @@ export interface Look<Row> {
   readonly show?: (row: Row, text: string) => Child;
 }
 
+/** How a page shows columns, by heading; false leaves one out. */
+export type Looks<Row, Heading extends PropertyKey = string> = {
+  readonly [Name in Heading]?: Look<Row> | Look<Row>["show"] | false;
+};
+
 /** A column that only the page has. */
 export const DRAWN: Column<unknown> = { text: () => undefined };
 
@@ -26,11 +31,13 @@ export const DRAWN: Column<unknown> = { text: () => undefined };
  *
  * A row has a last cell with its buttons if `acts` is given and the visitor may act.
  */
-export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, looks = {}, acts, rowOf }: {
+export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, looks = {}, tick, acts, rowOf }: {
   readonly view: View;
   readonly columns: Shown;
   readonly rows: readonly Row[];
-  readonly looks?: { readonly [Heading in keyof Shown]?: Look<Row> | Look<Row>["show"] | false };
+  readonly looks?: Looks<Row, keyof Shown>;
+  /** A first column of checkboxes. */
+  readonly tick?: { readonly all: Child; readonly of: (row: Row) => Child } | undefined;
   readonly acts?: ((row: Row) => Child) | undefined;
   /** Attributes of a row. */
   readonly rowOf?: (row: Row) => Readonly<Record<string, string | undefined>>;
@@ -51,6 +58,7 @@ export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, loo
     <table class="list">
       <thead>
         <tr>
+          {tick && <th class="tick">{tick.all}</th>}
           {shown.map(({ heading, look, isNumber }) => (
             <th class={isNumber ? "num" : typeof look.class === "string" ? look.class : undefined}>{heading}</th>
           ))}
@@ -60,6 +68,7 @@ export function List<Row, Shown extends Columns<Row>>({ view, columns, rows, loo
       <tbody>
         {rows.map((row, i) => (
           <tr {...rowOf?.(row)}>
+            {tick && <td class="tick">{tick.of(row)}</td>}
             {shown.map(({ heading, column, texts, look, isNumber }) => (
               <td
                 class={classOf(row, column, look, isNumber)}

@@ -6,11 +6,12 @@
 import { placePath } from "../read/job_sets.ts";
 import type { WaitingNode } from "../../operator/query/waiting_nodes.ts";
 import type { Found } from "../read/search.ts";
+import { WAITING_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
-import { TableHead } from "./table.tsx";
+import { List } from "./list.tsx";
 
 /** `/login`. */
 export function LoginPage({ prefix, theme, next, name = "", problem }: {
@@ -174,21 +175,20 @@ export function SearchPage({ view, text, found, waiting, looked }: {
       {waiting.length > 0 && (
         <section>
           <h2>Waiting in flows</h2>
-          <table class="list">
-            <TableHead columns={["Job ID", "Class", "Node", "Flow"]} />
-            <tbody>
-              {waiting.map(({ flow, node }) => (
-                <tr>
-                  <td data-label="Job ID" class="mono">{node.jid}</td>
-                  <td data-label="Class">{node.class}</td>
-                  <td data-label="Node">{node.name}</td>
-                  <td data-label="Flow" class="mono">
-                    <a href={link(view, `/flows/${encodeURIComponent(flow)}`)}>{flow}</a>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <List
+            view={view}
+            columns={WAITING_COLUMNS}
+            rows={waiting}
+            looks={{
+              jid: { class: "mono" },
+              // Without arguments, which may hold secrets.
+              job: ({ node }) => node.class,
+              flow: {
+                class: "mono",
+                show: (_, flow) => <a href={link(view, `/flows/${encodeURIComponent(flow)}`)}>{flow}</a>,
+              },
+            }}
+          />
         </section>
       )}
     </Layout>

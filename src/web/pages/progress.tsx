@@ -8,7 +8,7 @@ import { None } from "./view.tsx";
 
 /** A progress text, with a bar if it begins with a percentage or a fraction: `40 %`, `3/10`, `64 of 8,000 rows`. */
 export function Progress({ text }: { readonly text: string | undefined }) {
-  if (text === undefined) return <None />;
+  if (!text) return <None />;
   const percentage = PERCENTAGE.exec(text);
   const fraction = FRACTION.exec(text);
   const share = percentage

@@ -9,10 +9,10 @@ import type { Rows } from "../read/rows.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
+import { List } from "./list.tsx";
 import { Progress } from "./progress.tsx";
-import { num, TableHead } from "./table.tsx";
 import { ActionButton, Empty, link, type View } from "./view.tsx";
-import { runningFor, type RunningRow, workerName } from "./workers.tsx";
+import { RUNNING_COLUMNS, type RunningRow } from "./workers.tsx";
 
 /** The jobs that workers perform now. */
 export function RunningPage({ view, workers, page, running }: {
@@ -41,15 +41,33 @@ export function RunningPage({ view, workers, page, running }: {
           : running.length === 0
           ? <NothingRunning view={view} online={online.length} />
           : (
-            <table class="list">
-              <TableHead
-                columns={[{ label: "Job", class: "job" }, "Progress", "Queue", "Worker", num("Running for")]}
-                hasActions={view.canAct}
-              />
-              <tbody>
-                {running.map((row) => <RunningJobRow view={view} row={row} />)}
-              </tbody>
-            </table>
+            <List
+              view={view}
+              columns={RUNNING_COLUMNS}
+              rows={running}
+              looks={{
+                job: { class: "job", show: (row) => <JobAndLog view={view} row={row} /> },
+                progress: { class: "short", show: (_, text) => <Progress text={text} /> },
+                queue: {
+                  class: "short",
+                  show: (_, queue) => <a href={link(view, `/queues/${encodeURIComponent(queue)}`)}>{queue}</a>,
+                },
+                worker: { class: "short host", hasTitle: true },
+                processor: false,
+                jid: false,
+              }}
+              acts={({ worker, job }) => (
+                <ActionButton
+                  view={view}
+                  path="/jobs/cancel"
+                  fields={{ jid: job.jid, worker: worker.id }}
+                  label="Cancel"
+                  title={`Cancel ${job.class} ${job.jid}`}
+                  kind="danger"
+                />
+              )}
+              rowOf={({ worker }) => ({ "data-running": worker.alive ? "" : undefined })}
+            />
           )}
         <RowPages view={view} path="/running" page={page} />
       </div>
@@ -78,42 +96,20 @@ function NothingRunning({ view, online }: { readonly view: View; readonly online
   );
 }
 
-function RunningJobRow({ view, row: { worker, task, job } }: { readonly view: View; readonly row: RunningRow }) {
+function JobAndLog({ view, row: { worker, task, job } }: { readonly view: View; readonly row: RunningRow }) {
   return (
-    <tr data-running={worker.alive ? "" : undefined}>
-      <td class="job" data-label="Job">
-        <div class="one-line">
-          <JobName view={view} job={job} />
-        </div>
-        {job.log !== undefined && job.log.length > 1
-          ? (
-            <details id={`log-${worker.id}-${task}`} class="log">
-              <summary>{job.lastLine ?? "Log"}</summary>
-              <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
-            </details>
-          )
-          : job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
-      </td>
-      <td class="short" data-label="Progress">
-        <Progress text={job.progress} />
-      </td>
-      <td class="short" data-label="Queue">
-        <a href={link(view, `/queues/${encodeURIComponent(job.queue)}`)}>{job.queue}</a>
-      </td>
-      <td class="short host" data-label="Worker" title={`${workerName(worker)} ${task}`}>{workerName(worker)}</td>
-      <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
-      {view.canAct && (
-        <td class="acts">
-          <ActionButton
-            view={view}
-            path="/jobs/cancel"
-            fields={{ jid: job.jid, worker: worker.id }}
-            label="Cancel"
-            title={`Cancel ${job.class} ${job.jid}`}
-            kind="danger"
-          />
-        </td>
-      )}
-    </tr>
+    <>
+      <div class="one-line">
+        <JobName view={view} job={job} />
+      </div>
+      {job.log !== undefined && job.log.length > 1
+        ? (
+          <details id={`log-${worker.id}-${task}`} class="log">
+            <summary>{job.lastLine ?? "Log"}</summary>
+            <pre class="document" tabindex={0} aria-label={`Log of ${job.jid}`}>{job.log.join("\n")}</pre>
+          </details>
+        )
+        : job.lastLine !== undefined && <div class="line">{job.lastLine}</div>}
+    </>
   );
 }

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { formatDuration } from "../../job/duration.ts";
+import type { Columns } from "../../text/columns.ts";
 import { number } from "../../text/format.ts";
+import { jobColumns } from "../../text/jobs.ts";
 import { tagsOf, WORKER_COLUMNS } from "../../text/workers.ts";
 import { cut, type JobView } from "../read/job_view.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
@@ -14,8 +15,7 @@ import { JobName } from "./job_table.tsx";
 import { Progress } from "./progress.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
-import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
-import { num, TableHead } from "./table.tsx";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 
 /** A running job with its worker. */
 export interface RunningRow {
@@ -26,6 +26,12 @@ export interface RunningRow {
 
 /** A worker's record may contain anything. */
 const MAX_WORD_CHARS = 200;
+
+/** The columns of running jobs. */
+export const RUNNING_COLUMNS: Columns<RunningRow> = {
+  processor: { text: ({ task }) => cut(task, MAX_WORD_CHARS) },
+  ...jobColumns("running", ({ worker, job }) => ({ ...job, worker: workerName(worker) })),
+};
 
 /** All workers. */
 export function WorkersPage({ view, workers, page, running }: {
@@ -174,30 +180,20 @@ function WorkerActions({ view, worker }: { readonly view: View; readonly worker:
 /** The job of each busy processor, by worker. */
 function Processors({ view, rows }: { readonly view: View; readonly rows: readonly RunningRow[] }) {
   return (
-    <table class="list">
-      <TableHead columns={["Processor", "Worker", { label: "Job", class: "job" }, "Progress", num("Running for")]} />
-      <tbody>
-        {rows.map(({ worker, task, job }) => (
-          <tr>
-            <td class="short" data-label="Processor">{cut(task, MAX_WORD_CHARS)}</td>
-            <td class="short host" data-label="Worker" title={workerName(worker)}>{workerName(worker)}</td>
-            <td class="job" data-label="Job">
-              <JobName view={view} job={job} />
-            </td>
-            <td class="short" data-label="Progress">
-              <Progress text={job.progress} />
-            </td>
-            <td class="num" data-label="Running for">{runningFor({ since: job.at ?? view.now }, view.now)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <List
+      view={view}
+      columns={RUNNING_COLUMNS}
+      rows={rows}
+      looks={{
+        processor: { class: "short" },
+        worker: { class: "short host", hasTitle: true },
+        job: { class: "job", show: ({ job }) => <JobName view={view} job={job} /> },
+        progress: { class: "short", show: (_, text) => <Progress text={text} /> },
+        queue: false,
+        jid: false,
+      }}
+    />
   );
-}
-
-/** Returns how long a job has been running. */
-export function runningFor({ since }: Pick<RunningJobRecord, "since">, now: number): string {
-  return formatDuration(Math.max(0, now - since));
 }
 
 /** The dump of a worker: what each of its tasks was doing. */

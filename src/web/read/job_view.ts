@@ -9,32 +9,23 @@ import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
+import type { JobRow } from "../../text/jobs.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { Services } from "../services.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** The view of one job. */
-export interface JobView {
-  /** Empty if the job has none. */
-  readonly jid: string;
+export interface JobView extends JobRow {
   /** Identifies the entry for an action; empty for a running job. */
   readonly ref: string;
   /** The class for display: that of the wrapped job, if there is one. */
   readonly class: string;
-  readonly queue: string;
   /** The arguments, in one line. */
   readonly args: string;
   readonly tags: readonly string[];
-  /** `Class: message`; empty if the job hasn't failed. */
-  readonly error: string;
-  readonly failures: number;
-  readonly at?: number;
-  readonly enqueuedAt?: number;
-  readonly createdAt?: number;
   /** When it last failed. */
   readonly failedAt?: number;
   /** Only of a running job. */
-  readonly progress?: string;
   readonly lastLine?: string;
   /** The last lines logged, `lastLine` included. */
   readonly log?: readonly string[];
@@ -89,7 +80,8 @@ function show(raw: string, mask: Mask, queue: string): JobView {
   const job = raw.length > MAX_PARSED_CHARS ? undefined : parsePayload(raw);
   if (job === undefined) {
     const name = raw.length > MAX_PARSED_CHARS ? "(too large to be shown)" : "(unreadable)";
-    return { jid: "", ref: "", class: name, queue, args: cut(mask.json(raw), MAX_ARGS_CHARS), ...NOTHING };
+    const args = cut(mask.json(raw), MAX_ARGS_CHARS);
+    return { jid: "", ref: "", class: name, queue, args, call: `${name} ${args}`, ...NOTHING };
   }
   const payload = mask.payload(job.payload);
   const times = {
@@ -97,12 +89,15 @@ function show(raw: string, mask: Mask, queue: string): JobView {
     createdAt: readWireTime(payload.created_at),
     failedAt: readWireTime(payload.retried_at) ?? readWireTime(payload.failed_at),
   };
+  const name = cut(text(payload.display_class) || mask.text(job.class), MAX_NAME_CHARS);
+  const args = argsLine(payload.args);
   return {
     jid: job.jid,
     ref: "",
-    class: cut(text(payload.display_class) || mask.text(job.class), MAX_NAME_CHARS),
+    class: name,
+    args,
+    call: `${name}(${args})`,
     queue: queue || text(payload.queue) || "default",
-    args: argsLine(payload.args),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string")
       .slice(0, MAX_TAGS).map((tag) => cut(tag, MAX_TAG_CHARS)),
     error: payload.error_class === undefined

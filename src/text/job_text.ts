@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Payload } from "../../job/job.ts";
-import { stringifyLossless } from "../../job/json.ts";
-import { asText } from "../../log/value.ts";
+import type { Payload } from "../job/job.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { asText } from "../log/value.ts";
 
 /** Returns `TypeError: no such account`. The fields may contain any JSON value. */
 export function errorText({ error_class, error_message }: Pick<Payload, "error_class" | "error_message">): string {
