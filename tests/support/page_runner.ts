@@ -118,6 +118,7 @@ function normalize(text: string): string {
     .replaceAll(/\b\d{4}-\d\d-\d\d[T ][\d:.]+Z?\b/g, "TIME")
     .replaceAll(/\b\d+(\.\d+)? ?(ms|s|m|h|d|MB|kB|GB)(?=\b|\d)/g, "N")
     .replaceAll(/N(N| N)*/g, "N")
+    .replaceAll(/\b(now|N ago)\b/g, "AGE")
     .replaceAll(/[ \t]+/g, " ")
     .replaceAll(/ $/gm, "");
 }
