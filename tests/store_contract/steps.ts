@@ -5,6 +5,7 @@
  */
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { getField } from "../../src/job/raw.ts";
+import { CursorError } from "../../src/store/port/cursor.ts";
 import { MAX_KEPT_SIGNALS, type NewWait, type StepLease } from "../../src/store/port/steps.ts";
 import { readStep } from "../../src/job/step.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -110,6 +111,98 @@ export const steps: Cases = {
       await t.store.steps.wait(again, waitFor("k"));
       assertEquals(await t.store.steps.signal(signal), { reached: jid(1) }, way);
     }
+  },
+
+  "waits: the steps that wait for signals, the first to time out first, in pages, with the payloads of sleeping jobs":
+    async (
+      open,
+    ) => {
+      await using t = await open();
+      const worker = await register(t.store);
+      await t.store.jobs.enqueue([1, 2, 3, 4, 5].map((n) => job(n)));
+      const leases = await takeUpTo(t.store, worker, 5);
+      const spans = [3, 1, 2, 2, 9].map((hours) => hours * HOUR_MS);
+      for (const [i, { token, payload }] of leases.entries()) {
+        const lease = { worker, token, jid: jid(i + 1) };
+        const key = i === 2 ? "refund:3" : `order:${i + 1}`;
+        await t.store.steps.wait(
+          lease,
+          i === 4 ? { name: "nap", about: SLEEP, forMs: spans[4]! } : waitFor(key, spans[i]),
+        );
+        const marked = payload.replace(/}$/, `,"has_steps":true}`);
+        if (i !== 3) await settle(t.store, lease, { kind: "snooze", delayMs: spans[i]!, payload: marked });
+      }
+      const all = await t.store.steps.waits({ limit: 10 });
+      assertEquals(all.next, undefined);
+      assertEquals(all.waits.map(({ key, jid, name }) => [key, jid, name]), [
+        ["order:2", jid(2), "approval"],
+        ["refund:3", jid(3), "approval"],
+        ["order:4", jid(4), "approval"],
+        ["order:1", jid(1), "approval"],
+      ]);
+      assertEquals(all.waits.map(({ payload = "" }) => payload && getField(payload, "jid")), [
+        jid(2),
+        jid(3),
+        "",
+        jid(1),
+      ]);
+      assertEquals(readStep("approval", all.waits[0]!.record).key, "order:2");
+      const paged: string[] = [];
+      let pages = 0;
+      for (let cursor: string | undefined;; pages++) {
+        const page = await t.store.steps.waits({ limit: 1, ...(cursor !== undefined && { cursor }) });
+        paged.push(...page.waits.map(({ key }) => key));
+        if ((cursor = page.next) === undefined) break;
+      }
+      assertEquals([paged, pages], [all.waits.map(({ key }) => key), 3]);
+      // A page begins after its cursor, also once that wait has ended.
+      const { next } = await t.store.steps.waits({ limit: 2 });
+      assertEquals(await t.store.steps.signal({ key: "refund:3", data: "1", ttlMs: HOUR_MS }), { reached: jid(3) });
+      const rest = await t.store.steps.waits({ limit: 2, cursor: next! });
+      assertEquals(rest.waits.map(({ key }) => key), ["order:4", "order:1"]);
+      const one = await t.store.steps.waits({ limit: 2, key: "order:1" });
+      assertEquals([one.waits.map(({ jid }) => jid), one.next], [[jid(1)], undefined]);
+      assertEquals((await t.store.steps.waits({ limit: 2, key: "order:" })).waits, []);
+      for (const cursor of ["", "x", "order:1"]) {
+        await assertRejects(() => t.store.steps.waits({ limit: 1, cursor }), CursorError);
+      }
+    },
+
+  "waits: several for one key are in the order in which they began, and those of ended and dead jobs are left out":
+    async (
+      open,
+    ) => {
+      await using t = await open();
+      const worker = await register(t.store);
+      await t.store.jobs.enqueue([1, 2, 3, 4].map((n) => job(n)));
+      const leases = await takeUpTo(t.store, worker, 4);
+      for (const [i, { token, payload }] of leases.entries()) {
+        const lease = { worker, token, jid: jid(i + 1) };
+        await t.store.steps.wait(lease, waitFor("k", (9 - i) * HOUR_MS));
+        const marked = payload.replace(/}$/, `,"has_steps":true}`);
+        await settle(t.store, lease, { kind: "snooze", delayMs: HOUR_MS, payload: marked });
+      }
+      const jids = async () => (await t.store.steps.waits({ limit: 10, key: "k" })).waits.map(({ jid }) => jid);
+      assertEquals(await jids(), [jid(1), jid(2), jid(3), jid(4)]);
+      const asleep = await entries(t.store, { in: "scheduled" });
+      const refOf = (n: number) => asleep.find(({ payload }) => getField(payload, "jid") === jid(n))!.ref;
+      assertEquals(await t.store.jobs.edit([refOf(1)], "kill"), 1);
+      assertEquals(await t.store.jobs.edit([refOf(2)], "delete"), 1);
+      assertEquals(await jids(), [jid(3), jid(4)]);
+      assertEquals((await t.store.steps.waits({ limit: 10 })).waits.map(({ jid }) => jid), [jid(4), jid(3)]);
+      const first = await t.store.steps.waits({ limit: 1, key: "k" });
+      assertEquals(first.waits.map(({ jid }) => jid), [jid(3)]);
+      const second = await t.store.steps.waits({ limit: 1, key: "k", cursor: first.next! });
+      assertEquals([second.waits.map(({ jid }) => jid), second.next], [[jid(4)], undefined]);
+    },
+
+  "signal: one that isn't to be kept reaches a job that waits, or does nothing": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    const signal = { key: "k", data: "1", ttlMs: 0 };
+    assertEquals(await t.store.steps.signal(signal), {});
+    assertEquals((await t.store.steps.wait(lease, waitFor("k")))?.leftMs, HOUR_MS);
+    assertEquals(await t.store.steps.signal(signal), { reached: jid(1) });
   },
 
   "remember: later attempts read a step, byte for byte": async (open) => {

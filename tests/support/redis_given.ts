@@ -70,6 +70,7 @@ export const CANCELLED = [`SADD jobs:cancelled:${WORKER} ${GROUPED} ended`];
 export const ASLEEP = [
   `HSET jobs:steps:j w ${WAITING}`,
   `ZADD jobs:waiting:k 1 1·j·w`,
+  `ZADD jobs:waiting ${LATER} 1·j·w`,
   `HSET jobs:waits wait·${Math.ceil(LATER / 3_600_000)} 1`,
   `ZADD schedule 5 ${payload("j", `,"has_steps":true`)}`,
 ];

@@ -57,17 +57,48 @@ export interface Wait {
 export type SignalResult =
   /** A job waited for it, and runs again. */
   | { readonly reached: string }
-  /** No job waits for it yet; it is kept for the first that does. */
+  /** No job waits for it yet; it is kept for the first that does, unless its `ttlMs` is 0. */
   | { readonly reached?: undefined };
 
-/** A signal that is kept while no job waits for it. */
+/** A signal. */
 export interface Signal {
   /** The key that a job waits for. */
   readonly key: string;
   /** JSON text. */
   readonly data: string;
-  /** The signal is kept for this many milliseconds. */
+  /** While no job waits, the signal is kept for this many milliseconds. 0: it isn't kept. */
   readonly ttlMs: number;
+}
+
+/** A step that waits for a signal. */
+export interface SignalWait {
+  /** The key of the signal. */
+  readonly key: string;
+  /** The job. */
+  readonly jid: string;
+  /** The step. */
+  readonly name: string;
+  /** JSON text of the step. */
+  readonly record: string;
+  /** The payload of the job while it sleeps. */
+  readonly payload?: string;
+}
+
+/** A page of the steps that wait for signals. */
+export interface WaitPage {
+  readonly waits: readonly SignalWait[];
+  /** Pass it to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** Which steps that wait for signals to read. */
+export interface WaitRequest {
+  /** Only those that wait for this key, the longest waiting first. */
+  readonly key?: string;
+  /** From the page before; absent for the first. */
+  readonly cursor?: string;
+  /** Maximum number of steps. A page whose payloads exceed 4 MiB ends earlier. */
+  readonly limit: number;
 }
 
 /** Maximum number of signals that a key keeps. */
@@ -100,6 +131,14 @@ export interface StepStore {
    * @returns undefined if the worker has lost the lease, and nothing was written
    */
   wait(lease: StepLease, wait: NewWait): Promise<Wait | undefined>;
+
+  /**
+   * Returns a page of the steps that wait for signals, the first to time out first, without those of dead jobs. The cost of a page
+   * doesn't grow with their number. One round trip on Redis.
+   *
+   * @throws {CursorError}
+   */
+  waits(request: WaitRequest): Promise<WaitPage>;
 
   /**
    * Ends the oldest wait for a key with data, and makes its job due. With no job waiting, the signal is kept.

@@ -136,6 +136,14 @@ export function stepsKey(jid: string): string {
 /** Ours: the number of waits of all jobs' steps by `KIND HOUR`, the hour in which their time passes (hash). */
 const WAITS = "jobs:waits";
 
+/** Ours: the steps that wait for signals, by the time at which they time out (sorted set). */
+export const WAITING = "jobs:waiting";
+
+/** Ours: the steps that wait for a signal, oldest first (sorted set). */
+export function waitingKey(key: string): string {
+  return `${WAITING}:${key}`;
+}
+
 /** Ours: the counters of a batch, and the jobs to push when its members have ended (hash). */
 export function batchKey(id: string): string {
   return `jobs:batch:${id}`;
@@ -201,6 +209,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [AUDIT]: "stream",
   [SESSION_KEY]: "string",
   [WAITS]: "hash",
+  [WAITING]: "zset",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",
 };

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { CursorError } from "../port/cursor.ts";
 import { nameOf } from "../port/groups.ts";
 import {
   MAX_KEPT_SIGNALS,
@@ -14,10 +16,13 @@ import {
   type StoredStep,
   tooManySignals,
   type Wait,
+  type WaitPage,
+  type WaitRequest,
 } from "../port/steps.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { leasesKey, signalledKey, stepsKey } from "./keys.ts";
+import { leasesKey, signalledKey, stepsKey, WAITING, waitingKey } from "./keys.ts";
+import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { StepWrites } from "./step_writes.ts";
 
 /** See `StepStore`. */
@@ -53,6 +58,8 @@ export function stepsPart(context: Context): StepStore {
       return reply === null ? undefined : { record: reply[0], leftMs: Number(reply[1]) };
     },
 
+    waits: (request: WaitRequest): Promise<WaitPage> => readWaits(client, request),
+
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
       const keys = [signalledKey(crypto.randomUUID())];
       const args = { keepMs: keepReplyMs(context), key, data, ttl: Math.round(ttlMs), maxKept: MAX_KEPT_SIGNALS };
@@ -77,4 +84,26 @@ export function stepsPart(context: Context): StepStore {
 /** Returns when a step began: a hash keeps no order. Every record has the time before the first value of a user. */
 function beginOf({ record }: StoredStep): number {
   return Number(/"since":([\d.]+)/.exec(record)?.[1] ?? 0);
+}
+
+/** Parts of a wait in the reply of the script. */
+const WAIT_PARTS = 5;
+
+async function readWaits(client: ReconnectingClient, { key, cursor, limit }: WaitRequest): Promise<WaitPage> {
+  const [, score = "", after = ""] = cursor === undefined ? [] : /^([\d.]+) (.+)$/s.exec(cursor) ?? [];
+  if (cursor !== undefined && after === "") throw new CursorError(cursor);
+  const args = { limit, maxBytes: MAX_BATCH_BYTES, score, after };
+  const list = key === undefined ? WAITING : waitingKey(key);
+  const [at, last, ...parts] = await client.run(SCRIPTS.stepWaits, [list], args) as [string, string, ...string[]];
+  const waits = Array.from({ length: parts.length / WAIT_PARTS }, (_, i) => {
+    const [key, jid, name, record, payload] = parts.slice(i * WAIT_PARTS) as [
+      string,
+      string,
+      string,
+      string,
+      ...string[],
+    ];
+    return { key, jid, name, record, ...(payload && { payload }) };
+  });
+  return { waits, ...(last !== "" && { next: `${at} ${last}` }) };
 }

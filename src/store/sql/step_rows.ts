@@ -50,6 +50,24 @@ export function* markSteps(job: number): Body<void> {
   yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, job]);
 }
 
+/** A step that waits for a signal. */
+interface WaitRow {
+  readonly key: string;
+  readonly jid: string;
+  readonly name: string;
+  /** When it times out, in epoch milliseconds. */
+  readonly until: number;
+}
+
+/** Notes that a step waits for a key, once. */
+export function* joinWaiting({ key, jid, name, until }: WaitRow): Body<void> {
+  yield query(
+    `INSERT INTO step_wait (key, jid, name, until) SELECT ?1, ?2, ?3, ?4
+     WHERE NOT EXISTS (SELECT 1 FROM step_wait WHERE jid = ?2 AND name = ?3)`,
+    [key, jid, name, until],
+  );
+}
+
 /** A job that is dead receives no signal. If it is retried, its wait joins those of its key again. */
 export function* leaveWaiting(jid: string | null): Body<void> {
   yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);

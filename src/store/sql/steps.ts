@@ -16,7 +16,8 @@ import {
   type Wait,
 } from "../port/steps.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
-import { answerStep, endStep, findStep, makeDue } from "./step_rows.ts";
+import { readWaits } from "./step_waits.ts";
+import { answerStep, endStep, findStep, joinWaiting, makeDue } from "./step_rows.ts";
 
 /** Expired signals that each new one deletes at most. More are deleted than arrive. */
 const MAX_SWEPT = 2;
@@ -26,6 +27,7 @@ export function stepsPart({ write, read, storeJobs }: Engine): Omit<StepStore, "
   return {
     read: (jid) => read(() => readSteps(jid)),
     wait: (lease, wait) => write((now) => waitFor(storeJobs, lease, wait, now)),
+    waits: (request) => read(() => readWaits(request)),
     signal: (signal) => write((now) => send(signal, now)),
     clear: (jid, which) => write((now) => which === "waits" ? endWaits(jid, now) : clear(jid, which)),
   };
@@ -52,7 +54,7 @@ function* waitFor(
   if (until === undefined) return { record: present, leftMs: 0 };
   if (until > now) {
     // The job was dead, and has been retried.
-    if (wait.key !== undefined) yield* joinWaiting(lease.jid, name, wait.key);
+    if (wait.key !== undefined) yield* joinWaiting({ key: wait.key, jid: lease.jid, name, until });
     return { record: present, leftMs: until - now };
   }
   const record = passedRecord(present, now);
@@ -67,7 +69,8 @@ function* begin(
   now: number,
 ): Body<Wait> {
   if (key !== undefined) yield lock(`signal:${key}`);
-  const waiting = waitingRecord(about, Math.round(now + forMs), waitBegins(now, after));
+  const until = Math.round(now + forMs);
+  const waiting = waitingRecord(about, until, waitBegins(now, after));
   const [kept] = key === undefined ? [] : yield query(
     "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
     [key, now],
@@ -78,7 +81,7 @@ function* begin(
     return { record, leftMs: 0 };
   }
   yield* put(jid, { name, record: waiting });
-  if (key !== undefined) yield* joinWaiting(jid, name, key);
+  if (key !== undefined) yield* joinWaiting({ key, jid, name, until });
   if (child !== undefined) yield* storeJobs([child], now);
   return { record: waiting, leftMs: forMs };
 }
@@ -95,6 +98,7 @@ function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {
     const parent = { jid, step: row.name as string, state: "succeeded", outcome: `"value":${data}` } as const;
     if (yield* answerStep(parent, now)) return { reached: jid };
   }
+  if (ttlMs === 0) return {};
   yield query(
     "DELETE FROM signal WHERE id IN (SELECT id FROM signal WHERE expires <= ?1 LIMIT ?2)",
     [now, MAX_SWEPT],
@@ -134,15 +138,6 @@ function* endWaits(jid: string, now: number): Body<number> {
   for (const { name, record } of rows) yield* endStep(jid, name as string, passedRecord(record as string, now));
   if (rows.length > 0) yield* makeDue(jid, now);
   return rows.length;
-}
-
-/** Notes that a step waits for a key, once. */
-function* joinWaiting(jid: string, name: string, key: string): Body<void> {
-  yield query(
-    `INSERT INTO step_wait (key, jid, name) SELECT ?1, ?2, ?3
-     WHERE NOT EXISTS (SELECT 1 FROM step_wait WHERE jid = ?2 AND name = ?3)`,
-    [key, jid, name],
-  );
 }
 
 function* put(jid: string, { name, record }: StoredStep): Body<void> {

@@ -268,15 +268,17 @@ CREATE TABLE step (
   UNIQUE (jid, name)
 ) STRICT;
 
--- Which steps wait for which signal, oldest first.
+-- Which steps wait for which signal, oldest first, and when they time out.
 CREATE TABLE step_wait (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL,
   jid TEXT NOT NULL,
-  name TEXT NOT NULL
+  name TEXT NOT NULL,
+  until INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX step_wait_key ON step_wait (key, id);
 CREATE INDEX step_wait_jid ON step_wait (jid);
+CREATE INDEX step_wait_until ON step_wait (until, id);
 
 -- Signals that no job waits for yet.
 CREATE TABLE signal (

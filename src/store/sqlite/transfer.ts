@@ -25,7 +25,7 @@ import * as jobRows from "../sql/job_rows.ts";
 import * as flowRows from "../sql/flow_rows.ts";
 import * as flows from "../sql/flows.ts";
 import { idOf } from "../sql/queue_rows.ts";
-import { endStep, stepRecord, takeWake } from "../sql/step_rows.ts";
+import { endStep, joinWaiting, stepRecord, takeWake } from "../sql/step_rows.ts";
 import type { Context } from "./context.ts";
 import * as editor from "./edit.ts";
 import * as keys from "./push_keys.ts";
@@ -171,15 +171,15 @@ function putJob(context: Context, { place, payload, at, unique, debounce }: JobR
 function putSteps(context: Context, { jid, steps }: StepsRow): void {
   const { sql } = context;
   for (const { name, record } of steps) {
-    const waits = waitsUntil(record) !== undefined;
+    const until = waitsUntil(record);
     const present = runNow(stepRecord(jid, name), sql);
     if (present !== undefined) {
-      if (!waits && waitsUntil(present) !== undefined) runNow(endStep(jid, name, record), sql);
+      if (until === undefined && waitsUntil(present) !== undefined) runNow(endStep(jid, name, record), sql);
       continue;
     }
     sql("INSERT INTO step (jid, name, record) VALUES (?, ?, ?)").run(jid, name, record);
-    const key = waits ? readStepHead(name, record, Infinity).key : undefined;
-    if (key !== undefined) sql("INSERT INTO step_wait (key, jid, name) VALUES (?, ?, ?)").run(key, jid, name);
+    const key = until === undefined ? undefined : readStepHead(name, record, Infinity).key;
+    if (key !== undefined) runNow(joinWaiting({ key, jid, name, until: until! }), sql);
   }
 }
 

@@ -222,7 +222,7 @@ export const SCRIPTS = {
   ...scripts(scratch, "claimScratch"),
   ...scripts(series, "recordMetrics", "sampleQueues"),
   ...scripts(settle, "settle"),
-  ...scripts(steps, "signal", "stepClear", "stepRemember", "stepWait", "stepWake"),
+  ...scripts(steps, "signal", "stepClear", "stepRemember", "stepWait", "stepWaits", "stepWake"),
   ...scripts(take, "take"),
   ...scripts(
     transfer,

@@ -55,6 +55,18 @@ local function waiterIn(text)
   return string.sub(rest, 1, bytes), string.sub(rest, bytes + 2)
 end
 
+-- jobs:waiting has all of them, by the time at which they time out. Nothing but the list of waits reads it.
+local ALL_WAITING, DAY_MS = 'jobs:waiting', 86400000
+
+-- Lists a wait. Forgets up to two that timed out more than a day ago, which is more than begin: another program may have deleted
+-- their jobs.
+local function listWaiting(now, member, untilMs)
+  local call = redis.call
+  call('ZADD', ALL_WAITING, string.format('%.0f', untilMs), member)
+  local past = call('ZRANGE', ALL_WAITING, '-inf', string.format('%.0f', now - DAY_MS), 'BYSCORE', 'LIMIT', 0, 2)
+  if #past > 0 then call('ZREM', ALL_WAITING, unpack(past)) end
+end
+
 local function joinWaiting(now, jid, name, key, forMs)
   local call = redis.call
   local waiters, member = 'jobs:waiting:' .. key, waiterOf(jid, name)
@@ -63,15 +75,18 @@ local function joinWaiting(now, jid, name, key, forMs)
   local last = tonumber(call('ZRANGE', waiters, -1, -1, 'WITHSCORES')[2] or 0)
   call('ZADD', waiters, string.format('%.3f', math.max(now, last + 0.001)), member)
   -- Redis deletes the key a day after the last of its waits has timed out.
-  local ttl = string.format('%.0f', forMs + 86400000)
+  local ttl = string.format('%.0f', forMs + DAY_MS)
   if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+  apart(listWaiting, now, member, now + forMs)
 end
 
 -- Does nothing if the record isn't that of a wait for a signal.
 local function leaveWaiting(jid, name, record)
   if kindOf(record) ~= 'wait' or not string.match(record, WAITING) then return end
   local key = recordIn(record).key
-  if type(key) == 'string' then redis.pcall('ZREM', 'jobs:waiting:' .. key, waiterOf(jid, name)) end
+  if type(key) ~= 'string' then return end
+  redis.pcall('ZREM', 'jobs:waiting:' .. key, waiterOf(jid, name))
+  redis.pcall('ZREM', ALL_WAITING, waiterOf(jid, name))
 end
 
 -- The same for all waits of a job. O(N) for N steps.
@@ -128,29 +143,34 @@ local function isJob(payload, jid)
   return job ~= nil and job.jid == jid
 end
 
--- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep. O(log M + K) for K of M members of
--- `schedule` that are due in the same millisecond.
-local function makeDue(now, jid)
-  local call = redis.call
-  local steps = 'jobs:steps:' .. jid
-  local score = call('HGET', steps, '')
+-- Returns the member of `schedule` that is a sleeping job; nil for a job that doesn't sleep. O(log M + K) for K of M members that are due
+-- in the same millisecond.
+local function sleeping(jid)
+  local score = redis.call('HGET', 'jobs:steps:' .. jid, '')
   local from = 0
   while score and score ~= 'wake' do
     local members = redis.pcall('ZRANGE', 'schedule', score, score, 'BYSCORE', 'LIMIT', from, 100)
-    if members.err then break end
+    if members.err then return nil end
     for _, member in ipairs(members) do
-      if isJob(member, jid) then
-        call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
-        call('HDEL', steps, '')
-        -- The user may lack the permission to publish: pollers then see the job a second later.
-        redis.pcall('PUBLISH', 'jobs:wake', 'due')
-        return
-      end
+      if isJob(member, jid) then return member end
     end
-    if #members < 100 then break end
+    if #members < 100 then return nil end
     from = from + 100
   end
-  call('HSET', steps, '', 'wake')
+end
+
+-- Makes a sleeping job due. A running job gets the mark "wake", which prevents its sleep.
+local function makeDue(now, jid)
+  local call = redis.call
+  local steps, member = 'jobs:steps:' .. jid, sleeping(jid)
+  if not member then
+    call('HSET', steps, '', 'wake')
+    return
+  end
+  call('ZADD', 'schedule', 'XX', 'LT', string.format('%.3f', now / 1000), member)
+  call('HDEL', steps, '')
+  -- The user may lack the permission to publish: pollers then see the job a second later.
+  redis.pcall('PUBLISH', 'jobs:wake', 'due')
 end
 
 -- Ends a wait that has not ended, and makes its job due. child: the jid of the job whose end ends it, if one does. A step that
@@ -326,8 +346,8 @@ return count
 -- done     jobs:signalled:ID, the result of this signal
 -- keepMs   how long to keep the result of this signal
 -- data     JSON
--- ttl      ms to keep the signal
--- Result   jid of the job that received it; "" if it is kept; false if the key keeps too many; 0 to run it again, because the key has
+-- ttl      ms to keep the signal, 0 for not at all
+-- Result   jid of the job that received it; "" if none did; false if the key keeps too many; 0 to run it again, because the key has
 --          further waits of jobs that have ended
 -- O(N log M) for N of M waits for the key whose jobs have ended, at most 1,000
 
@@ -351,8 +371,52 @@ for _, waiter in ipairs(waiting) do
 end
 if #waiting == 1000 then return 0 end
 
-if call('LLEN', kept) >= tonumber(maxKept) then return false end
+if ttl == 0 then
+  call('SET', done, '', 'PX', keepMs)
+  return ''
+end
+local function isExpired(text) return text and tonumber(string.match(text, '^(%d+) ') or 0) <= now end
+if call('LLEN', kept) >= tonumber(maxKept) then
+  while isExpired(call('LINDEX', kept, 0)) do call('LPOP', kept) end
+  if call('LLEN', kept) >= tonumber(maxKept) then return false end
+end
 call('RPUSH', kept, string.format('%.0f ', now + ttl) .. data)
 if call('PTTL', kept) < ttl then call('PEXPIRE', kept, string.format('%.0f', ttl + 60000)) end
 call('SET', done, '', 'PX', keepMs)
 return ''
+
+--- script stepWaits(list; limit, maxBytes, score, after) no-writes: steps
+-- Reads a page of the steps that wait for signals.
+--
+-- list     jobs:waiting, or jobs:waiting:KEY for one key
+-- maxBytes of payloads; the first is returned whatever its size
+-- score, after  the last member of the page before, and its score; "" for the first page
+-- Result   score and member of the last one that was read, both "" at the end of the list; then per wait its key, jid, name, record
+--          and the payload of the job if it sleeps, or false
+-- O(N log M) for N of M waits, and the members of `schedule` that are due in the same millisecond as their jobs
+
+local call = redis.call
+limit, maxBytes = tonumber(limit), tonumber(maxBytes)
+local from = 0
+if after ~= '' then
+  -- Without that member, those with its score that sort before it were on the page.
+  local rank = call('ZRANK', list, after)
+  from = rank and rank + 1 or call('ZCOUNT', list, '-inf', '(' .. score)
+end
+local members = call('ZRANGE', list, from, from + limit, 'WITHSCORES')
+local result = { '', '' }
+for i = 1, math.min(#members, limit * 2), 2 do
+  local member, at = members[i], members[i + 1]
+  local jid, name = waiterIn(member)
+  local record = jid and (at ~= score or member > after) and call('HGET', 'jobs:steps:' .. jid, name)
+  local key = record and #record <= MAX_WAIT_BYTES and string.match(record, WAITING) and recordIn(record).key
+  if type(key) == 'string' then
+    local payload = sleeping(jid)
+    maxBytes = maxBytes - #(payload or '')
+    if maxBytes < 0 and #result > 2 then return result end
+    for _, part in ipairs({ key, jid, name, record, payload or false }) do result[#result + 1] = part end
+  end
+  result[1], result[2] = at, member
+end
+if #members <= limit * 2 then result[1], result[2] = '', '' end
+return result
