@@ -41,12 +41,14 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "operator": "steps client cron log store/ops store/port store/admin job clock",
   // How the terminal and the dashboard word what both show.
   "text": "operator client cron log store/port store/admin store/ops job",
+  // Alerts are worded for the dashboard and for doctor.
+  "operator/alerts": "text operator client cron store/ops store/port store/admin job clock",
   // The audit log describes actions to people.
   "operator/actions": "text operator client cron store/ops store/port store/admin job clock",
   "web":
-    "operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
+    "operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
+    "web operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

@@ -215,6 +215,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     fetcher,
     settler,
     inProcessRuns,
+    clock,
     taking: [loop(poller), rescuer, loop(scheduler), loop(fetcher)],
     timeoutMs: launcher.timeoutMs,
     cold: launcher.cold,

@@ -139,12 +139,15 @@ export class Launcher implements Controls {
 
   /** Stops taking jobs. Running jobs continue. */
   quiet(): Promise<void> {
-    return this.#components.work.quiet();
+    const quieted = this.#components.work.quiet();
+    this.#components.heartbeat.beatSoon();
+    return quieted;
   }
 
   /** Takes jobs again, for example after a deployment that failed. */
-  resume(): Promise<void> {
-    return this.#components.work.resume();
+  async resume(): Promise<void> {
+    await this.#components.work.resume();
+    this.#components.heartbeat.beatSoon();
   }
 
   /** Stops: waits for running jobs until the timeout. A second call ends them at once. */

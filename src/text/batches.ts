@@ -11,10 +11,9 @@ import { type Columns, timeColumn } from "./columns.ts";
 import { number } from "./format.ts";
 import { isoTime, localTime } from "./times.ts";
 
-const STATES: Readonly<Record<Batch["state"], string>> = {
+const STATES: Readonly<Record<Exclude<Batch["state"], "stuck">, string>> = {
   open: "more members may come",
   running: "closed; members are pending",
-  stuck: "no member is pending, some are dead: retry or delete them",
   succeeded: "every member has succeeded",
   failed: "finished; not every member has succeeded",
   cancelled: "what waited is cancelled, running jobs are aborted",
@@ -33,8 +32,21 @@ export const BATCH_COLUMNS = {
 } as const satisfies Columns<Batch>;
 
 /** Returns what a state means. */
-export function batchStateText({ state }: Batch): string {
-  return STATES[state];
+export function batchStateText(batch: Batch): string {
+  return batch.state === "stuck" ? stuckText(batch) : STATES[batch.state];
+}
+
+/** Returns why a batch is stuck: `47 of 10,000 jobs are dead, the others have ended: retry or delete the dead ones`. */
+export function stuckText(batch: Batch): string {
+  const { dead, total, waiting = 0 } = batch;
+  const others = total === dead
+    ? ""
+    : waiting > 0
+    ? `, and ${number(waiting)} wait for others`
+    : ", the others have ended";
+  return `${number(dead)} of ${membersText(total, batch)} ${
+    dead === 1 ? "is" : "are"
+  } dead${others}: retry or delete the dead ones`;
 }
 
 /** Returns a number of members: `1 job`, `3 nodes`. */

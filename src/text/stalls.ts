@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import type { Stall } from "../store/ops/stalls.ts";
+import { shellWord } from "./shell.ts";
 
 /** Returns the name of a stalling job: its class and jid. */
 export function stallName({ class: name = "a job", jid }: Stall): string {
@@ -26,14 +27,24 @@ export function stallText(stall: Stall, now: number): string {
   }
 }
 
-/** Returns the remedy. */
-export function stallCure({ is, worker }: Stall): string {
+/** Returns what to know about the remedy, as a clause. */
+export function stallHint({ is }: Stall): string {
   switch (is) {
     case "blocked":
-      return `jobs stop ${worker} ends it at its shutdown timeout and returns its jobs; isolate: true keeps the class from blocking others`;
+      return "its worker ends it at the shutdown timeout and returns its jobs; isolate: true keeps the class from blocking others";
     case "ignores-signal":
-      return `pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; jobs stop ${worker} returns the job`;
+      return "pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; a stop of its worker returns the job";
     case "running":
-      return `jobs dump ${worker} shows what it does; a timeout for the class ends such jobs`;
+      return "the dump shows what it does; a timeout for the class ends such jobs";
   }
+}
+
+/** Returns the command that helps. */
+export function stallCommand({ is, worker }: Stall): string {
+  return `jobs ${is === "running" ? "dump" : "stop"} ${shellWord(worker)}`;
+}
+
+/** Returns the command and its hint in one clause. */
+export function stallCure(stall: Stall): string {
+  return `${stallCommand(stall)} (${stallHint(stall)})`;
 }

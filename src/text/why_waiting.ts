@@ -10,9 +10,11 @@ import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/
 import type { JobWaits } from "../store/ops/job_waits.ts";
 import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse } from "./limits.ts";
+import { shellWord } from "./shell.ts";
 import { stallCure, stallText } from "./stalls.ts";
-import { stallsOf } from "../store/ops/stalls.ts";
+import { longestRunning, stallsOf } from "../store/ops/stalls.ts";
 import { localMinute, relative } from "./times.ts";
+import { asOf, quietFor } from "./workers.ts";
 
 /** The queues and workers around a job, and what it waits for itself. */
 export interface Surroundings extends Around, JobWaits {
@@ -47,6 +49,9 @@ const DEFAULT_MAX_RETRIES = 25;
 function whyDead(payload: Payload | undefined): string {
   const { error_class: failure, retry, retry_count: count, retry_for: span } = payload ?? {};
   if (payload !== undefined && failure === undefined) return "it was killed";
+  if (failure === "WorkerDied") {
+    return "it crashed its workers, or they ran out of memory; isolate: true for the class protects the worker";
+  }
   if (failure === "Kill") return "its handler ended it for good";
   const isEarly = typeof count === "number" && count < (typeof retry === "number" ? retry : DEFAULT_MAX_RETRIES);
   if (!isEarly || span !== undefined) return "its retries are exhausted";
@@ -97,7 +102,9 @@ export function queueReasons(
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
   const held = isQueued ? whyGroupIsHeld(around) : undefined;
   if (held !== undefined) reasons.push(sentence(held));
-  if (isQueued && reasons.length === 0) reasons.push("Nothing blocks it: a worker fetches it in its turn.");
+  if (isQueued && reasons.length === 0) {
+    reasons.push(`Nothing blocks it: a worker fetches it in its turn${asOf(serving(queue, around), around.now)}.`);
+  }
   return reasons;
 }
 
@@ -136,18 +143,26 @@ function sentence(words: string): string {
 function reasonOf(blocker: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
   switch (blocker.is) {
     case "all-paused":
+      return `${sentence(whyPaused(blocker, queue, around))} jobs resume resumes them.`;
     case "paused":
-      return sentence(whyPaused(blocker, queue, around));
-    case "limited":
-      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.`;
+      return `${sentence(whyPaused(blocker, queue, around))} jobs resume ${shellWord(queue)} resumes it.`;
+    case "limited": {
+      const longest = longestRunning(around.workers.filter(({ alive }) => alive), queue);
+      const running = longest === undefined ? "" : ` The longest: ${stallText(longest, around.now)}.`;
+      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.${running} jobs limit ${
+        shellWord(queue)
+      } changes it.`;
+    }
     case "no-worker-online":
       return "No worker is online.";
     case "no-worker-of-queue":
-      return `No worker fetches from queue "${queue}": start one with jobs run -q ${queue}.`;
+      return `No worker fetches from queue "${queue}": start one with jobs run -q ${shellWord(queue)}.`;
     case "quiet":
-      return `All workers of queue "${queue}" are quiet. jobs resume --all resumes them.`;
+      return `All workers of queue "${queue}" are quiet${
+        quietFor(serving(queue, around), around.now)
+      }. jobs resume --all-workers resumes them.`;
     case "stopping":
-      return `All workers of queue "${queue}" are stopping. Start one: jobs run -q ${queue}.`;
+      return `All workers of queue "${queue}" are stopping. Start one: jobs run -q ${shellWord(queue)}.`;
     case "busy": {
       const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_MS;
       if (!isLong) return "All processors of its queue are busy.";
@@ -157,8 +172,15 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "blocked":
       return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
-      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one.`;
+      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. jobs run handlers.js -q ${
+        shellWord(queue)
+      } starts one.`;
   }
+}
+
+/** Returns the online workers of a queue. */
+function serving(queue: string, { workers }: Surroundings): Surroundings["workers"] {
+  return workers.filter(({ alive, queues }) => alive && queues.includes(queue));
 }
 
 /** Returns ` until 2027-01-31 08:00 UTC, in 5m`, or that the pause has no end. */

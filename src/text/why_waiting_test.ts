@@ -39,8 +39,8 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
   const running: Entry = { ref: "l1", place: { in: "running" }, worker: "w:1:a", payload };
   const reasons = (entry: Entry, ...workers: Parameters<typeof whyNotRunning>[1]["workers"][number][]) =>
     whyNotRunning(entry, { workers, queues: [], now: NOW });
-  const stop = "jobs stop w:1:a ends it at its shutdown timeout and returns its jobs; " +
-    "isolate: true keeps the class from blocking others.";
+  const stop = "jobs stop w:1:a (its worker ends it at the shutdown timeout and returns its jobs; " +
+    "isolate: true keeps the class from blocking others).";
   const spins = `Spin s1 blocks the event loop of w:1:a, for 3m: ${stop}`;
   assertEquals(reasons(queued, { ...worker, blocked, work: work(NOW) }), [spins]);
   assertEquals(reasons(running, { ...worker, blocked, work: work(NOW) }), [spins]);
@@ -51,12 +51,13 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 9_000) }), ["All processors of its queue are busy."]);
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 70_000) }), [
     "All processors of its queue are busy. The longest: Spin s1 has run for 1m10s on w:1:a; " +
-    "jobs dump w:1:a shows what it does; a timeout for the class ends such jobs.",
+    "jobs dump w:1:a (the dump shows what it does; a timeout for the class ends such jobs).",
   ]);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000) }), []);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000, "Cancelled") }), [
     "Spin s1 on w:1:a ignores its signal (Cancelled) and has run for 1m10s: " +
-    "pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; jobs stop w:1:a returns the job.",
+    "jobs stop w:1:a (pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; " +
+    "a stop of its worker returns the job).",
   ]);
   assertEquals(reasons(running, { ...worker, alive: false }), ["Its worker is offline: another one rescues it."]);
 });
@@ -134,11 +135,14 @@ Deno.test("a queued job says that its group, its queue or all queues are paused,
     [`Group "acme" is paused ${end}.`],
   ]);
   assertEquals(said({ queues: [paused("*", DAY_MS)] }), [`all queues are paused ${end}`, [
-    `All queues are paused ${end}.`,
+    `All queues are paused ${end}. jobs resume resumes them.`,
   ]]);
   assertEquals(said({ queues: [paused("mail")], group: group({ paused: true }) }), [
     'group "acme" is paused until it is resumed',
-    ['Queue "mail" is paused until it is resumed.', 'Group "acme" is paused until it is resumed.'],
+    [
+      'Queue "mail" is paused until it is resumed. jobs resume mail resumes it.',
+      'Group "acme" is paused until it is resumed.',
+    ],
   ]);
   assertEquals(said({ queues: [paused("other")] }), [undefined, []]);
   assertEquals(

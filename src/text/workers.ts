@@ -44,6 +44,23 @@ export function workerState(
   return blocked !== undefined ? "blocked" : stopping ? "stopping" : quiet ? "quiet" : "running";
 }
 
+/** Returns ` for 5m`: how long all of these workers have been quiet; empty if that is unknown. */
+export function quietFor(workers: readonly Partial<Pick<WorkerInfo, "quietSince">>[], now: number): string {
+  const since = workers.map(({ quietSince }) => quietSince);
+  const known = since.filter((at) => at !== undefined);
+  if (known.length === 0 || known.length < since.length) return "";
+  return ` for ${formatDuration(Math.max(0, now - Math.max(...known)))}`;
+}
+
+/** A younger heartbeat is current. */
+const FRESH_MS = 2_000;
+
+/** Returns `, as of 4s ago`: the age of the latest of these heartbeats; empty if it is current, or unknown. */
+export function asOf(workers: readonly Partial<Pick<WorkerInfo, "heartbeatAt">>[], now: number): string {
+  const ageMs = now - Math.max(...workers.map(({ heartbeatAt }) => heartbeatAt ?? now));
+  return ageMs < FRESH_MS || ageMs === Infinity ? "" : `, as of ${formatDuration(ageMs)} ago`;
+}
+
 /** The columns of a list of workers. */
 export const WORKER_COLUMNS = {
   worker: { text: ({ id }) => id, is: "whole" },

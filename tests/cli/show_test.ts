@@ -138,7 +138,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   await store.admin.configure("default", { limit: { running: 1 } });
   const [lease] = await takeUpTo(store, worker, 1);
   assertEquals(await why(first), []);
-  assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running.']);
+  assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running. jobs limit default changes it.']);
   await store.admin.configure("default", { pause: true });
   assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
 

@@ -46,11 +46,14 @@ export const workers: Cases = {
     await using t = await open();
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
     await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
-    await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { quiet: true, stopping: true }), TTL_MS);
+    await t.store.workers.heartbeat(
+      workerRecord("host:1:aaaaaaaaaaaa", { quiet: true, quietSince: 1_700_000_000_000, stopping: true }),
+      TTL_MS,
+    );
     const all = await t.store.workers.list();
     assertEquals(
-      all.map(({ busy, work, quiet, stopping }) => ({ busy, work, quiet, stopping })),
-      [{ busy: 0, work: [], quiet: true, stopping: true }],
+      all.map(({ busy, work, quiet, quietSince, stopping }) => ({ busy, work, quiet, quietSince, stopping })),
+      [{ busy: 0, work: [], quiet: true, quietSince: 1_700_000_000_000, stopping: true }],
     );
   },
 

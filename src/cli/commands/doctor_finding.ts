@@ -6,7 +6,7 @@
 
 /** The result of one check. */
 export interface Finding {
-  /** `settings`, `handlers`, `cron`, `files`, `store`, `clock`, `workers`, `queues` or `jobs`. */
+  /** `settings`, `handlers`, `cron`, `files`, `store`, `clock`, `workers`, `queues`, `jobs` or `batches`. */
   readonly check: string;
   readonly state: "ok" | "warning" | "failed";
   readonly message: string;

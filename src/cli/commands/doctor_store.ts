@@ -1,5 +1,5 @@
 /**
- * The checks of `jobs doctor` in the store: whether it opens, its health, and jobs that nothing processes.
+ * The checks of `jobs doctor` in the store: whether it opens, its health, and the alerts of the dashboard.
  *
  * @module
  */
@@ -8,26 +8,24 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { formatDuration } from "../../job/duration.ts";
-import { parsePayload } from "../../job/job.ts";
+import type { Alert } from "../../operator/alerts/alert.ts";
+import { alertsOf } from "../../operator/alerts/alerts.ts";
+import { BEHIND_MS } from "../../operator/alerts/queue_alerts.ts";
+import { readSituation } from "../../operator/alerts/situation.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
-import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
-import { stallsOf } from "../../store/ops/stalls.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
-import { stallCure, stallText } from "../../text/stalls.ts";
 import { checkCron } from "./doctor_cron.ts";
 import type { Finding } from "./doctor_finding.ts";
-import { shownQueue } from "../../text/queues.ts";
+import { pauseText } from "../../text/queues.ts";
+import { shellWord } from "../../text/shell.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** A larger difference is reported: displayed times, and those of `--at`, are off by as much. */
 const MAX_SKEW_MS = 2_000;
-/** At most this many jobs of each queue are checked. */
-const MAX_JOBS_PER_QUEUE = 200;
-/** A queue whose oldest job has waited for longer, while all processors are busy, is reported. */
-const MAX_LATENCY_MS = 30_000;
 /** Leases read at a time. */
 const PAGE_SIZE = 1_000;
 
@@ -60,9 +58,7 @@ async function findingsOf(
     found.hasHandlers = (await store.workers.list()).some(({ alive, classes }) => alive && (classes?.length ?? 0) > 0);
     return [
       ...await checkHealth(store, settings.durability),
-      ...await checkWorkers(store),
-      ...await checkQueues(store),
-      ...await checkClasses(store, classes),
+      ...await checkAlerts(store, { classes, now: systemClock.now() }),
       ...await checkCron(store),
     ];
   } catch (error) {
@@ -139,38 +135,22 @@ function durabilityFindings(
   }];
 }
 
-async function checkWorkers(store: Store): Promise<Finding[]> {
-  const workers = await store.workers.list();
-  const online = workers.filter((worker) => worker.alive);
+/** Reports the alerts of the dashboard, and how many workers are online. */
+async function checkAlerts(
+  store: Store,
+  { classes, now }: { readonly classes: readonly string[]; readonly now: number },
+): Promise<Finding[]> {
+  const situation = await readSituation({ store, clock: systemClock, classes });
+  const { stats: { queues, enqueued }, workers } = situation;
+  const online = workers.filter(({ alive }) => alive);
   const stuck = await stuckLeases(store, online);
   return [
-    online.length > 0 && online.every(({ quiet }) => quiet)
-      ? {
-        check: "workers",
-        state: "warning",
-        message: `${online.length} online, all quiet: no job is fetched`,
-        cure: "jobs resume --all-workers",
-      }
-      : online.length > 0
-      ? { check: "workers", state: "ok", message: `${online.length} online` }
-      : {
-        check: "workers",
-        state: "warning",
-        message: "none online: no job runs",
-        cure: "start one: jobs run handlers.js",
-      },
-    ...workers.filter((worker) => !worker.alive).map(({ id, heartbeatAt }): Finding => ({
-      check: "workers",
-      state: "warning",
-      message: `${id} is offline: last heartbeat ${formatDuration(Math.max(0, systemClock.now() - heartbeatAt))} ago`,
-      cure: "an online worker rescues its jobs within seconds; start one: jobs run handlers.js",
-    })),
-    ...stallsOf(workers).map((stall): Finding => ({
-      check: "workers",
-      state: "warning",
-      message: stallText(stall, systemClock.now()),
-      cure: stallCure(stall),
-    })),
+    ...(online.length > 0
+      ? [{ check: "workers", state: "ok", message: onlineText(online, now) } as const]
+      : enqueued > 0
+      ? []
+      : [{ check: "workers", state: "warning", message: "none online", cure: "jobs run handlers.js" } as const]),
+    ...alertsOf(situation).map(findingOf),
     ...(stuck === 0 ? [] : [
       {
         check: "jobs",
@@ -179,7 +159,29 @@ async function checkWorkers(store: Store): Promise<Finding[]> {
         cure: "an online worker rescues them within seconds; start one: jobs run handlers.js",
       } as const,
     ]),
+    ...emptyPauses(queues),
+    ...queues.flatMap((queue) => atItsLimit(queue)),
   ];
+}
+
+function onlineText(online: readonly WorkerInfo[], now: number): string {
+  const oldest = Math.min(...online.map(({ heartbeatAt }) => heartbeatAt));
+  return `${online.length} online, as of ${formatDuration(Math.max(0, now - oldest))} ago`;
+}
+
+function findingOf({ about, title, detail, command }: Alert): Finding {
+  const message = detail === undefined ? title : `${title}. ${detail}`;
+  return { check: about, state: "warning", message, ...(command !== undefined && { cure: command }) };
+}
+
+/** Reports pauses of queues without jobs: the dashboard reports a pause when jobs wait. */
+function emptyPauses(queues: readonly QueueInfo[]): Finding[] {
+  return queues.filter(({ name, paused, size }) => paused && size === 0 && name !== ALL_QUEUES).map((queue) => ({
+    check: "queues",
+    state: "warning",
+    message: `Queue "${queue.name}" is ${pauseText(queue)}, and empty`,
+    cure: `jobs resume ${shellWord(queue.name)}`,
+  }));
 }
 
 /** Counts the jobs held by offline workers. */
@@ -198,52 +200,9 @@ async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise
   return stuck;
 }
 
-async function checkQueues(store: Store): Promise<Finding[]> {
-  const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  return [
-    ...queues.filter((queue) => queue.paused).map(({ name, pausedForMs }): Finding => ({
-      check: "queues",
-      state: "warning",
-      message: `${shownQueue(name)}: paused${pausedForMs === undefined ? "" : ` for ${formatDuration(pausedForMs)}`}`,
-      cure: shownQueue(name) === name ? `jobs resume ${name}` : "jobs resume",
-    })),
-    ...queues.filter((queue) => queue.size > 0).flatMap(({ name, size, latencyMs }): Finding[] => {
-      const blockers = blockersOf({ queue: name }, { workers, queues });
-      const obstacles = blockers.map(({ is }) => is);
-      const busy = blockers.find((blocker) => "stall" in blocker);
-      if (busy?.stall !== undefined && latencyMs >= MAX_LATENCY_MS) {
-        return [{
-          check: "queues",
-          state: "warning",
-          message:
-            `queue "${name}" has ${jobsIn(size)}, the oldest ${
-              formatDuration(latencyMs)
-            } old, and all its processors are busy; ` +
-            `the longest: ${stallText(busy.stall, systemClock.now())}`,
-          cure: stallCure(busy.stall),
-        }];
-      }
-      const why = obstacles.includes("quiet")
-        ? "all its workers are quiet"
-        : obstacles.includes("stopping")
-        ? "all its workers are stopping"
-        : obstacles.includes("no-worker-of-queue") || obstacles.includes("no-worker-online")
-        ? "no worker"
-        : undefined;
-      return why === undefined ? [] : [{
-        check: "queues",
-        state: "warning",
-        message: `queue "${name}" has ${jobsIn(size)} and ${why}`,
-        cure: obstacles.includes("quiet") ? "jobs resume --all-workers" : `jobs run handlers.js -q ${name}`,
-      }];
-    }),
-    ...queues.flatMap((queue) => atItsLimit(queue)),
-  ];
-}
-
 /** Reports a queue at its limit. This isn't a fault: an operator set the limit. */
 function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
-  if (size === 0 || limit === undefined || limit.freeInMs === 0) return [];
+  if (size === 0 || limit === undefined || limit.freeInMs === 0 || latencyMs >= BEHIND_MS) return [];
   const age = `${size === 1 ? "" : "the oldest "}${formatDuration(latencyMs)} old`;
   const message = `queue "${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}`;
   return [{ check: "queues", state: "ok", message }];
@@ -252,42 +211,3 @@ function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
 function jobsIn(size: number): string {
   return `${size} ${size === 1 ? "job" : "jobs"}`;
 }
-
-/**
- * Reports the classes of queued jobs that no worker runs: no online worker of their queue has a handler, or, if the queue has
- * no worker, neither the store nor this machine knows of a handler.
- */
-async function checkClasses(store: Store, classes: readonly string[]): Promise<Finding[]> {
-  const [declared, { queues }, workers] = await Promise.all([
-    store.classes.read(),
-    store.admin.stats(),
-    store.workers.list(),
-  ]);
-  const known = new Set([...classes, ...declared.map(({ name }) => name)]);
-  /** Class → finding, of the queue where it was seen last. */
-  const found = new Map<string, string>();
-  for (const { name: queue, size } of queues) {
-    if (size === 0) continue;
-    const { entries } = await store.admin.page({ in: "queue", queue }, { limit: MAX_JOBS_PER_QUEUE });
-    for (const name of new Set(entries.flatMap(({ payload }) => parsePayload(payload)?.class ?? []))) {
-      const obstacles = blockersOf({ queue, class: name }, { workers, queues }).map(({ is }) => is);
-      if (obstacles.includes("no-handler")) {
-        found.set(
-          name,
-          `queue "${queue}" has jobs of class ${name}, and none of its workers has a handler: they wait for one`,
-        );
-      } else if (NO_WORKER.some((is) => obstacles.includes(is)) && known.size > 0 && !known.has(name)) {
-        found.set(name, `queue "${queue}" has jobs of class ${name}, and no worker has ever had a handler`);
-      }
-    }
-  }
-  return [...found].map(([name, message]) => ({
-    check: "jobs",
-    state: "warning",
-    message,
-    cure: `start a worker with a handler ${name}: jobs run handlers.js`,
-  }));
-}
-
-/** The queue has no worker. */
-const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet", "stopping"];

@@ -1,5 +1,6 @@
 /** `jobs list groups QUEUE`. @module */
 import { formatDuration } from "../../job/duration.ts";
+import { shellWord } from "../../text/shell.ts";
 import { GROUP_COLUMNS, groupName, shareText } from "../../text/groups.ts";
 import { type ConfigFlags, withStore } from "../shared/store.ts";
 import { parseLimit } from "../terminal/args.ts";
@@ -43,9 +44,4 @@ export async function listGroups(queue: string | undefined, flags: GroupListFlag
     if (page.next !== undefined) printFaint(`more: --cursor=${shellWord(page.next)}`);
     return 0;
   });
-}
-
-/** Returns a text as one word for a shell: a group's name may contain spaces. */
-function shellWord(text: string): string {
-  return /^[\w.:@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -53,7 +53,10 @@ export const doctorShape = object("", {
   findings: list(
     "the findings",
     object("", {
-      check: choice(["settings", "handlers", "cron", "files", "store", "clock", "workers", "queues", "jobs"], ""),
+      check: choice(
+        ["settings", "handlers", "cron", "files", "store", "clock", "workers", "queues", "jobs", "batches"],
+        "",
+      ),
       state: choice(["ok", "warning", "failed"], ""),
       message: text("one line"),
       cure: optional(text("what to do about it")),

@@ -48,7 +48,8 @@ export class Status {
       concurrency: manager.concurrency,
       version: VERSION,
       startedAt: this.#startedAt,
-      quiet: work.isQuiet,
+      quiet: work.quietSince !== undefined,
+      ...(work.quietSince !== undefined && { quietSince: work.quietSince }),
       ...(work.isStopping && { stopping: true }),
       busy: manager.busy,
       rss: Deno.memoryUsage().rss,
@@ -81,7 +82,7 @@ export class Status {
       unsettled: settler.unsettled,
       loopDelayMs: heartbeat.loopDelayMs,
       unhandledErrors: unhandledErrors.count,
-      quiet: work.isStopping ? "stopping" : work.isQuiet ? "quiet" : undefined,
+      quiet: work.isStopping ? "stopping" : work.quietSince !== undefined ? "quiet" : undefined,
     });
   }
 }

@@ -155,6 +155,11 @@ export class Heartbeat implements Component {
     this.#worker?.postMessage({ kind: "timeout", ms } satisfies ToHeartbeat);
   }
 
+  /** Lets the thread send the next heartbeat at once: the worker has become quiet, or has resumed. */
+  beatSoon(): void {
+    this.#worker?.postMessage({ kind: "beat" } satisfies ToHeartbeat);
+  }
+
   /** Whether this side sends the heartbeats. */
   get #isInline(): boolean {
     return this.#options.storeUrl.startsWith("sqlite::memory:");

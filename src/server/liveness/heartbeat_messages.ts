@@ -40,6 +40,8 @@ export type ToHeartbeat =
   /** Jobs have been taken that the thread has to watch. */
   | { readonly kind: "watch" }
   | { readonly kind: "alive" }
+  /** The next heartbeat is due at once. */
+  | { readonly kind: "beat" }
   /** The shutdown timeout has changed. */
   | { readonly kind: "timeout"; readonly ms: number }
   /** No more heartbeats. The thread still keeps the deadline of the stop. */

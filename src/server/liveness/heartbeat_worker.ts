@@ -74,6 +74,9 @@ scope.onmessage = ({ data }) => {
     case "alive":
       watch.replied();
       break;
+    case "beat":
+      beatNow.abort();
+      break;
     case "timeout":
       guard?.setTimeout(data.ms);
       break;

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import type { Clock } from "../../clock.ts";
 import type { StopNotice } from "../../handlers/stop_notice.ts";
 import { type Component, type Loop, OUTCOMES_SHARE, QUIET_SHARE, type ShutdownBudget } from "../component.ts";
 import type { InProcessRuns } from "../schedule/in_process_runs.ts";
@@ -21,6 +22,7 @@ export interface WorkOptions {
   readonly fetcher: Fetcher;
   readonly settler: Settler;
   readonly inProcessRuns: InProcessRuns;
+  readonly clock: Clock;
   /** The loops that take jobs out of the store, or move them into queues; the fetcher's is one of them. */
   readonly taking: readonly Loop[];
   /** A stop waits this long for running jobs. */
@@ -34,7 +36,7 @@ export interface WorkOptions {
 export class Work implements Component {
   readonly name = "work";
   readonly #options: WorkOptions;
-  #isQuiet = false;
+  #quietSince: number | undefined;
   #isStopping = false;
   /** The number of calls of quiet and resume: only the last call counts. */
   #requests = 0;
@@ -47,8 +49,9 @@ export class Work implements Component {
     this.#options = options;
   }
 
-  get isQuiet(): boolean {
-    return this.#isQuiet;
+  /** Since when it is quiet, in epoch milliseconds; undefined if it isn't. */
+  get quietSince(): number | undefined {
+    return this.#quietSince;
   }
 
   /** Whether {@link stop} was called: it doesn't take jobs again. */
@@ -64,8 +67,8 @@ export class Work implements Component {
   /** Stops taking jobs. Resolves when the last take has ended. Running jobs continue. */
   async quiet(): Promise<void> {
     this.#requests++;
-    if (this.#isQuiet) return;
-    this.#isQuiet = true;
+    if (this.#quietSince !== undefined) return;
+    this.#quietSince = this.#options.clock.now();
     this.#options.stopNotice.give();
     this.#options.fetcher.goQuiet();
     await (this.#takingEnded = this.#endTaking());
@@ -79,13 +82,13 @@ export class Work implements Component {
     this.#returning.abort();
     // A loop that is still ending must not run twice.
     await this.#takingEnded;
-    if (!this.#isQuiet || this.#isStopping) return;
+    if (this.#quietSince === undefined || this.#isStopping) return;
     if (request !== this.#requests) {
       // Quiet was requested again in the meantime.
       this.#takingEnded = this.#endTaking();
       return;
     }
-    this.#isQuiet = false;
+    this.#quietSince = undefined;
     this.#options.stopNotice.renew();
     this.#options.fetcher.resume();
     this.#startTaking();

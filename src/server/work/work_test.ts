@@ -31,6 +31,7 @@ function lab() {
     settler: { flush: () => Promise.resolve(), abandon: say("abandon") } as unknown as Settler,
     inProcessRuns: { stop: () => Promise.resolve() } as unknown as InProcessRuns,
     taking: [loop as unknown as Loop],
+    clock,
     timeoutMs: () => 1_000,
     cold: new AbortController().signal,
     onQuiet: say("is quiet"),
@@ -43,13 +44,13 @@ Deno.test("quiet notifies running jobs and ends the last take; resume takes agai
   const { work, said, takes, stopNotice } = lab();
   const first = stopNotice.signal;
   const quieted = work.quiet();
-  assertEquals([work.isQuiet, first.aborted], [true, true]);
+  assertEquals([work.quietSince !== undefined, first.aborted], [true, true]);
   takes[0]!.resolve();
   await quieted;
   await work.quiet();
   assertEquals(said, ["start", "take", "quiet", "is quiet"]);
   await work.resume();
-  assertEquals([work.isQuiet, stopNotice.signal.aborted, first.aborted], [false, false, true]);
+  assertEquals([work.quietSince !== undefined, stopNotice.signal.aborted, first.aborted], [false, false, true]);
   assertEquals(said.slice(4), ["resume", "take"]);
   await work.resume();
   assertEquals(said.slice(6), []);
@@ -66,7 +67,7 @@ Deno.test("of several requests while the last take ends, the last one counts", a
       await Promise.race([Promise.all(replies), new FakeClock().turn()]);
     }
     await Promise.all(replies);
-    assertEquals(work.isQuiet, isQuiet, requests);
+    assertEquals(work.quietSince !== undefined, isQuiet, requests);
     assertEquals(said.filter((one) => one === "take").length, isQuiet ? 1 : 2, requests);
   }
 });
@@ -74,11 +75,11 @@ Deno.test("of several requests while the last take ends, the last one counts", a
 Deno.test("after a stop has begun, resume does nothing", async () => {
   const { work, said, takes, clock } = lab();
   const stopped = work.stop(new ShutdownBudget(clock));
-  assertEquals([work.isQuiet, work.isStopping], [true, true]);
+  assertEquals([work.quietSince !== undefined, work.isStopping], [true, true]);
   const resumed = work.resume();
   takes[0]!.resolve();
   await stopped;
   await resumed;
-  assertEquals(work.isQuiet, true);
+  assertEquals(work.quietSince !== undefined, true);
   assertEquals(said, ["start", "take", "quiet", "stop", "is quiet"]);
 });

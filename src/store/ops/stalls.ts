@@ -49,9 +49,11 @@ export function blockedStall({ id, blocked }: StallingWorker): Stall | undefined
   };
 }
 
-/** Returns the job of these workers that has run longest; undefined if none runs. */
-export function longestRunning(workers: readonly StallingWorker[]): Stall | undefined {
-  const running = workers.flatMap((worker) => (worker.work ?? []).map((job) => stallOf(worker, job)));
+/** Returns the job of these workers that has run longest, or the one of a queue; undefined if none runs. */
+export function longestRunning(workers: readonly StallingWorker[], queue?: string): Stall | undefined {
+  const running = workers.flatMap((worker) =>
+    (worker.work ?? []).filter((job) => queue === undefined || job.queue === queue).map((job) => stallOf(worker, job))
+  );
   return running.toSorted((a, b) => a.since - b.since)[0];
 }
 

@@ -61,6 +61,8 @@ export interface WorkerRecord {
   readonly startedAt: number;
   /** Whether it takes no more jobs. */
   readonly quiet: boolean;
+  /** Since when, while it is quiet, in epoch milliseconds. Absent for a Sidekiq process. */
+  readonly quietSince?: number;
   /** Set once it stops: it is quiet, and doesn't resume. Absent for a Sidekiq process. */
   readonly stopping?: boolean;
   /** Set while its event loop is blocked. */

@@ -230,7 +230,13 @@ function readRecord(id: string, text: string): WorkerRecord {
     ...{ startedAt: 0, quiet: false, busy: 0, rss: 0, work: [] },
   };
   try {
-    const like: Readonly<Record<string, unknown>> = { ...empty, stopping: true, blocked: {}, classes: [] };
+    const like: Readonly<Record<string, unknown>> = {
+      ...empty,
+      quietSince: 0,
+      stopping: true,
+      blocked: {},
+      classes: [],
+    };
     const fields = Object.entries(JSON.parse(text)).filter(([name, value]) =>
       value !== null && typeof value === typeof (like[name] ?? {}) && Array.isArray(value) === Array.isArray(like[name])
     );

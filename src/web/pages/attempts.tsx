@@ -5,7 +5,7 @@
  */
 import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { CRASH_ERROR } from "../read/alerts.ts";
+import { CRASH_ERROR } from "../../operator/alerts/failure_alerts.ts";
 
 /** One failure. */
 export interface Attempt {

@@ -18,7 +18,7 @@ import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
-import { enqueuedJid, type JobEnds, readEnds, runFields } from "../read/cron_ends.ts";
+import { enqueuedJid, type JobEnds, readEnds, runFields } from "../../operator/query/cron_ends.ts";
 import { back, html, viewOf } from "./responses.tsx";
 import { askFirst } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
@@ -32,7 +32,7 @@ const HISTORY = 50;
 export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron", async (c) => {
     const [view, entries] = await Promise.all([viewOf(services, c), services.crontab.list()]);
-    const ends = await readEnds(services, entries.map(({ last }) => last));
+    const ends = await readEnds(services.store, entries.map(({ last }) => last));
     return html(services, c, <CronPage view={view} entries={entries} ends={ends} />);
   });
   app.get("/cron/:name", async (c) => {
@@ -44,7 +44,7 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
       services.crontab.history(name, HISTORY),
     ]);
     const shown = entry.definition && services.mask.value(entry.definition);
-    const ends = await readEnds(services, records);
+    const ends = await readEnds(services.store, records);
     return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records, ends }} />);
   });
   for (const [verb, action] of Object.entries(ACTIONS)) {

@@ -5,10 +5,9 @@
  */
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import type { Alert, AlertAction } from "../read/alert.ts";
+import type { Alert, AlertAction, Sample } from "../../operator/alerts/alert.ts";
 import { type Chart, type Range, RANGES } from "../read/charts.ts";
 import type { Counts } from "../read/counts.ts";
-import type { Sample } from "../read/live_stats.ts";
 import { CHART_SCRIPTS, ChartFigure } from "./charts.tsx";
 import { Icon } from "./icons.tsx";
 import { Layout } from "./layout.tsx";
@@ -107,7 +106,8 @@ function Alerts({ view, alerts }: { readonly view: View; readonly alerts: readon
           <Icon name="alert" />
           <p>
             <b>{alert.title}</b> {alert.detail !== undefined && <span class="note">{alert.detail}</span>}{" "}
-            {alert.command !== undefined && <code>{alert.command}</code>}
+            {alert.command !== undefined && !alert.actions.some(({ acts }) => acts && view.canAct) &&
+              <code>{alert.command}</code>}
           </p>
           {alert.actions.map((action) => <ActionOf view={view} action={action} />)}
         </li>

@@ -6,20 +6,11 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
+import type { Sample } from "../../operator/alerts/alert.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
 import type { SeriesStore } from "../../store/port/series.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { countsOf } from "./counts.ts";
-
-/** The totals at one moment. Two samples give a rate. */
-export interface Sample {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly processed: number;
-  readonly failed: number;
-  /** Jobs that waited for a retry. */
-  readonly retrying: number;
-}
 
 export const WATCHED_INTERVAL_MS = 2_000;
 const IDLE_INTERVAL_MS = 15_000;

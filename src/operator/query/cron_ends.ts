@@ -4,8 +4,8 @@
  * @module
  */
 import type { CronRecord } from "../../cron/occurrence.ts";
-import type { Services } from "../services.ts";
-import { endedJob } from "./results.ts";
+import { getField } from "../../job/raw.ts";
+import type { ResultStore } from "../../store/port/results.ts";
 
 /** Results that are read, of the first records. */
 const MAX_READ = 100;
@@ -14,10 +14,14 @@ const MAX_READ = 100;
 export type JobEnds = ReadonlyMap<string, string>;
 
 /** Returns the final states of the jobs that runs have enqueued. */
-export async function readEnds(services: Services, records: readonly (CronRecord | undefined)[]): Promise<JobEnds> {
+export async function readEnds(
+  { results }: { readonly results: ResultStore },
+  records: readonly (CronRecord | undefined)[],
+): Promise<JobEnds> {
   const jids = records.flatMap((record) => (record && enqueuedJid(record)) ?? []).slice(0, MAX_READ);
-  const ended = await Promise.all(jids.map((jid) => endedJob(services, jid)));
-  return new Map(jids.flatMap((jid, i) => ended[i] === undefined ? [] : [[jid, String(ended[i].state)] as const]));
+  if (jids.length === 0) return new Map();
+  const ended = (await results.read({ jids })).records;
+  return new Map(ended.map((record) => [String(getField(record, "jid")), String(getField(record, "state"))]));
 }
 
 /** Returns the job that a run has enqueued; undefined if it has enqueued none. A skipped run names the job that blocked it. */

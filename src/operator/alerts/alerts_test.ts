@@ -51,6 +51,9 @@ function alerts(situation: Partial<Situation>) {
     cronEnds: new Map(),
     unhandled: [],
     crashes: [],
+    roundTripMs: 1,
+    pauses: new Map(),
+    stuck: [],
     ...situation,
   });
 }
@@ -79,8 +82,11 @@ Deno.test("reports a worker whose event loop is blocked, and a job that ignores 
   }];
   const found = alerts({ workers: [{ ...WORKER, blocked }, { ...WORKER, id: "web2:7:b", work }] });
   assertEquals(summary(found), [
-    ["bad", "Spin blocks the event loop of a worker", ["Show workers → /workers", "Show job → /jobs/s1"]],
-    ["warn", "Hang ignores its signal", ["Show workers → /workers", "Show job → /jobs/h1"]],
+    ["bad", "Spin s1 blocks the event loop of web1:7:a, for 1m", ["Show workers → /workers", "Show job → /jobs/s1"]],
+    ["warn", "Hang h1 on web2:7:b ignores its signal (Timeout) and has run for 0ms", [
+      "Show workers → /workers",
+      "Show job → /jobs/h1",
+    ]],
   ]);
   assertEquals(alerts({ workers: [{ ...WORKER, alive: false, blocked }] }).length, 1, "that it is offline says enough");
 });
@@ -159,7 +165,10 @@ Deno.test("reports many queues that are behind as one, and none while no worker 
 
 Deno.test("reports a class without a handler", () => {
   const [alert] = alerts({ unhandled: [{ class: "Gone", queue: "default" }] });
-  assertEquals([alert!.title, alert!.actions.map(({ acts }) => acts ?? false)], ["No handler for Gone", [false, true]]);
+  assertEquals(
+    [alert!.title, alert!.command, alert!.actions.map(({ acts }) => acts ?? false)],
+    ['No worker of queue "default" has a handler for Gone', "jobs run handlers.js -q default", [false, true]],
+  );
 });
 
 Deno.test("offers to run a cron entry that is overdue or missed runs, unless it is paused", () => {
@@ -219,4 +228,104 @@ Deno.test("reports classes whose jobs crashed their workers within the last hour
   assertEquals(summary(found), [
     ["bad", "Thumbnail crashes its workers: 2 jobs moved to dead", ["Show job → /jobs/j", "Show dead jobs → /dead"]],
   ]);
+});
+
+const words = (all: ReturnType<typeof alerts>) => all.map(({ title, detail, command }) => [title, detail, command]);
+
+Deno.test("states since when a queue is paused, and its workers are quiet, and quotes names in commands", () => {
+  const queues = [{ ...QUEUE, name: "a 'b", size: 1, latencyMs: 300_000, paused: true }];
+  const pauses = new Map([["a 'b", { at: NOW - 3_600_000, user: "ann" }]]);
+  assertEquals(words(alerts({ stats: { ...STATS, queues }, pauses })), [[
+    `Queue "a 'b" is paused, for 1h now, by ann (1 job waiting, for 5m)`,
+    undefined,
+    "jobs resume 'a '\\''b'",
+  ]]);
+  const quiet = { ...WORKER, quiet: true, quietSince: NOW - 60_000 };
+  assertEquals(words(alerts({ workers: [quiet] })), [[
+    "All workers are quiet for 1m: no job is fetched",
+    undefined,
+    "jobs resume --all-workers",
+  ]]);
+  const stats = { ...STATS, queues: [QUEUE] };
+  assertEquals(words(alerts({ stats, workers: [quiet, { ...WORKER, id: "web2:8:b", queues: ["low"] }] })), [[
+    'All workers of queue "default" are quiet for 1m (12 jobs waiting)',
+    undefined,
+    "jobs resume --worker web1:7:a",
+  ]]);
+});
+
+Deno.test("names the job that a queue waits for: the longest of busy processors, and of a limit", () => {
+  const work = [{
+    task: "processor-1",
+    queue: "default",
+    payload: '{"class":"Hang","jid":"h1"}',
+    since: NOW - 90_000,
+  }];
+  const busy = { ...WORKER, concurrency: 1, busy: 1, work };
+  const behind = { ...QUEUE, latencyMs: 80_000 };
+  assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [busy] })), [[
+    'Queue "default" is 1m20s behind (12 jobs waiting)',
+    "All processors are busy. The longest: Hang h1 has run for 1m30s on web1:7:a. " +
+    "The dump shows what it does; a timeout for the class ends such jobs.",
+    "jobs dump web1:7:a",
+  ]]);
+  const limit = { running: 1, taken: 1, started: 0, freeInMs: undefined };
+  assertEquals(words(alerts({ stats: { ...STATS, queues: [{ ...behind, limit }] }, workers: [busy] })), [[
+    'Queue "default" is 1m20s behind (12 jobs waiting)',
+    "It is at its limit: 1 of 1 running. The longest: Hang h1 has run for 1m30s on web1:7:a.",
+    "jobs limit default",
+  ]]);
+  const moment = { ...STATS, queues: [{ ...QUEUE, latencyMs: 29_000 }] };
+  assertEquals(alerts({ stats: moment, workers: [busy] }), []);
+});
+
+Deno.test("reports a slow store, and heartbeats that are late", () => {
+  assertEquals(alerts({ roundTripMs: 999, workers: [{ ...WORKER, heartbeatAt: NOW - 9_999 }] }), []);
+  const found = alerts({ roundTripMs: 1_500, workers: [{ ...WORKER, heartbeatAt: NOW - 12_000 }] });
+  assertEquals(found.map(({ title, command }) => [title, command]), [
+    ["The store took 1.5s to return its counts", "jobs doctor"],
+    ["The heartbeat of a worker is late: it is known as of 12s ago", "jobs doctor"],
+  ]);
+});
+
+Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {
+  const batch = {
+    ...{
+      id: "b1",
+      name: "mails",
+      tags: [],
+      state: "stuck" as const,
+      createdAt: 0,
+      completedAt: NOW - 720_000,
+      total: 10_000,
+    },
+    ...{ pending: 0, dead: 47, succeeded: 9_953, failed: 0, cancelled: 0, expired: 0, deleted: 0, callbacks: [] },
+    version: 1,
+  } as const;
+  const { name: _, ...unnamed } = batch;
+  const flow = { ...unnamed, id: "f1", flow: true as const, total: 6, dead: 1, pending: 3, waiting: 3 } as const;
+  assertEquals(words(alerts({ stuck: [batch, flow] })), [
+    [
+      'Batch "mails" (b1) is stuck for 12m',
+      "47 of 10,000 jobs are dead, the others have ended: retry or delete the dead ones.",
+      "jobs batch retry b1",
+    ],
+    [
+      "Flow f1 is stuck for 12m",
+      "1 of 6 nodes is dead, and 3 wait for others: retry or delete the dead ones.",
+      "jobs flow retry f1",
+    ],
+  ]);
+  assertEquals(words(alerts({ stuck: Array(6).fill(batch) })).at(-1)![0], "2 more batches and flows are stuck");
+});
+
+Deno.test("states since when most attempts of a class fail", () => {
+  const storm = measured("Boom", 300, 300);
+  const series = new Array(60).fill(0).fill(20, -15);
+  const found = alerts({ metrics: [{ ...storm, series: [...series], failedSeries: [...series].fill(0, 0, 48) }] });
+  assertEquals(words(found), [[
+    "80 % of attempts failed in the last 15 minutes",
+    "240 of 300 attempts, most of class Boom (240), for 12m.",
+    "jobs errors",
+  ]]);
 });

@@ -1,0 +1,97 @@
+/**
+ * An alert: a problem of the system, since when it lasts, and what helps. The dashboard and `jobs doctor` show the same ones.
+ *
+ * @module
+ */
+import type { CrontabEntry } from "../../client/crontab.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { AuditEntry } from "../../store/admin/audit.ts";
+import type { Batch } from "../../store/port/batches.ts";
+import type { JobEnds } from "../query/cron_ends.ts";
+
+/** A link to the page where the problem is solved, or a button that solves it. */
+export interface AlertAction {
+  readonly label: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Whether it is a button that acts, for operators. Default: a link. */
+  readonly acts?: boolean;
+  /** The fields of the button's form. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** One problem. */
+export interface Alert {
+  /** `bad`: jobs are failing or standing still. `warn`: they may be soon. */
+  readonly kind: "bad" | "warn";
+  readonly about: "store" | "workers" | "queues" | "jobs" | "cron" | "batches";
+  readonly title: string;
+  /** Sentences. */
+  readonly detail?: string;
+  /** The command that helps. */
+  readonly command?: string;
+  readonly actions: readonly AlertAction[];
+}
+
+/** The totals at one moment. Two samples give a rate. */
+export interface Sample {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly processed: number;
+  readonly failed: number;
+  /** Jobs that waited for a retry. */
+  readonly retrying: number;
+}
+
+/** Jobs without a handler. */
+export interface Unhandled {
+  readonly class: string;
+  readonly queue: string;
+  /** The jobs that were read are queued there, or scheduled: a worker that found no handler postponed them. */
+  readonly isScheduled?: boolean;
+  /** Since when the earliest of them that was read waits; undefined if that is unknown. */
+  readonly since?: number | undefined;
+  /** False if the queue has no worker, and none has ever had a handler for the class. Default true. */
+  readonly isKnown?: boolean;
+}
+
+/** The state that alerts are derived from. */
+export interface Situation {
+  readonly now: number;
+  readonly stats: Stats;
+  /** The time that the store took to return `stats`. */
+  readonly roundTripMs: number;
+  readonly workers: readonly WorkerInfo[];
+  /** The attempts of each class in the last hour, by minute. */
+  readonly metrics: readonly ClassMetricsSeries[];
+  /** Today's totals. */
+  readonly today: { readonly processed: number; readonly failed: number };
+  /** Counts of the last minutes, the earliest first. */
+  readonly samples: readonly Sample[];
+  readonly cron: readonly CrontabEntry[];
+  /** How the jobs of the entries' latest runs ended. */
+  readonly cronEnds: JobEnds;
+  /** Dead jobs that crashed their workers, the latest first. */
+  readonly crashes: readonly {
+    readonly class: string;
+    readonly jid: string;
+    readonly ref: string;
+    readonly at: number;
+  }[];
+  /** Classes of waiting jobs for which no worker of their queue has a handler. */
+  readonly unhandled: readonly Unhandled[];
+  /** The last pause of each paused queue in the audit log, by the queue's name. */
+  readonly pauses: ReadonlyMap<string, Pick<AuditEntry, "at" | "user">>;
+  /** Batches and flows that wait for their dead members. */
+  readonly stuck: readonly Batch[];
+}
+
+/** Alerts of each kind about single classes, entries, jobs or batches. Their pages show the rest. */
+export const MAX_OF_A_KIND = 4;
+
+/** Returns a phrase as the beginning of a sentence. */
+export function sentence(words: string): string {
+  return `${words[0]!.toUpperCase()}${words.slice(1)}`;
+}

@@ -1,0 +1,143 @@
+/**
+ * Alerts about jobs: they fail, crash their workers, or no worker has a handler for them.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import { number } from "../../text/format.ts";
+import { shellWord } from "../../text/shell.ts";
+import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** The error of jobs that are moved to dead because they crash their workers. */
+export const CRASH_ERROR = "WorkerDied";
+/** The minutes over which failures count, and the fewest attempts for a rate. */
+const FAILURE_MINUTES = 15;
+const MIN_ATTEMPTS = 20;
+const WARN_RATE = 0.1;
+const BAD_RATE = 0.5;
+/** Fewer retries don't count as growing; this many are a problem in any case. */
+const MIN_RETRIES = 100;
+const MANY_RETRIES = 10_000;
+const GROWTH = 0.1;
+
+/** Many attempts fail: of all, or of some classes. */
+export function failureAlerts({ metrics, today }: Situation): Alert[] {
+  const recent = metrics.map((measured) => ({
+    name: measured.class,
+    measured,
+    processed: sum(measured.series.slice(-FAILURE_MINUTES)),
+    failed: sum(measured.failedSeries.slice(-FAILURE_MINUTES)),
+  })).filter(({ processed }) => processed > 0).sort((a, b) => b.failed - a.failed);
+  const processed = sum(recent.map((one) => one.processed));
+  const hasRecent = processed >= MIN_ATTEMPTS;
+  const attempts = hasRecent ? processed : today.processed;
+  const failed = hasRecent ? sum(recent.map((one) => one.failed)) : today.failed;
+  if (attempts >= MIN_ATTEMPTS && failed / attempts >= WARN_RATE) {
+    const isBad = failed / attempts >= BAD_RATE;
+    const errors: AlertAction = { label: "Show errors", path: "/retrying", query: { by: "error" } };
+    const [first] = recent;
+    const most = hasRecent && first !== undefined
+      ? `, most of class ${first.name} (${number(first.failed)})${sinceText(first.measured)}`
+      : "";
+    return [{
+      kind: isBad ? "bad" : "warn",
+      about: "jobs",
+      title: `${percent(failed / attempts)} of attempts failed ${
+        hasRecent ? `in the last ${FAILURE_MINUTES} minutes` : "today"
+      }`,
+      detail: `${number(failed)} of ${number(attempts)} attempts${most}.`,
+      command: "jobs errors",
+      actions: isBad ? [errors, { label: "Pause all queues", path: "/queues/pause", acts: true }] : [errors],
+    }];
+  }
+  return recent.filter((one) => one.processed >= MIN_ATTEMPTS && one.failed / one.processed >= WARN_RATE)
+    .slice(0, MAX_OF_A_KIND).map(({ name, measured, processed, failed }) => ({
+      kind: failed / processed >= BAD_RATE ? "bad" : "warn",
+      about: "jobs",
+      title: `${percent(failed / processed)} of ${name} failed in the last ${FAILURE_MINUTES} minutes`,
+      detail: `${number(failed)} of ${number(processed)} attempts${sinceText(measured)}.`,
+      command: `jobs errors --class ${shellWord(name)}`,
+      actions: [
+        { label: "Show errors", path: "/retrying", query: { by: "error", class: name } },
+        { label: "Show class", path: `/classes/${encodeURIComponent(name)}` },
+      ],
+    }));
+}
+
+/** Returns since when a class fails: the first minute with failures after the last one with successes only. */
+function sinceText({ series, failedSeries }: ClassMetricsSeries): string {
+  const healthy = series.findLastIndex((count, i) => count > 0 && failedSeries[i]! / count < WARN_RATE);
+  const first = failedSeries.findIndex((count, i) => i > healthy && count > 0);
+  return first <= 0 ? "" : `, for ${formatDuration((failedSeries.length - first) * MINUTE_MS)}`;
+}
+
+/** Retries grow, or are many. */
+export function retryAlerts({ stats, samples, now }: Situation): Alert[] {
+  const first = samples[0];
+  const growth = first === undefined ? 0 : stats.retry - first.retrying;
+  const isGrowing = first !== undefined && stats.retry >= MIN_RETRIES &&
+    growth >= Math.max(20, first.retrying * GROWTH);
+  if (!isGrowing && stats.retry < MANY_RETRIES) return [];
+  return [{
+    kind: stats.retry >= MANY_RETRIES ? "bad" : "warn",
+    about: "jobs",
+    title: isGrowing
+      ? `Retries are growing: ${number(stats.retry)} jobs, +${number(growth)} in ${formatDuration(now - first.at)}`
+      : `${number(stats.retry)} jobs wait for a retry`,
+    command: "jobs errors",
+    actions: [{ label: "Group by error", path: "/retrying", query: { by: "error" } }],
+  }];
+}
+
+/** One alert for each class that crashed workers within the last hour. */
+export function crashAlerts({ crashes, now }: Situation): Alert[] {
+  const recent = crashes.filter(({ at }) => at > now - HOUR_MS);
+  return [...Map.groupBy(recent, ({ class: name }) => name)].slice(0, MAX_OF_A_KIND).map(([name, jobs]) => {
+    const { jid, ref, at } = jobs[0]!;
+    return {
+      kind: "bad",
+      about: "jobs",
+      title: `${name} crashes its workers: ${
+        jobs.length === 1 ? "1 job" : `${number(jobs.length)} jobs`
+      } moved to dead`,
+      detail: `${formatDuration(Math.max(0, now - at))} ago. Each attempt ended its worker. ` +
+        `isolate: true for the class protects the worker.`,
+      command: `jobs show ${shellWord(jid)}`,
+      actions: [
+        { label: "Show job", path: `/jobs/${encodeURIComponent(jid)}`, query: { ref } },
+        { label: "Show dead jobs", path: "/dead", query: { class: name, error: CRASH_ERROR } },
+      ],
+    };
+  });
+}
+
+/** Classes without a handler. */
+export function unhandledAlerts({ unhandled, now }: Situation): Alert[] {
+  return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => ({
+    kind: "bad",
+    about: "jobs",
+    title: `No worker of queue "${queue}" has a handler for ${name}`,
+    detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
+      (isKnown ? "" : " No worker has ever had one."),
+    command: `jobs run handlers.js -q ${shellWord(queue)}`,
+    actions: [
+      {
+        label: "Show jobs",
+        path: isScheduled ? "/scheduled" : `/queues/${encodeURIComponent(queue)}`,
+        query: { class: name },
+      },
+      { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true },
+    ],
+  }));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+}

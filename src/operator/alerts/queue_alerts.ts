@@ -1,0 +1,176 @@
+/**
+ * Alerts about queues: paused, without a worker, behind.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
+import { blockersOf } from "../../store/ops/blockers.ts";
+import { longestRunning } from "../../store/ops/stalls.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { number } from "../../text/format.ts";
+import { limitUse } from "../../text/limits.ts";
+import { pauseText } from "../../text/queues.ts";
+import { shellWord } from "../../text/shell.ts";
+import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
+import { quietFor } from "../../text/workers.ts";
+import { type Alert, type AlertAction, sentence, type Situation } from "./alert.ts";
+
+/** A queue whose oldest job has waited longer than this is behind. */
+export const BEHIND_MS = 30_000;
+/** Alerts about single queues. The page of queues shows the rest. */
+const MAX_QUEUE_ALERTS = 8;
+/** A command names at most this many workers. */
+const MAX_WORKERS = 3;
+/** More queues than this that are behind share an alert. */
+const MAX_BEHIND = 3;
+
+/** Returns the problems of queues: paused, without a worker, behind. */
+export function queueAlerts(situation: Situation): Alert[] {
+  const { stats, workers } = situation;
+  const online = workers.filter((worker) => worker.alive);
+  const fetched = new Set(online.filter((worker) => !worker.quiet).flatMap((worker) => worker.queues));
+  const alerts: Alert[] = [];
+  const all = stats.queues.find(({ name, paused }) => name === ALL_QUEUES && paused);
+  if (all !== undefined) {
+    alerts.push({
+      kind: "bad",
+      about: "queues",
+      title: `All queues are ${pauseText(all)}${pausedSince(all, situation)}`,
+      command: "jobs resume",
+      actions: [{ label: "Resume all queues", path: "/queues/resume", acts: true }],
+    });
+  }
+  const filled = stats.queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES);
+  for (const queue of filled) {
+    const alert = pausedAlert(queue, situation) ??
+      (fetched.has(queue.name) ? undefined : unfetchedAlert(queue, online, situation));
+    if (alert !== undefined && alerts.length < MAX_QUEUE_ALERTS) alerts.push(alert);
+  }
+  // Without a worker all queues fall behind: that alert says enough.
+  const behind = filled.filter(({ name, paused, latencyMs }) => fetched.has(name) && !paused && latencyMs >= BEHIND_MS);
+  return [
+    ...alerts,
+    ...behind.length > MAX_BEHIND ? [manyBehind(behind)] : behind.map((queue) => behindAlert(queue, situation)),
+  ];
+}
+
+function pathOf(name: string): string {
+  return `/queues/${encodeURIComponent(name)}`;
+}
+
+function showAction(name: string): AlertAction {
+  return { label: "Show queue", path: pathOf(name) };
+}
+
+/** Returns `1 job waiting`, or `12 jobs waiting, the oldest for 5m`. */
+function waitingText({ size, latencyMs }: QueueInfo): string {
+  const waiting = `${number(size)} ${size === 1 ? "job" : "jobs"} waiting`;
+  return latencyMs < 1_000 ? waiting : `${waiting}, ${size === 1 ? "" : "the oldest "}for ${formatDuration(latencyMs)}`;
+}
+
+/** Returns `, for 5m now, by ann`, as far as the audit log tells. */
+function pausedSince({ name }: QueueInfo, { pauses, now }: Situation): string {
+  const pause = pauses.get(name);
+  return pause === undefined ? "" : `, for ${formatDuration(Math.max(0, now - pause.at))} now, by ${pause.user}`;
+}
+
+function pausedAlert(queue: QueueInfo, situation: Situation): Alert | undefined {
+  const { name, paused } = queue;
+  if (!paused) return undefined;
+  return {
+    kind: "warn",
+    about: "queues",
+    title: `Queue "${name}" is ${pauseText(queue)}${pausedSince(queue, situation)} (${waitingText(queue)})`,
+    command: `jobs resume ${shellWord(name)}`,
+    actions: [{ label: `Resume queue ${name}`, path: `${pathOf(name)}/resume`, acts: true }, showAction(name)],
+  };
+}
+
+/** `online`: none of these workers fetches from the queue. */
+function unfetchedAlert(
+  queue: QueueInfo,
+  online: readonly WorkerInfo[],
+  { now }: Situation,
+): Alert | undefined {
+  const { name } = queue;
+  const serving = online.filter(({ queues }) => queues.includes(name));
+  const quiet = serving.filter(({ stopping }) => !stopping);
+  // That no worker is online, or that all are quiet or stopping, says enough.
+  if (online.every((worker) => worker.quiet)) return undefined;
+  if (quiet.length > 0) {
+    return {
+      kind: "bad",
+      about: "queues",
+      title: `All workers of queue "${name}" are quiet${quietFor(quiet, now)} (${waitingText(queue)})`,
+      command: `jobs resume ${quiet.slice(0, MAX_WORKERS).map(({ id }) => `--worker ${shellWord(id)}`).join(" ")}`,
+      actions: [{ label: "Show workers", path: "/workers" }, showAction(name)],
+    };
+  }
+  return {
+    kind: "bad",
+    about: "queues",
+    title: serving.length > 0
+      ? `All workers of queue "${name}" are stopping (${waitingText(queue)})`
+      : `Queue "${name}" has no worker (${waitingText(queue)})`,
+    command: `jobs run handlers.js -q ${shellWord(name)}`,
+    actions: [showAction(name)],
+  };
+}
+
+function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Alert {
+  const { name, latencyMs, size, limit } = queue;
+  const alert = {
+    kind: "warn",
+    about: "queues",
+    title: `Queue "${name}" is ${formatDuration(latencyMs)} behind (${number(size)} ${
+      size === 1 ? "job" : "jobs"
+    } waiting)`,
+    actions: [showAction(name)],
+  } as const;
+  const blockers = blockersOf({ queue: name }, { workers, queues: stats.queues });
+  if (blockers.some(({ is }) => is === "limited")) {
+    const longest = longestRunning(workers.filter(({ alive }) => alive), name);
+    return {
+      ...alert,
+      detail: `It is at its limit: ${limitUse(limit!)}.${
+        longest === undefined ? "" : ` The longest: ${stallText(longest, now)}.`
+      }`,
+      command: `jobs limit ${shellWord(name)}`,
+      actions: [{ label: "Change the limit", path: pathOf(name) }],
+    };
+  }
+  const busy = blockers.find((blocker) => "stall" in blocker);
+  if (busy?.stall === undefined) {
+    return { ...alert, detail: "Jobs arrive faster than its workers process them.", command: "jobs workers" };
+  }
+  return {
+    ...alert,
+    detail: busy.is === "blocked"
+      ? `${sentence(stallText(busy.stall, now))}.`
+      : `All processors are busy. The longest: ${stallText(busy.stall, now)}. ${sentence(stallHint(busy.stall))}.`,
+    command: stallCommand(busy.stall),
+    actions: [
+      ...busy.stall.jid === undefined
+        ? []
+        : [{ label: "Show job", path: `/jobs/${encodeURIComponent(busy.stall.jid)}` }],
+      showAction(name),
+    ],
+  };
+}
+
+function manyBehind(queues: readonly QueueInfo[]): Alert {
+  const slowest = queues.toSorted((a, b) => b.latencyMs - a.latencyMs);
+  const names = slowest.slice(0, MAX_BEHIND).map(({ name, latencyMs }) => `${name} ${formatDuration(latencyMs)}`);
+  return {
+    kind: "warn",
+    about: "queues",
+    title: `${number(queues.length)} queues are behind`,
+    detail: `${names.join(", ")} and ${
+      number(queues.length - names.length)
+    } more. Add workers, or raise their concurrency.`,
+    command: "jobs workers",
+    actions: [{ label: "Show queues", path: "/queues" }],
+  };
+}

@@ -1,0 +1,152 @@
+/**
+ * Reads the state of the system that alerts are derived from.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { Client } from "../../client/client.ts";
+import { Crontab } from "../../client/crontab.ts";
+import { getField, readWireTime } from "../../job/raw.ts";
+import type { Stats } from "../../store/admin/admin.ts";
+import { readEvents } from "../../store/admin/audit.ts";
+import type { Store } from "../../store/admin/store.ts";
+import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
+import type { Batch } from "../../store/port/batches.ts";
+import type { Entry } from "../../store/port/entries.ts";
+import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { readEnds } from "../query/cron_ends.ts";
+import type { Sample, Situation, Unhandled } from "./alert.ts";
+import { recentRuns } from "./cron_alerts.ts";
+import { CRASH_ERROR } from "./failure_alerts.ts";
+
+/** The queues, and jobs of each, that are checked for classes without a handler. */
+const MAX_QUEUES = 20;
+const JOBS_PER_QUEUE = 10;
+/** Scheduled jobs that are checked for it: a worker that finds no handler postpones the job by seconds to minutes. */
+const MAX_SCHEDULED = 50;
+/** Dead jobs that are checked for crashes. */
+const MAX_DEAD = 20;
+/** The latest events of the audit log that are searched for the pause of a queue. */
+const MAX_EVENTS = 500;
+/** The latest batches, and as many flows, that are checked. */
+const MAX_BATCHES = 100;
+
+/** Where the state is read. */
+export interface SituationSource {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Counts of the last minutes, the earliest first, if they are known. */
+  readonly samples?: readonly Sample[];
+  /** The classes with a handler on this machine. */
+  readonly classes: readonly string[];
+  /** Reads the metrics of the last hour; default: from the store. */
+  readonly readMetrics?: () => Promise<ClassMetricsSeries[]>;
+}
+
+/** Reads the state. Some twenty round trips, most of them at once, and one for each cron entry. */
+export async function readSituation(source: SituationSource): Promise<Situation> {
+  const { store, clock, samples = [], readMetrics = () => store.series.read("classes", "1h") } = source;
+  const began = clock.monotonic();
+  const stats = await store.admin.stats();
+  const roundTripMs = clock.monotonic() - began;
+  const now = clock.now();
+  const [workers, metrics, [today], cron] = await Promise.all([
+    store.workers.list(),
+    readMetrics(),
+    store.series.read("days", { from: now, to: now }),
+    new Crontab({ store, client: new Client({ store, clock }), clock }).list(),
+  ]);
+  const [unhandled, crashes, cronEnds, pauses, stuck] = await Promise.all([
+    unhandledClasses(source, stats, workers),
+    crashedJobs(store),
+    readEnds(store, recentRuns(cron, now)),
+    readPauses(store, stats),
+    stuckBatches(store),
+  ]);
+  return {
+    ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
+    ...{ samples, cron, cronEnds, crashes, unhandled, pauses, stuck },
+  };
+}
+
+async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {
+  const { entries } = await admin.page({ in: "dead" }, { limit: MAX_DEAD, reverse: true });
+  return entries.filter(({ payload }) => textIn(payload, "error_class") === CRASH_ERROR).map((
+    { payload, ref, at = 0 },
+  ) => ({
+    class: textIn(payload, "class") ?? "(unreadable)",
+    jid: textIn(payload, "jid") ?? "",
+    ref,
+    at,
+  }));
+}
+
+/** A queue without a worker. */
+const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet", "stopping"];
+
+async function unhandledClasses(
+  { store, classes }: SituationSource,
+  { queues }: Stats,
+  workers: readonly WorkerInfo[],
+): Promise<Unhandled[]> {
+  const largest = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
+    .toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES);
+  const [declared, scheduled, ...pages] = await Promise.all([
+    store.classes.read(),
+    store.admin.page({ in: "scheduled" }, { limit: MAX_SCHEDULED }),
+    ...largest.map(({ name }) => store.admin.page({ in: "queue", queue: name }, { limit: JOBS_PER_QUEUE })),
+  ]);
+  const known = new Set([...classes, ...declared.map(({ name }) => name)]);
+  const postponed = scheduled.entries.filter(({ payload }) => payload.includes('"no_handler_since"'));
+  const found = new Map<string, Unhandled>();
+  for (const { payload, place } of [...postponed, ...pages.flatMap(({ entries }) => entries)]) {
+    const name = textIn(payload, "class")?.slice(0, 200);
+    if (name === undefined || found.has(name)) continue;
+    const queue = queueOf(payload, place);
+    const blockers = blockersOf({ queue, class: name }, { workers, queues }).map(({ is }) => is);
+    const isUnheardOf = known.size > 0 && !known.has(name) && NO_WORKER.some((is) => blockers.includes(is));
+    if (!isUnheardOf && !blockers.includes("no-handler")) continue;
+    const since = readWireTime(getField(payload, "no_handler_since")) ?? readWireTime(getField(payload, "enqueued_at"));
+    found.set(name, {
+      ...{ class: name, queue, since },
+      ...(place.in === "scheduled" && { isScheduled: true }),
+      ...(isUnheardOf && { isKnown: false }),
+    });
+  }
+  return [...found.values()];
+}
+
+function queueOf(payload: string, place: Entry["place"]): string {
+  return place.in === "queue" ? place.queue : textIn(payload, "queue") ?? "default";
+}
+
+/** Reads when, and by whom, the paused queues were paused, as far as the audit log goes back. */
+async function readPauses(store: Store, { queues }: Stats): Promise<Situation["pauses"]> {
+  const paused = queues.filter((queue) => queue.paused).map(({ name }) => name);
+  if (paused.length === 0) return new Map();
+  const { events } = await readEvents(store, { limit: MAX_EVENTS });
+  return new Map(paused.flatMap((name) => {
+    const target = pauseTarget(name);
+    const last = events.find((event) => event.target === target && PAUSING.includes(event.action));
+    return last?.action === "pause" && last.outcome === undefined ? [[name, last] as const] : [];
+  }));
+}
+
+const PAUSING: readonly string[] = ["pause", "resume"];
+
+/** Reads the batches and flows that wait for their dead members, the latest first. */
+async function stuckBatches({ batches }: Store): Promise<Batch[]> {
+  const pages = await Promise.all([false, true].map((flows) => batches.read({ flows, limit: MAX_BATCHES })));
+  return pages.flatMap((page) => page.batches.filter(({ state }) => state === "stuck"));
+}
+
+function textIn(payload: string, field: string): string | undefined {
+  try {
+    const value = getField(payload, field);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Alerts about workers, the jobs that stall them, and the store that they all depend on.
+ *
+ * @module
+ */
+import { formatDuration } from "../../job/duration.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { number } from "../../text/format.ts";
+import { shellWord } from "../../text/shell.ts";
+import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
+import { quietFor } from "../../text/workers.ts";
+import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation } from "./alert.ts";
+
+/** A store that takes longer to return its counts is slow. */
+const SLOW_STORE_MS = 1_000;
+/** An older heartbeat is late: workers send one every 5 s unless configured otherwise. */
+const LATE_HEARTBEAT_MS = 10_000;
+/** A text names at most this many workers. */
+const MAX_NAMED = 3;
+
+const SHOW: AlertAction = { label: "Show workers", path: "/workers" };
+
+/** The store is slow. */
+export function storeAlerts({ roundTripMs }: Situation): Alert[] {
+  if (roundTripMs < SLOW_STORE_MS) return [];
+  return [{
+    kind: "warn",
+    about: "store",
+    title: `The store took ${formatDuration(roundTripMs)} to return its counts`,
+    detail: "Every push, take and acknowledgement waits as long. See the load of its server, its disk and the network.",
+    command: "jobs doctor",
+    actions: [],
+  }];
+}
+
+/** No worker fetches: none is online, or all are quiet or stopping. Some are offline. */
+export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
+  const alerts: Alert[] = [];
+  const online = workers.filter((worker) => worker.alive);
+  const offline = workers.filter((worker) => !worker.alive);
+  if (online.length === 0 && stats.enqueued > 0) {
+    alerts.push({
+      kind: "bad",
+      about: "workers",
+      title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
+      command: `jobs run handlers.js${queueFlags(stats)}`,
+      actions: [SHOW],
+    });
+  } else if (online.length > 0 && online.every((worker) => worker.stopping)) {
+    alerts.push({
+      kind: "warn",
+      about: "workers",
+      title: "All workers are stopping: no job is fetched",
+      command: "jobs run handlers.js",
+      actions: [SHOW],
+    });
+  } else if (online.length > 0 && online.every((worker) => worker.quiet)) {
+    alerts.push({
+      kind: "bad",
+      about: "workers",
+      title: `All workers are quiet${quietFor(online, now)}: no job is fetched`,
+      command: "jobs resume --all-workers",
+      actions: [{ label: "Resume all workers", path: "/workers/resume", acts: true }],
+    });
+  }
+  if (offline.length > 0) {
+    alerts.push({
+      kind: "bad",
+      about: "workers",
+      title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
+      detail: `${heartbeatsText(offline, now)}. Their running jobs are rescued by an online worker within seconds.`,
+      command: online.length === 0 ? "jobs run handlers.js" : "jobs workers",
+      actions: [SHOW],
+    });
+  }
+  return alerts;
+}
+
+/** Returns the options for the largest queues with jobs; empty if that is the default one alone. */
+function queueFlags({ queues }: Situation["stats"]): string {
+  const names = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES).toSorted((a, b) => b.size - a.size)
+    .slice(0, MAX_NAMED).map(({ name }) => name);
+  return names.every((name) => name === "default") ? "" : names.map((name) => ` -q ${shellWord(name)}`).join("");
+}
+
+/** Heartbeats are late: what is known of these workers is old. */
+export function heartbeatAlerts({ workers, now }: Situation): Alert[] {
+  const late = workers.filter(({ alive, heartbeatAt }) => alive && now - heartbeatAt >= LATE_HEARTBEAT_MS)
+    .toSorted((a, b) => a.heartbeatAt - b.heartbeatAt);
+  if (late.length === 0) return [];
+  return [{
+    kind: "warn",
+    about: "workers",
+    title: late.length === 1
+      ? `The heartbeat of a worker is late: it is known as of ${ago(late[0]!, now)}`
+      : `The heartbeats of ${number(late.length)} workers are late: they are known as of ${ago(late[0]!, now)}`,
+    detail: `${heartbeatsText(late, now)}. The store is slow or locked, or their machine is frozen or overloaded.`,
+    command: "jobs doctor",
+    actions: [SHOW],
+  }];
+}
+
+function heartbeatsText(workers: readonly WorkerInfo[], now: number): string {
+  const names = workers.slice(0, MAX_NAMED).map((worker) =>
+    `${worker.hostname.slice(0, 80)}:${worker.pid} (last heartbeat ${ago(worker, now)})`
+  );
+  return `${names.join(", ")}${workers.length > MAX_NAMED ? ` and ${number(workers.length - MAX_NAMED)} more` : ""}`;
+}
+
+function ago({ heartbeatAt }: WorkerInfo, now: number): string {
+  return `${formatDuration(Math.max(0, now - heartbeatAt))} ago`;
+}
+
+/** Jobs that block event loops, and those that ignore their signals. */
+export function stallAlerts({ workers, now }: Situation): Alert[] {
+  return stallsOf(workers).slice(0, MAX_OF_A_KIND).map((stall) => ({
+    kind: stall.is === "blocked" ? "bad" : "warn",
+    about: "workers",
+    title: sentence(stallText(stall, now)),
+    detail: `${sentence(stallHint(stall))}.`,
+    command: stallCommand(stall),
+    actions: [
+      SHOW,
+      ...stall.jid === undefined ? [] : [{ label: "Show job", path: `/jobs/${encodeURIComponent(stall.jid)}` }],
+    ],
+  }));
+}

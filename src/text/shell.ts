@@ -1,0 +1,10 @@
+/**
+ * Names in commands that people copy.
+ *
+ * @module
+ */
+
+/** Returns a name as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
