@@ -21,7 +21,7 @@ help: ## List the targets
 deno: ## Get the toolchain, and say which it is
 	@$(DENO) --version && echo "$$deno"
 
-demo: ## Watch a worker, its dashboard and live jobs; ends by itself
+demo: ## Watch a worker, its dashboard and live jobs, until a key is pressed
 	@$(DENO) task --quiet demo
 
 shop: ## Run the example shop: 50,000 newsletters at 100 a second (ARGS="sqlite:shop.db 500" for another store and number)

@@ -1,11 +1,15 @@
 /**
  * `make demo`: a worker with its dashboard on a temporary store, and jobs of several kinds pushed over HTTP. On a terminal it
- * redraws its progress and shows live traffic for a minute. Elsewhere it prints plain lines and ends within 20 seconds.
+ * redraws its progress and shows live traffic for a minute; then the dashboard stays for another minute, or until a key is pressed.
+ * Elsewhere it prints plain lines and ends within 20 seconds.
  * Exits with 1 unless every job ended as it should.
  */
 
+const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
 /** How long new jobs are pushed. */
-const TRAFFIC_MS = Deno.stdout.isTerminal() ? 60_000 : 8_000;
+const TRAFFIC_MS = isTerminal ? 60_000 : 8_000;
+/** How long the dashboard stays after the last job. */
+const STAY_MS = isTerminal ? 60_000 : 0;
 const TICK_MS = 250;
 /** Prints a plain line at most this often. */
 const LINE_MS = 2_000;
@@ -28,9 +32,18 @@ const folder = await Deno.makeTempDir({ prefix: "jobs-demo-" });
 const port = freePort();
 const url = `http://127.0.0.1:${port}`;
 const log = `${folder}/worker.log`;
-const isTerminal = Deno.stdout.isTerminal();
 const interrupted = Promise.withResolvers<void>();
 let isInterrupted = false;
+/** A key ends the traffic, or the stay after it. */
+const pressed = Promise.withResolvers<void>();
+let isPressed = false;
+if (isTerminal) {
+  Deno.stdin.setRaw(true, { cbreak: true }); // Ctrl-C still interrupts
+  void Deno.stdin.read(new Uint8Array(1)).then(() => {
+    isPressed = true;
+    pressed.resolve();
+  });
+}
 Deno.addSignalListener("SIGINT", () => {
   isInterrupted = true;
   interrupted.resolve();
@@ -51,7 +64,9 @@ try {
   await ready();
   console.log(`Dashboard: ${url}/`);
   isComplete = await show();
+  if (isComplete && STAY_MS > 0 && !isPressed) await stay();
 } finally {
+  if (isTerminal) Deno.stdin.setRaw(false);
   worker.kill("SIGTERM");
   const { success } = await worker.status;
   isComplete = isComplete && success;
@@ -70,6 +85,16 @@ Try it. Keep a worker running with \`make run\`, and in a second terminal:
   ./jobs push Doomed             a job that fails: see \`./jobs list dead\`
   ./jobs top                     watch queues, workers and running jobs
 `);
+Deno.exit(0); // a read of a key may be pending
+
+/** Keeps the dashboard for a while, or until a key is pressed. */
+async function stay(): Promise<void> {
+  console.log(`The dashboard stays for ${STAY_MS / 1000} s: ${url}/ (any key ends)`);
+  let timer: number | undefined;
+  const ended = new Promise<void>((resolve) => timer = setTimeout(resolve, STAY_MS));
+  await Promise.race([ended, pressed.promise, interrupted.promise]);
+  clearTimeout(timer);
+}
 
 /** Pushes jobs until the time is up, then waits for them. Returns whether all ended as they should. */
 async function show(): Promise<boolean> {
@@ -79,7 +104,7 @@ async function show(): Promise<boolean> {
   let endedTraffic: number | undefined;
   for (let tick = 0;; tick++) {
     const elapsed = performance.now() - started;
-    if (elapsed < TRAFFIC_MS && !isInterrupted) {
+    if (elapsed < TRAFFIC_MS && !isInterrupted && !isPressed) {
       const jobs = jobsOf(tick);
       pushed += jobs.length;
       flaky += jobs.filter((job) => job.class === "Flaky").length;
@@ -128,7 +153,7 @@ function draw(stats: Stats, pushed: number, open: number, elapsed: number): void
   const width = 20;
   const full = Math.round(width * Math.min(1, elapsed / TRAFFIC_MS));
   const bar = "█".repeat(full) + "░".repeat(width - full);
-  const text = `\r\x1b[K${bar}  ${line(stats, pushed, open)}  (Ctrl-C ends)`;
+  const text = `\r\x1b[K${bar}  ${line(stats, pushed, open)}  (any key ends)`;
   Deno.stdout.writeSync(new TextEncoder().encode(text));
 }
 

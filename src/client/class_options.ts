@@ -9,12 +9,15 @@ import type { Clock } from "../clock.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
 import { checkClassOptions, type ClassOptions } from "../job/payload.ts";
+import { closestWord } from "../job/suggest.ts";
 import type { ClassStore, DeclaredClass } from "../store/port/classes.ts";
 
 /** The store is read again after this time: a worker may have started with another version of the class. */
 const REFRESH_MS = 30_000;
 /** At most this many names are kept in memory, however many classes a program pushes. */
 const MAX_NAMES = 10_000;
+/** At most this many unregistered names are compared with all registered ones. */
+const MAX_COMPARED = 20;
 
 export interface ClassOptionsSources {
   /** Returns the options of a class that this program registers. These take precedence. */
@@ -24,15 +27,16 @@ export interface ClassOptionsSources {
   readonly clock: Clock;
   /** Rejects a class that isn't registered. */
   readonly strict: boolean;
-  /** Receives the name of each unregistered class, once. */
-  readonly onUnregistered: (className: string) => void;
+  /** Receives the name of each unregistered class, once, and a registered one that is spelled nearly the same. */
+  readonly onUnregistered: (className: string, meant?: string) => void;
 }
 
 export class KnownClasses {
   readonly #sources: ClassOptionsSources;
-  readonly #stored = new Map<string, { readonly options: ClassOptions | undefined; readonly until: number }>();
+  readonly #stored = new Map<string, StoredClass>();
   readonly #reads = new Map<string, Promise<void>>();
   readonly #reported = new Set<string>();
+  #compared = 0;
 
   constructor(sources: ClassOptionsSources) {
     this.#sources = sources;
@@ -47,11 +51,13 @@ export class KnownClasses {
     const options = this.get(name);
     if (options !== undefined || this.#sources.store.classes === undefined) return options;
     if (this.#sources.strict) {
-      throw new InvalidPayload("class", name, "a class that this client or a worker has registered");
+      const meant = this.meantBy(name);
+      const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+      throw new InvalidPayload("class", name, `a class that this client or a worker has registered${hint}`);
     }
     if (this.#reported.size < MAX_NAMES && !this.#reported.has(name)) {
       this.#reported.add(name);
-      this.#sources.onUnregistered(name);
+      this.#sources.onUnregistered(name, this.meantBy(name));
     }
     return undefined;
   }
@@ -65,6 +71,11 @@ export class KnownClasses {
   isUnregistered(name: string): boolean {
     const stored = this.#stored.get(name);
     return stored !== undefined && stored.options === undefined && this.#sources.own(name) === undefined;
+  }
+
+  /** Returns the registered class that an unregistered name is a misspelling of, if there is one; {@linkcode learn} first. */
+  meantBy(name: string): string | undefined {
+    return this.#stored.get(name)?.meant;
   }
 
   /**
@@ -86,12 +97,29 @@ export class KnownClasses {
 
   async #read(name: string): Promise<void> {
     const [declared] = await this.#sources.store.classes!.read([name]);
+    const meant = declared === undefined ? await this.#closest(name) : undefined;
     if (this.#stored.size >= MAX_NAMES) this.#stored.clear();
     this.#stored.set(name, {
       options: declared && readOptions(declared),
+      meant,
       until: this.#sources.clock.monotonic() + REFRESH_MS,
     });
   }
+
+  async #closest(name: string): Promise<string | undefined> {
+    if (this.#compared++ >= MAX_COMPARED) return undefined;
+    const registered = await this.#sources.store.classes!.read();
+    return closestWord(name, registered.map((one) => one.name));
+  }
+}
+
+/** A class as the store has it. */
+interface StoredClass {
+  /** Undefined if it isn't registered. */
+  readonly options: ClassOptions | undefined;
+  /** The registered class with nearly the same name. */
+  readonly meant: string | undefined;
+  readonly until: number;
 }
 
 /** Returns the options that a worker registered; undefined if they are invalid. Our workers write none that are. */

@@ -212,6 +212,11 @@ export class Client {
     return this.#classes.isUnregistered(className);
   }
 
+  /** @internal Returns the registered class that an unregistered one, which this client has pushed, is a misspelling of. */
+  meantBy(className: string): string | undefined {
+    return this.#classes.meantBy(className);
+  }
+
   /**
    * Pushes one job.
    *
@@ -381,11 +386,12 @@ export class Client {
   }
 }
 
-async function warnOfUnregistered(className: string): Promise<void> {
+async function warnOfUnregistered(className: string, meant?: string): Promise<void> {
   // Loaded only now: most pushes log nothing.
   const { warn } = await import("../log/log.ts");
   warn("client", `Pushed a class that isn't registered: its queue, retries and lock are unknown here`, {
     class: className,
+    meant,
     hint: "new Client({ store, jobs: [...] }), or start a worker that has it",
   });
 }

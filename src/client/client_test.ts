@@ -385,9 +385,9 @@ class WithTold extends Recorder {
   reads: string[] = [];
 
   readonly classes = {
-    read: (names: readonly string[] = []) => {
-      this.reads.push(...names);
-      return Promise.resolve(names.includes("Told") ? [{ name: "Told", options: this.options }] : []);
+    read: (names?: readonly string[]) => {
+      this.reads.push(...names ?? []);
+      return Promise.resolve(names?.includes("Told") ? [{ name: "Told", options: this.options }] : []);
     },
   };
 }
@@ -493,10 +493,10 @@ class Registering extends Recorder {
   }
 
   readonly classes = {
-    read: (names: readonly string[] = []) => {
-      this.reads.push(...names);
+    read: (names?: readonly string[]) => {
+      this.reads.push(...names ?? []);
       return Promise.resolve(
-        names.flatMap((name) => {
+        (names ?? Object.keys(this.declared)).flatMap((name) => {
           const options = this.declared[name];
           return options === undefined ? [] : [{ name, options } as DeclaredClass];
         }),
@@ -532,12 +532,24 @@ Deno.test("classes among the options of a client are registered for its first pu
 Deno.test("an unregistered class is reported once", async () => {
   const reported: string[] = [];
   const store = new Registering({ Known: '{"queue":"low"}' });
-  const client = new Client({ store, clock, onUnregistered: (name) => reported.push(name) });
+  const client = new Client({ store, clock, onUnregistered: (name) => void reported.push(name) });
   for (const name of ["Known", "Unregistered", "Unregistered"]) await client.push(name, []);
   await client.pushBulk({ class: "Unregistered", args: [[], []] });
   await all(client.pushMany([{ class: "Other", args: [] }, { class: "Unregistered", args: [] }]));
   assertEquals(reported, ["Unregistered", "Other"]);
   assertEquals(store.payloads.map(({ queue }) => queue)[0], "low");
+});
+
+Deno.test("a registered class of nearly the same name is suggested, for the first unregistered classes only", async () => {
+  const reported: (string | undefined)[] = [];
+  const store = new Registering({ Greet: "{}", Charge: "{}" });
+  const client = new Client({ store, clock, onUnregistered: (_name, meant) => void reported.push(meant) });
+  for (const name of ["Greeet", "greet", "Rate"]) await client.push(name, []);
+  assertEquals(reported, ["Greet", "Greet", undefined]);
+  for (let i = 0; i < 20; i++) await client.push(`Charge${i}`, []);
+  assertEquals(reported.filter((meant) => meant === "Charge").length, 17);
+  const strict = new Client({ store, clock, strict: true });
+  await assertRejects(() => strict.push("Charg", []), InvalidPayload, "has registered; did you mean Charge?");
 });
 
 Deno.test("a strict client rejects an unregistered class, and accepts others", async () => {

@@ -59,8 +59,11 @@ export interface ClientOptions {
    * unknown. Default false: such a push is stored, and {@linkcode ClientOptions.onUnregistered} is called.
    */
   readonly strict?: boolean;
-  /** Receives the name of each unregistered class that is pushed, once. Default: logs a warning, on stderr without a log. */
-  readonly onUnregistered?: (className: string) => void;
+  /**
+   * Receives the name of each unregistered class that is pushed, once, and a registered one with nearly the same name. Default: logs
+   * a warning, on stderr without a log.
+   */
+  readonly onUnregistered?: (className: string, meant?: string) => void;
   /** Default: the system clock. */
   readonly clock?: Clock;
   /** Wraps each push. The first layer is the outermost. */

@@ -49,10 +49,10 @@ export function newClient(
     maxPayloadBytes: settings.maxPayloadBytes,
     sidekiqWire: settings.sidekiqWire,
     classOptions: (name) => registry.get(name)?.options,
-    onUnregistered: (name) =>
+    onUnregistered: (name, meant) =>
       logger("client", clock).warn(
         "Pushed a class that isn't registered: its queue, retries and lock are unknown here",
-        { class: name },
+        { class: name, meant },
       ),
     ...(pushMiddleware && { middleware: pushMiddleware }),
     ...(batchMiddleware && { batchMiddleware }),

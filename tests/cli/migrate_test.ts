@@ -20,12 +20,23 @@ Deno.test("migrates everything from SQLite to Redis and back", async () => {
   assertEquals([there.code, there.stderr], [0, ""]);
   assertMatch(there.stdout, /^Migrated 4 jobs and 0 cron entries to redis:/);
   const back = await jobs(["migrate", "--from", redis.url, "--to", file, "--json"]);
-  assertEquals(JSON.parse(back.stdout), { jobs: 4, cron: 0 });
+  assertEquals(JSON.parse(back.stdout), { jobs: 4, cron: 0, left: { processed: 0, failed: 0 } });
   await using store = await openStore(file);
   const { entries } = await store.admin.page({ in: "queue", queue: "low" });
   assertEquals(entries.map((entry) => JSON.parse(entry.payload).args[0]), [0, 1, 2]);
   const { scheduled, queues } = await store.admin.stats();
   assertEquals([scheduled, queues.find((queue) => queue.name === "low")?.paused], [1, true]);
+});
+
+Deno.test("names the totals that stay in the source", async () => {
+  await using folder = await temporaryFolder();
+  const [from, to] = [`sqlite:${folder.path}/from.db`, `sqlite:${folder.path}/to.db`];
+  await Deno.writeTextFile(`${folder.path}/handlers.js`, "export const Fine = () => {}; export const Bad = () => x.y;");
+  for (const name of ["Fine", "Fine", "Bad"]) await jobs(["push", name, "--retry", "0", "--store", from]);
+  await jobs(["run", "handlers.js", "--burst", "--store", from], { cwd: folder.path });
+  const moved = await jobs(["migrate", "--from", from, "--to", to]);
+  assertMatch(moved.stdout, /^Migrated 1 job and 0 cron entries to /);
+  assertEquals(moved.stderr, "jobs: the totals stay in the source: 3 processed, 1 failed; dashboards begin at 0\n");
 });
 
 Deno.test("rejects missing and equal stores", async () => {

@@ -91,6 +91,34 @@ Deno.test("jobs run --web shows the jobs of its worker, and is not ready once qu
   assertEquals((await server.status()).code, 0);
 });
 
+Deno.test("a worker logs that no login is required, and each refused login in the form that fail2ban's filter in the docs has", async () => {
+  await using folder = await temporaryFolder();
+  const store = `sqlite:${folder.path}/jobs.db`;
+  await using open = new JobsProcess({ store, args: [HANDLERS, "--web", "0"] });
+  await open.logged("No login required: every user of this machine has full access to the dashboard", {
+    level: "warn",
+  });
+  const { stdout: user } = await jobs(["web", "--new-user", "ann"], { stdin: "correct horse\n" });
+  await using server = new JobsProcess({
+    store,
+    args: [HANDLERS, "--web", "0"],
+    env: { JOBS_WEB_USERS: user.trim() },
+  });
+  const { web } = await server.logged("Ready");
+  const login = async (password: string) => {
+    const headers = { origin: new URL(String(web)).origin };
+    const body = new URLSearchParams({ name: "ann", password });
+    const { status, body: answer } = await fetch(`${web}login`, { method: "POST", headers, body, redirect: "manual" });
+    await answer?.cancel();
+    return status;
+  };
+  assertEquals([await login("wrong"), await login("correct horse")], [401, 303]);
+  const lines = [await server.logged("Acted", { action: "login" }), await server.logged("Logged in")];
+  const docs = await Deno.readTextFile(`${ROOT}docs/operate/security.md`);
+  const filter = new RegExp(docs.match(/^failregex = (.*)$/m)![1]!.replace("<HOST>", "127\\.0\\.0\\.1"));
+  assertEquals(lines.map((line) => filter.test(JSON.stringify(line))), [true, false]);
+});
+
 Deno.test("jobs run --web isn't ready while it waits for the name of a killed worker", async () => {
   await using folder = await temporaryFolder();
   const store = `sqlite:${folder.path}/jobs.db`;

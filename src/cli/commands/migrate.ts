@@ -8,7 +8,7 @@ import { number } from "../../text/format.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { jobCount } from "../terminal/confirm.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import { checkAddress, loadSettings, storeOptions } from "../shared/store.ts";
 
@@ -65,5 +65,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   const entries = moved.cron === 1 ? "1 cron entry" : `${number(moved.cron)} cron entries`;
   if (flags.json) printJson(moved);
   else print(`Migrated ${jobCount(moved.jobs)} and ${entries} to ${target.url}`);
+  if (moved.left.processed > 0) {
+    const [processed, failed] = [number(moved.left.processed), number(moved.left.failed)];
+    printError(`jobs: the totals stay in the source: ${processed} processed, ${failed} failed; dashboards begin at 0`);
+  }
   return 0;
 }

@@ -10,7 +10,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { askHidden, print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
-import { openWeb } from "./web_open.ts";
+import { openWeb, requiresLogin } from "./web_open.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -70,7 +70,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const starting = new StartupSteps({ clock: systemClock, log: logger("web"), inbox });
   await using web = await starting.step("store", openWeb(config, listen));
   print(web.url);
-  if (settings.webUsers.length === 0 && settings.webProxyHeader === undefined) {
+  if (!requiresLogin(settings)) {
     printError("jobs: no login required: every user of this machine has full access (jobs web --help)");
   }
   for (;;) {

@@ -7,10 +7,11 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { Launcher } from "../../server/launcher.ts";
 import type { MemberInfo } from "../../server/host/member.ts";
 import type { MemberLink } from "../../server/host/member_link.ts";
+import { logger } from "../../log/log.ts";
 import { parseListenAddress } from "../../web/http/serve.ts";
 import type { WorkerCounts } from "../../web/prometheus/worker_metrics.ts";
 import { UsageError } from "../terminal/errors.ts";
-import { type OpenWeb, openWeb } from "./web_open.ts";
+import { type OpenWeb, openWeb, requiresLogin } from "./web_open.ts";
 
 /**
  * Opens the dashboard of a worker.
@@ -28,7 +29,7 @@ export async function openBeside(
     readonly classes: readonly string[];
   },
 ): Promise<OpenWeb> {
-  return await openWeb(config, addressOf(config.settings.webListen!), {
+  const web = await openWeb(config, addressOf(config.settings.webListen!), {
     classes,
     counts: async (): Promise<WorkerCounts[]> => [
       { process: member?.index, counts: launcher.counts() },
@@ -39,6 +40,12 @@ export async function openBeside(
       return launcher.describe().quiet ? "Quiet: not fetching jobs" : undefined;
     },
   });
+  if (!requiresLogin(config.settings)) {
+    logger("web").warn("No login required: every user of this machine has full access to the dashboard", {
+      url: web.url,
+    });
+  }
+  return web;
 }
 
 function addressOf(text: string) {

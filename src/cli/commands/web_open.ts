@@ -24,6 +24,11 @@ export interface OpenWeb extends AsyncDisposable {
   readonly url: string;
 }
 
+/** Returns whether the dashboard has users, or a proxy that names them. */
+export function requiresLogin({ webUsers, webProxyHeader }: Settings): boolean {
+  return webUsers.length > 0 || webProxyHeader !== undefined;
+}
+
 /** The pause between two attempts to listen. */
 const LISTEN_INTERVAL_MS = 500;
 

@@ -36,7 +36,7 @@ export function clientOf(
   { settings: { maxPayloadBytes, sidekiqWire }, tracing, strict = false }: CommandClient,
   effect: string,
 ): Client {
-  const onUnregistered = (name: string) => printError(`jobs: ${unregisteredText(name, effect)}`);
+  const onUnregistered = (name: string, meant?: string) => printError(`jobs: ${unregisteredText(name, effect, meant)}`);
   return new Client({ store, strict, maxPayloadBytes, sidekiqWire, onUnregistered, ...tracing });
 }
 

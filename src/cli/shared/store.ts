@@ -115,8 +115,9 @@ export async function withStore<Result>(
   { make = "never" }: MissingStore = {},
 ): Promise<Result> {
   const { settings, origins } = await loadSettings(flags);
-  // Outside of the service's folder, its store may be another than the user expects.
-  if (make !== "never" && flags.config === undefined && origins.store.startsWith(`${SYSTEM_FOLDER}/`)) {
+  // A user in any other folder may expect another store than the service's. Scripts and cron expect silence.
+  const isService = flags.config === undefined && origins.store.startsWith(`${SYSTEM_FOLDER}/`);
+  if (make !== "never" && isService && Deno.stderr.isTerminal()) {
     printError(`jobs: the store is ${hidePassword(storeUrl(settings))}, from ${origins.store}`);
   }
   const named = settings.store !== undefined;

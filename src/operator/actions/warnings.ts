@@ -26,7 +26,7 @@ export function warningsOf(client: Client, classes: Iterable<string>): Warnings 
   const warnings: string[] = [];
   for (const name of new Set(classes)) {
     if (!client.isUnregistered(name)) continue;
-    warnings.push(unregisteredText(name, "so its jobs wait until one does"));
+    warnings.push(unregisteredText(name, "so its jobs wait until one does", client.meantBy(name)));
     if (warnings.length === MAX_WARNINGS) break;
   }
   return warnings.length === 0 ? {} : { warnings };

@@ -24,6 +24,10 @@ export const restoredShape = object("", {
 export const migratedShape = object("", {
   jobs: integer("migrated jobs"),
   cron: integer("migrated cron entries"),
+  left: object("totals of the source, which stay there", {
+    processed: integer("finished attempts"),
+    failed: integer("failed attempts"),
+  }),
 });
 
 /** A new user. */

@@ -50,6 +50,8 @@ export interface MigrateResult {
   readonly jobs: number;
   /** Number of migrated cron entries. */
   readonly cron: number;
+  /** The totals of the source, which stay there. */
+  readonly left: { readonly processed: number; readonly failed: number };
 }
 
 /** Places are read again for jobs that were pushed meanwhile, this often at most. */
@@ -92,7 +94,8 @@ export async function migrateStore(from: Store, to: Store, options: MigrateOptio
   const hasChanged = await removeBatches(from, to, copied);
   const cron = await migrateCron(from, to, options.signal);
   if (hasChanged || jobs > atStart || await jobsIn(from) > 0) throw pushedMeanwhile(from.url);
-  return { jobs, cron };
+  const { processed, failed } = await from.admin.stats();
+  return { jobs, cron, left: { processed, failed } };
 }
 
 async function jobsIn(store: Store): Promise<number> {
