@@ -641,6 +641,19 @@ export const steps: Cases = {
     assertEquals(await t.store.steps.remember(lease, { name: "a", record: done("2") }), done("2"));
   },
 
+  "clear: a job whose wait is deleted becomes due, and waits from the beginning": async (open) => {
+    await using t = await open();
+    const lease = await running(t);
+    await t.store.steps.remember(lease, { name: "a", record: done("1") });
+    const child = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS, child: job(2) };
+    await t.store.steps.wait(lease, child);
+    await goToSleep(t.store, lease);
+    assertEquals(await t.store.steps.clear(lease.jid, ["a"]), 1);
+    assertEquals((await t.store.jobs.promote(1)).moved, 0);
+    assertEquals(await t.store.steps.clear(lease.jid), 1);
+    assertEquals((await t.store.jobs.promote(1)).moved, 1);
+  },
+
   "wake: ends a sleep and makes the job due": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -148,8 +148,9 @@ export interface StepStore {
   signal(signal: Signal): Promise<SignalResult>;
 
   /**
-   * Deletes steps of a job, so that they run again: these, or all. A running job writes them again. With `waits`, ends its sleeps
-   * and waits instead, as if their time had passed, and makes the job due.
+   * Deletes steps of a job, so that they run again: these, or all. A running job writes them again. A job whose sleep or wait is
+   * deleted becomes due, and begins it again. With `waits`, ends its sleeps and waits instead, as if their time had passed, and
+   * makes the job due.
    *
    * @returns the number of deleted steps, or ended sleeps and waits
    */

@@ -76,7 +76,11 @@ export function stepsPart(context: Context): StepStore {
       if (which === "waits") {
         return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], { now: offset(), jid }) as number;
       }
-      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], { names: which ?? [] }) as number;
+      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], {
+        now: offset(),
+        jid,
+        names: which ?? [],
+      }) as number;
     },
   };
 }

@@ -29,7 +29,7 @@ export function stepsPart({ write, read, storeJobs }: Engine): Omit<StepStore, "
     wait: (lease, wait) => write((now) => waitFor(storeJobs, lease, wait, now)),
     waits: (request) => read(() => readWaits(request)),
     signal: (signal) => write((now) => send(signal, now)),
-    clear: (jid, which) => write((now) => which === "waits" ? endWaits(jid, now) : clear(jid, which)),
+    clear: (jid, which) => write((now) => which === "waits" ? endWaits(jid, now) : clear(jid, which, now)),
   };
 }
 
@@ -112,21 +112,24 @@ function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {
   return {};
 }
 
-function* clear(jid: string, names: readonly string[] | undefined): Body<number> {
+/** Deletes steps. A job whose wait is deleted becomes due: nothing else would end the wait. */
+function* clear(jid: string, names: readonly string[] | undefined, now: number): Body<number> {
+  const cleared: string[] = [];
   if (names === undefined) {
     yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);
-    return (yield query("DELETE FROM step WHERE jid = ?1 AND name <> '' RETURNING 1", [jid])).length;
+    const rows = yield query("DELETE FROM step WHERE jid = ?1 AND name <> '' RETURNING record", [jid]);
+    cleared.push(...rows.map(({ record }) => record as string));
   }
-  let cleared = 0;
-  for (const name of names) {
+  for (const name of names ?? []) {
     yield query("DELETE FROM step_wait WHERE jid = ?1 AND name = ?2", [jid, name]);
-    const removed = yield query(
-      "DELETE FROM step WHERE jid = ?1 AND name <> '' AND name = ?2 RETURNING 1",
+    const rows = yield query(
+      "DELETE FROM step WHERE jid = ?1 AND name <> '' AND name = ?2 RETURNING record",
       [jid, name],
     );
-    cleared += removed.length;
+    cleared.push(...rows.map(({ record }) => record as string));
   }
-  return cleared;
+  if (cleared.some((record) => waitsUntil(record) !== undefined)) yield* makeDue(jid, now);
+  return cleared.length;
 }
 
 /** Ends the sleeps and waits of a job, and makes it due. Returns how many it ended. */

@@ -319,8 +319,8 @@ end
 if ended > 0 then makeDue(now, jid) end
 return ended
 
---- script stepClear(steps; names[]): steps
--- Deletes steps of a job.
+--- script stepClear(steps; now, jid, names[]): steps
+-- Deletes steps of a job. A job whose wait is deleted becomes due: nothing else would end the wait.
 --
 -- steps    jobs:steps:JID
 -- names    none: all steps
@@ -333,8 +333,13 @@ for _, name in ipairs(#names > 0 and names or call('HKEYS', steps)) do
   -- The field without a name isn't a step.
   if name ~= '' then cleared[#cleared + 1] = name end
 end
+local wasWaiting = false
+for _, name in ipairs(cleared) do
+  if string.match(call('HGET', steps, name) or '', WAITING) then wasWaiting = true end
+end
 forgetWaits(steps, cleared)
 local count = #cleared > 0 and call('HDEL', steps, unpack(cleared)) or 0
+if wasWaiting then makeDue(now, jid) end
 -- Without steps, the time at which a job wakes is of no use. A mark of a running job stays: it must not sleep.
 if call('HLEN', steps) == 1 and call('HGET', steps, '') ~= 'wake' then call('HDEL', steps, '') end
 return count
