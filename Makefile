@@ -1,12 +1,17 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo shop run check test bench bench-peers soak fmt compile package library clients image docs clean
+.PHONY: help deno demo shop run check test bench bench-peers simulate soak fmt compile package library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
 MINUTES = 1
 STORE = both
 SEED =
+# Of the simulation: the number of schedules, the seed of the first, and whether to print its log.
+SEEDS = 1000
+FIRST = 1
+LOG =
+SIMULATED = $(if $(filter redis,$(STORE)),redis,sqlite)
 # Of the benchmarks: how often each case is measured, and a factor for the numbers of jobs.
 ROUNDS = 3
 SCALE = 1
@@ -50,9 +55,13 @@ bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", RO
 bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ and bunqueue, in turns (ROUNDS=3, JSON=file)
 	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(JSON),--json "$(JSON)")
 
+simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)
+	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(FIRST)" --store "$(SIMULATED)"$(if $(LOG), --log)
+
 soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... STEPS=500)
 	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")
 	@STEPS="$(STEPS)" SEED="$(SEED)" && export STEPS SEED && $(DENO) run -A tests/chaos/batches_soak.ts $(filter-out both,$(STORE))
+	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(or $(SEED),$$(date +%s))" --store "$(SIMULATED)"
 
 fmt: ## Format the code
 	@$(DENO) fmt

@@ -46,7 +46,7 @@ async function openAt(url: string, { path, durability }: SqliteAddress, options:
     busyRetry,
     create: options.create ?? true,
   });
-  const watch = new Watch(database, (onWrite) => watchWal(path, onWrite), options.pollMs);
+  const watch = new Watch(database, (onWrite) => watchWal(path, onWrite), { pollMs: options.pollMs });
   const file = new FileGuard(path, systemClock);
   const signalCommit = createWalSignal(path, systemClock);
   const commit = new GroupCommit(database, {

@@ -68,15 +68,22 @@ export class Watch {
   #isSoon = false;
 
   readonly #pollMs: number | undefined;
+  readonly #every: typeof every;
 
   /**
    * @param subscribe reports writes to the log
-   * @param pollMs a fixed interval of the polls, without reports
+   * @param options.pollMs a fixed interval of the polls, without reports
+   * @param options.repeat the timer of the polls; default: by the system clock
    */
-  constructor(database: DatabaseSync, subscribe: Subscribe, pollMs?: number) {
+  constructor(
+    database: DatabaseSync,
+    subscribe: Subscribe,
+    { pollMs, repeat = every }: { readonly pollMs?: number | undefined; readonly repeat?: typeof every } = {},
+  ) {
     this.#version = database.prepare("PRAGMA data_version");
     this.#subscribe = subscribe;
     this.#pollMs = pollMs;
+    this.#every = repeat;
     this.#canListen = pollMs === undefined;
   }
 
@@ -150,7 +157,7 @@ export class Watch {
     this.#stopPolling?.();
     this.#pace = pace;
     this.#polls = 0;
-    this.#stopPolling = every(this.#pollMs ?? PACES_MS[pace], () => this.#poll());
+    this.#stopPolling = this.#every(this.#pollMs ?? PACES_MS[pace], () => this.#poll());
   }
 
   #poll(): void {

@@ -165,7 +165,7 @@ Deno.test("wal signal: does nothing without a log", async () => {
 Deno.test("watch: with a fixed interval it sees commits without listening to the kernel", async () => {
   await withTwo(async (ours, others) => {
     let subscribed = 0;
-    const watch = new Watch(ours, () => (subscribed++, () => {}), 5);
+    const watch = new Watch(ours, () => (subscribed++, () => {}), { pollMs: 5 });
     for (let i = 1; i <= 3; i++) {
       const waiting = watch.until(() => count(ours) >= i, new AbortController().signal);
       others.exec("INSERT INTO jobs VALUES (1)");

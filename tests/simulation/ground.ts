@@ -1,0 +1,37 @@
+/**
+ * The store of a simulation, as the judges see it.
+ *
+ * @module
+ */
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Machine, World } from "./world.ts";
+
+export interface StoredJob {
+  readonly jid: string;
+  readonly place: string;
+  readonly isCron: boolean;
+}
+
+export interface StoredBatch {
+  readonly id: string;
+  readonly isFlow: boolean;
+  /** Nothing of it will run any more. */
+  readonly isEnded: boolean;
+}
+
+export interface Ground {
+  /** By how much the store's wall clock is wrong, in milliseconds. */
+  clockError: number;
+  /** Empties the store for another run. */
+  renew(world: World): Promise<void>;
+  /** Returns the store as a process opens it. */
+  connect(machine: Machine): Promise<Store>;
+  /** The jobs in the store, oldest first. */
+  jobs(): Promise<readonly StoredJob[]>;
+  /** Batches and flows, oldest first. */
+  batches(): Promise<readonly StoredBatch[]>;
+  /** Contradictions within the store, at any moment: one line each. */
+  contradictions(): Promise<readonly string[]>;
+  /** Remains in the store after everything has ended and all workers have stopped: one line each. */
+  leftovers(): Promise<readonly string[]>;
+}

@@ -1,0 +1,191 @@
+/**
+ * The jobs of a simulation: what they are pushed with, and what their handlers do.
+ *
+ * @module
+ */
+import type { JobContext } from "../../src/handlers/context.ts";
+import { Registry } from "../../src/handlers/registry.ts";
+import { Discard, Kill, Shutdown, Snooze } from "../../src/job/errors.ts";
+import { Asleep, Released } from "../../src/steps/errors.ts";
+import type { Model, Run } from "./model.ts";
+import type { Random } from "./random.ts";
+import type { Machine } from "./world.ts";
+
+/** The queues of all workers. */
+export const QUEUES = ["high", "default", "narrow", "grouped", "low"] as const;
+/** How many jobs of queue `narrow` may run at the same time, and of each group of `grouped`. */
+export const NARROW = 2;
+export const GROUP_LIMIT = 1;
+
+/** The behaviour of a job's handler. */
+export interface WorkSpec {
+  /** How long it takes. */
+  readonly ms: number;
+  /** It doesn't look at its signal. */
+  readonly deaf?: boolean;
+  /** Its first attempts fail, this many. */
+  readonly fails?: number;
+  readonly end?: "discard" | "kill" | "snooze";
+}
+
+/** A job to push. */
+export interface JobPlan {
+  /** Unique in its run; the first argument. */
+  readonly id: string;
+  readonly spec: WorkSpec;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** One step of a job with durable steps. */
+export type StepPlan =
+  | { readonly kind: "step"; readonly ms: number; readonly fails: number }
+  | { readonly kind: "sleep"; readonly ms: number }
+  | { readonly kind: "wait"; readonly key: string; readonly ms: number }
+  | { readonly kind: "child"; readonly job: JobPlan }
+  | { readonly kind: "both"; readonly ms: number };
+
+const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
+
+export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
+  const ms = random.pick([0, 5, 200, 200, 2_000, 6_000]);
+  const fails = random.chance(0.25) ? random.between(1, 3) : 0;
+  const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze"] as const) : undefined;
+  const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
+  const queue = random.pick(QUEUES);
+  const options: Record<string, unknown> = { ...RETRY, queue, retry: random.pick([0, 2, 4]) };
+  if (queue === "grouped") options["group"] = `g${random.between(0, 2)}`;
+  if (queue === "default" && random.chance(0.2)) options["priority"] = random.pick(["high", "low"]);
+  if (random.chance(0.15)) options["in"] = random.between(1, 20);
+  if (random.chance(0.1)) options["timeout"] = 1;
+  if (random.chance(0.1)) options["result_ttl"] = 3_600;
+  if (member) return { id, spec, options };
+  // Options that decide whether it is stored at all.
+  switch (random.weighted({ none: 14, unique: 4, replace: 1, once: 2, debounce: 1, throttle: 1, expires: 1 })) {
+    case "unique":
+      Object.assign(options, { unique_for: "1h", unique_key: `u${random.between(0, 1)}`, queue: "default" });
+      if (random.chance(0.3)) options["unique_until"] = "start";
+      break;
+    case "replace":
+      Object.assign(options, { unique_for: "1h", unique_key: "r", on_duplicate: "replace", queue: "default" });
+      break;
+    case "once":
+      Object.assign(options, { id: `once${random.between(0, 1)}`, queue: "default" });
+      break;
+    case "debounce":
+      Object.assign(options, { debounce: 3, debounce_key: "d", queue: "default" });
+      delete options["in"];
+      break;
+    case "throttle":
+      Object.assign(options, { throttle: "1/10s", throttle_key: "t", queue: "default" });
+      break;
+    case "expires":
+      options["expires_in"] = 2;
+      break;
+  }
+  if (options["queue"] !== "grouped") delete options["group"];
+  return { id, spec, options };
+}
+
+export function randomSteps(random: Random, id: string): StepPlan[] {
+  return Array.from({ length: random.between(1, 4) }, (_, i): StepPlan => {
+    switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 2, both: 1 })) {
+      case "step":
+        return { kind: "step", ms: random.pick([0, 300, 3_000]), fails: random.pick([0, 0, 1]) };
+      case "sleep":
+        return { kind: "sleep", ms: random.pick([1, 2, 10]) * 1_000 };
+      case "wait":
+        return { kind: "wait", key: `key${random.between(0, 2)}`, ms: random.pick([2_000, 20_000]) };
+      case "child":
+        return { kind: "child", job: randomJob(random, `${id}c${i}`, { member: true }) };
+      case "both":
+        return { kind: "both", ms: random.pick([0, 500]) };
+    }
+  });
+}
+
+/** Returns how a run ended that threw. A job that sleeps, or waits for the next attempt of a step, has not failed. */
+function how(error: unknown, { aborted }: AbortSignal): Run["how"] {
+  if (aborted || error instanceof Released || error instanceof Asleep) return "aborted";
+  return error instanceof Snooze ? "snoozed" : "failed";
+}
+
+/** Returns the handlers of a worker's process. */
+export function handlersOn(machine: Machine, model: Model): Registry {
+  /** Runs a handler's code, which the model watches. */
+  const watched = (id: string, run: (ctx: JobContext, noted: Run) => Promise<unknown>) => async (ctx: JobContext) => {
+    const noted = model.begin(id, ctx, machine);
+    try {
+      const result = await run(ctx, noted);
+      // An attempt that outlives its timeout has failed, whatever it returns. One that outlives a stop has not.
+      const { aborted, reason } = ctx.signal;
+      model.end(noted, aborted && !(reason instanceof Shutdown) ? "aborted" : "returned");
+      return result;
+    } catch (error) {
+      model.end(noted, how(error, ctx.signal));
+      throw error;
+    }
+  };
+  const nap = async (ctx: JobContext, { ms, deaf }: Pick<WorkSpec, "ms" | "deaf">) => {
+    await machine.clock.sleep(ms, deaf ? undefined : ctx.signal);
+    if (!deaf) ctx.throwIfAborted();
+  };
+  const work = (ctx: JobContext, id: string, spec: WorkSpec) =>
+    watched(id, async (ctx, run) => {
+      await nap(ctx, spec);
+      if (spec.end === "snooze" && model.runsOf(id).every(({ how }) => how !== "snoozed")) throw new Snooze(2);
+      if (run.attempt <= (spec.fails ?? 0)) throw new Error(`attempt ${run.attempt} of ${id} fails`);
+      if (spec.end === "discard") throw new Discard("as planned");
+      if (spec.end === "kill") throw new Kill("as planned");
+      return id;
+    })(ctx);
+
+  return new Registry()
+    .add("Work", work)
+    .add("Callback", (ctx, id: string) => watched(id, (ctx) => nap(ctx, { ms: 5 }))(ctx))
+    .add("Tick", (ctx, ms: number) => {
+      const occurrence = ctx.occurrence?.scheduledAt;
+      const id = `tick ${occurrence}`;
+      if (occurrence !== undefined) model.occurrence(id, ctx.jid);
+      return watched(id, (ctx) => nap(ctx, { ms }))(ctx);
+    }, { retry: 0, queue: "high", dead: false })
+    .add("Saga", (ctx, id: string, steps: readonly StepPlan[]) =>
+      watched(id, async (ctx, run) => {
+        const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>
+          ctx.step(name, async ({ attempt }) => {
+            model.step(id, name, run);
+            return await body(attempt);
+          }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => (model.remembered(id, name, run), value));
+        for (const [i, step] of steps.entries()) {
+          const name = `${step.kind}${i}`;
+          switch (step.kind) {
+            case "step":
+              await once(name, async (attempt) => {
+                await nap(ctx, step);
+                if (attempt <= step.fails) throw new Error(`attempt ${attempt} of ${name} fails`);
+                return name;
+              }, step.fails + 1);
+              break;
+            case "sleep":
+              await ctx.sleep(name, step.ms / 1_000);
+              break;
+            case "wait":
+              model.received(await ctx.waitFor(name, { key: step.key, timeout: step.ms / 1_000 }), `${id} ${name}`);
+              break;
+            case "child": {
+              const { id: child, spec, options } = step.job;
+              await ctx.run(name, "Work", [child, spec], options).catch((error: Error) => {
+                if (error.name !== "ChildFailed") throw error;
+              });
+              break;
+            }
+            case "both":
+              await Promise.all([
+                once(`${name}a`, () => nap(ctx, step)),
+                ctx.sleep(`${name}b`, 1),
+                once(`${name}c`, () => nap(ctx, { ms: 100 })),
+              ]);
+          }
+        }
+        return id;
+      })(ctx), { retry: 5, ...RETRY, queue: "default" });
+}

@@ -1,0 +1,122 @@
+/**
+ * The way from a process to the store. Each call of the port is sent, executed and answered, as three events of the world. On its
+ * way it may be late, or lost before or after its execution.
+ *
+ * @module
+ */
+import type { Store } from "../../src/store/admin/store.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
+import type { Topic } from "../../src/store/port/watch.ts";
+import type { Machine } from "./world.ts";
+
+/** A fault of one call. */
+export type CallFault = "lost before" | "lost after" | "late";
+
+/** The parts of the store whose properties are verbs. */
+const PARTS = [
+  ...["jobs", "workers", "cron", "steps", "batches", "flows", "results", "logs", "series", "classes"],
+  ...["admin", "sessions", "transfer"],
+] as const;
+
+/** How long a call and its reply are under way, in milliseconds. */
+export interface Weather {
+  /** The usual maximum. */
+  readonly usualMs: number;
+  /** The share of calls that take up to `slowMs`. */
+  readonly slow: number;
+  readonly slowMs: number;
+}
+
+/** A reply is never lost of these: their callers can't know what they got. Redis, where replies are lost, keeps a book of them. */
+const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["jobs.take"]);
+
+/** The line of one process to the store. */
+export class Link {
+  /** Calls from here on that meet a fault, in order. */
+  readonly faults: CallFault[] = [];
+  /** Whether the store is unreachable. */
+  isCut = false;
+  readonly #machine: Machine;
+  weather: Weather;
+  /** Calls of one connection arrive in the order in which they were sent. */
+  #arrives = 0;
+  readonly #onFault: () => void;
+
+  constructor(machine: Machine, weather: Weather, onFault: () => void) {
+    this.#machine = machine;
+    this.weather = weather;
+    this.#onFault = onFault;
+  }
+
+  /** Returns the store as its process sees it. */
+  through(store: Store): Store {
+    const parts = PARTS.map((part) => [part, this.#part(part, store[part] as object)]);
+    return {
+      ...store,
+      ...Object.fromEntries(parts),
+      watch: (topic: Topic, signal: AbortSignal) => this.#watch(store, topic, signal),
+    };
+  }
+
+  #part(name: string, part: object): object {
+    return new Proxy(part, {
+      get: (target, verb) => {
+        const run = Reflect.get(target, verb);
+        if (typeof run !== "function") return run;
+        return (...args: unknown[]) => this.#call(`${name}.${String(verb)}`, () => run.apply(target, args));
+      },
+    });
+  }
+
+  /** The store reports at once that a condition may hold; the process learns it later. */
+  async #watch(store: Store, topic: Topic, signal: AbortSignal): Promise<boolean> {
+    const { world, clock } = this.#machine;
+    const isOpen = await store.watch(topic, signal);
+    await new Promise<void>((resolve) => void world.at(world.time + this.#travel(), this.#machine, resolve));
+    // Without a connection nothing is reported, and nothing is known.
+    if (this.isCut) await clock.sleep(1_000, signal);
+    return isOpen && !signal.aborted;
+  }
+
+  #call(label: string, execute: () => unknown): Promise<unknown> {
+    const machine = this.#machine;
+    const { world } = machine;
+    const fault = this.#faultOf(label);
+    if (fault !== undefined) this.#onFault();
+    const lateMs = fault === "late" ? 5_000 + world.random.next() * 20_000 : 0;
+    const arrives = this.#arrives = Math.max(this.#arrives, world.time + this.#travel() + lateMs);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    world.at(arrives, undefined, async () => {
+      if (fault === "lost before" || this.isCut) {
+        world.note(`${machine.name} ${label} lost`);
+        return reply(() => reject(unreachable()));
+      }
+      // A rejected verb is one that the store has refused.
+      const [outcome] = await Promise.allSettled([(async () => await execute())()]);
+      world.note(
+        `${machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}${
+          fault ? ` (${fault})` : ""
+        }`,
+      );
+      if (fault === "lost after" || this.isCut) reply(() => reject(unreachable()));
+      else reply(() => outcome.status === "fulfilled" ? resolve(outcome.value) : reject(outcome.reason));
+    });
+    const reply = (settle: () => void) => void world.at(world.time + this.#travel(), machine, settle);
+    return promise;
+  }
+
+  #faultOf(label: string): CallFault | undefined {
+    if (this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
+    return this.faults.shift();
+  }
+
+  #travel(): number {
+    const { random } = this.#machine.world;
+    const { usualMs, slow, slowMs } = this.weather;
+    return random.chance(slow) ? random.next() * slowMs : random.next() * usualMs;
+  }
+}
+
+function unreachable(): StoreError {
+  return new StoreError("unavailable", "Store doesn't reply; start it, or wait");
+}

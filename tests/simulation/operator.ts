@@ -1,0 +1,106 @@
+/**
+ * The operator of a simulation: does the actions of the command line and the dashboard, at any moment.
+ *
+ * @module
+ */
+import { act } from "../../src/operator/actions/act.ts";
+import type { AnyAction, ClientTools } from "../../src/operator/actions/action.ts";
+import {
+  cancelBatch,
+  cancelFlow,
+  checkBatchCounts,
+  retryBatch,
+  retryFlow,
+} from "../../src/operator/actions/batches.ts";
+import { editJobs } from "../../src/operator/actions/jobs.ts";
+import { limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
+import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
+import { InvalidInput } from "../../src/operator/shapes/shape.ts";
+import type { Ground } from "./ground.ts";
+import type { Model } from "./model.ts";
+import type { Process } from "./places.ts";
+import type { World } from "./world.ts";
+
+export type Edit = "retry" | "kill" | "cancel" | "delete" | "move";
+export type BatchEdit = "cancel" | "retry" | "check";
+export type StepsEdit = "clear" | "rerun" | "wake";
+
+const BATCH_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
+  cancel: cancelBatch,
+  retry: retryBatch,
+  check: checkBatchCounts,
+};
+const FLOW_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
+  cancel: cancelFlow,
+  retry: retryFlow,
+  check: checkBatchCounts,
+};
+const STEPS_ACTIONS: Readonly<Record<StepsEdit, AnyAction>> = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
+
+export class Operator {
+  readonly #tools: ClientTools;
+  readonly #ground: Ground;
+  readonly #model: Model;
+  readonly #world: World;
+  #signals = 0;
+
+  constructor({ machine, store }: Process, ground: Ground, model: Model) {
+    const tools = { store, clock: machine.clock, record: () => Promise.resolve() };
+    // None of the actions here pushes jobs.
+    this.#tools = tools as unknown as ClientTools;
+    this.#ground = ground;
+    this.#model = model;
+    this.#world = machine.world;
+  }
+
+  /** Sends a signal with a number of it alone. */
+  signal(key: string): void {
+    void this.#act(signal, { key, data: ++this.#signals });
+  }
+
+  pause(queue: string, forMs: number): void {
+    void this.#act(pauseQueue, { name: queue, for: `${forMs}ms` });
+  }
+
+  limit(queue: string, running: number | undefined): void {
+    void this.#act(limitQueue, running === undefined ? { name: queue } : { name: queue, running });
+  }
+
+  /** Edits one of the jobs in the store. */
+  async edit(how: Edit, nth: number): Promise<void> {
+    const jobs = await this.#ground.jobs();
+    if (jobs.length === 0) return;
+    const { jid } = jobs[nth % jobs.length]!;
+    this.#model.touchJob(jid);
+    void this.#act(editJobs, { action: how, jids: [jid], ...(how === "move" && { queue: "low" }) });
+  }
+
+  /** Edits one of the batches and flows in the store. */
+  async editBatch(how: BatchEdit, nth: number): Promise<void> {
+    const batches = await this.#ground.batches();
+    if (batches.length === 0) return;
+    const { id, isFlow } = batches[nth % batches.length]!;
+    if (how !== "check") this.#model.touchGroups();
+    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id });
+  }
+
+  /** Edits the steps of one of the jobs that have steps. */
+  editSteps(how: StepsEdit, nth: number): void {
+    const sagas = [...this.#model.sagas.keys()];
+    const id = sagas[nth % Math.max(1, sagas.length)];
+    const jid = id && this.#model.runsOf(id)[0]?.jid;
+    if (!jid) return;
+    this.#model.touched.add(id);
+    void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name: "step0" }) });
+  }
+
+  /** Does an action, which may be refused, but not for its input. */
+  async #act(action: AnyAction, input: Readonly<Record<string, unknown>>): Promise<void> {
+    try {
+      await act(this.#tools, { user: "operator", by: "cli", from: "" }, action, input);
+    } catch (error) {
+      if (error instanceof InvalidInput) this.#world.fail("inputs are valid", `${action.name}: ${error.message}`);
+      this.#world.note(`${action.name}: ${(error as Error).message}`);
+    }
+  }
+}

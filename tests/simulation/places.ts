@@ -1,0 +1,156 @@
+/**
+ * The processes of a simulation: places at which one worker runs after the other, a client, and an operator.
+ *
+ * @module
+ */
+import { defaultSettings, type Settings } from "../../src/config/settings.ts";
+import { Launcher } from "../../src/server/launcher.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Ground } from "./ground.ts";
+import { handlersOn, QUEUES } from "./jobs.ts";
+import { Link, type Weather } from "./link.ts";
+import type { Model } from "./model.ts";
+import type { Plan } from "./plan.ts";
+import { Machine, type World } from "./world.ts";
+
+const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_TIMEOUT_MS = 7_000;
+const SHUTDOWN_TIMEOUT_MS = 3_000;
+/** The weather after all trouble. */
+const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
+
+/** A process that is connected to the store. */
+export interface Process {
+  readonly machine: Machine;
+  readonly link: Link;
+  readonly store: Store;
+}
+
+interface Place {
+  readonly machine: Machine;
+  readonly link: Link;
+  /** Undefined while it starts. */
+  launcher: Launcher | undefined;
+}
+
+export interface Surroundings {
+  readonly ground: Ground;
+  readonly plan: Plan;
+  readonly world: World;
+  readonly model: Model;
+}
+
+export class Places {
+  readonly #in: Surroundings;
+  readonly #places: Place[] = [];
+  readonly #links = new Set<Link>();
+  #workers = 0;
+  #isCalm = false;
+
+  constructor(surroundings: Surroundings) {
+    this.#in = surroundings;
+  }
+
+  /** Starts a process without a worker. */
+  async open(name: string): Promise<Process> {
+    const { world, model, plan, ground } = this.#in;
+    const machine = new Machine(name, world);
+    const link = new Link(machine, this.#isCalm ? CALM : plan.weather, () => model.hit(machine, 25_000));
+    this.#links.add(link);
+    return { machine, link, store: link.through(await ground.connect(machine)) };
+  }
+
+  /** Starts a worker at a place. */
+  async start(of: number): Promise<void> {
+    const { world, model, plan } = this.#in;
+    const number = ++this.#workers;
+    const { machine, link, store } = await this.open(`w${of}.${number}`);
+    const place: Place = this.#places[of] = { machine, link, launcher: undefined };
+    const settings = {
+      ...defaultSettings(),
+      ...{ concurrency: plan.concurrency, cron: plan.cron },
+      queues: QUEUES.map((name) => ({ name, weight: 0 })),
+      heartbeatMs: HEARTBEAT_MS,
+      heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
+      shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
+    } as Settings;
+    world.note(`${machine.name} starts`);
+    const launcher = new Launcher({
+      ...{ store, settings, storeUrl: "sqlite::memory:", clock: machine.clock },
+      registry: handlersOn(machine, model),
+      nonce: String(number).padStart(12, "0"),
+    });
+    launcher.start().then(() => place.launcher = launcher, (error) => {
+      // A start without a store ends the process. systemd starts it again.
+      world.note(`${machine.name} doesn't start: ${(error as Error).message}`);
+      this.kill(of, 1_000);
+    });
+  }
+
+  /** The process that runs at a place now, or did last. */
+  at(of: number): Readonly<Place> {
+    return this.#places[of]!;
+  }
+
+  get all(): readonly Readonly<Place>[] {
+    return this.#places;
+  }
+
+  /** Kills the worker at a place, and starts another one later. */
+  kill(of: number, downMs: number): void {
+    const { world, model } = this.#in;
+    const { machine, link } = this.#places[of]!;
+    if (machine.state === "dead") return;
+    world.note(`${machine.name} is killed`);
+    machine.kill();
+    this.#links.delete(link);
+    model.killed(machine);
+    world.at(world.time + downMs, undefined, () => this.start(of));
+  }
+
+  /** Stops the worker at a place orderly, and starts another one. */
+  async restart(of: number): Promise<void> {
+    const { machine, launcher } = this.#places[of]!;
+    if (launcher === undefined || machine.state !== "running") return;
+    this.#in.model.hit(machine, 10_000);
+    launcher.inbox.put({ verb: "stop", by: "operator" });
+    await launcher.finished;
+    this.kill(of, 100);
+  }
+
+  /** Cuts all processes off from the store. */
+  cutAll(forMs: number): void {
+    const { world } = this.#in;
+    for (const link of this.#links) {
+      link.isCut = true;
+      world.at(world.time + forMs, undefined, () => void (link.isCut = false));
+    }
+  }
+
+  /** Ends all trouble: every process runs, is connected, and takes jobs. */
+  calm(): void {
+    this.#isCalm = true;
+    for (const link of this.#links) {
+      link.isCut = false;
+      link.faults.length = 0;
+      link.weather = CALM;
+    }
+    for (const { machine, launcher } of this.#places) {
+      machine.thaw();
+      machine.clockError = 0;
+      void launcher?.resume();
+    }
+  }
+
+  /** Stops all workers. Returns a function that returns how many have not stopped. */
+  stopAll(): () => number {
+    let left = 0;
+    for (const { machine, launcher } of this.#places) {
+      if (machine.state !== "running" || launcher === undefined) continue;
+      left++;
+      launcher.inbox.put({ verb: "stop", by: "simulation" });
+      void launcher.finished.finally(() => left--);
+    }
+    return () => left;
+  }
+}

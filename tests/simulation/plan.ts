@@ -1,0 +1,180 @@
+/**
+ * The plan of one run: what is pushed, what goes wrong, and what operators do, at which time. It follows from the seed, and any
+ * part of it can be left out: so a failing run can be made shorter.
+ *
+ * @module
+ */
+import type { CallFault, Weather } from "./link.ts";
+import { type JobPlan, randomJob, randomSteps, type StepPlan } from "./jobs.ts";
+import type { BatchEdit, Edit, StepsEdit } from "./operator.ts";
+import { Random } from "./random.ts";
+
+/** Until then jobs are pushed, and things go wrong. */
+export const TROUBLE_MS = 90_000;
+
+/** One node of a flow: its job, and the positions of the nodes before it. */
+export interface NodePlan {
+  readonly job: JobPlan;
+  readonly after: readonly number[];
+  readonly onDead: "stop" | "continue";
+}
+
+export type Act = { readonly at: number } & Deed;
+
+export type Deed =
+  | { readonly do: "push"; readonly job: JobPlan }
+  | { readonly do: "bulk"; readonly jobs: readonly JobPlan[] }
+  | { readonly do: "batch"; readonly id: string; readonly jobs: readonly JobPlan[]; readonly inner: readonly JobPlan[] }
+  | { readonly do: "flow"; readonly id: string; readonly nodes: readonly NodePlan[] }
+  | { readonly do: "steps"; readonly id: string; readonly steps: readonly StepPlan[] }
+  | { readonly do: "signal"; readonly key: string }
+  /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
+  | { readonly do: "kill"; readonly of: number; readonly downMs: number }
+  | { readonly do: "freeze"; readonly of: number; readonly forMs: number }
+  | { readonly do: "call"; readonly of: number | "client"; readonly fault: CallFault }
+  | { readonly do: "cut"; readonly of: number; readonly forMs: number }
+  | { readonly do: "outage"; readonly forMs: number }
+  | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
+  /** Operators. */
+  | { readonly do: "restart"; readonly of: number }
+  | { readonly do: "quiet"; readonly of: number; readonly forMs: number }
+  | { readonly do: "edit"; readonly how: Edit; readonly nth: number }
+  | { readonly do: "pause"; readonly queue: string; readonly forMs: number }
+  | { readonly do: "limit"; readonly queue: string; readonly running: number | undefined }
+  | { readonly do: "edit batch"; readonly how: BatchEdit; readonly nth: number }
+  | { readonly do: "edit steps"; readonly how: StepsEdit; readonly nth: number };
+
+export interface Plan {
+  readonly seed: number;
+  /** Places for workers. */
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly weather: Weather;
+  readonly cron: readonly Readonly<Record<string, unknown>>[];
+  readonly acts: readonly Act[];
+}
+
+/** The kinds of trouble of one run: most runs have few, so that each is also tried alone. */
+const TROUBLES = ["kill", "freeze", "call", "cut", "outage", "jump", "operator"] as const;
+
+/** Whether an act may make a job run twice, or end otherwise than its handler says. */
+export function isTrouble(act: Act): boolean {
+  return !["push", "bulk", "batch", "flow", "steps", "signal"].includes(act.do);
+}
+
+export function planOf(seed: number): Plan {
+  const random = new Random(seed);
+  const workers = random.pick([1, 2, 2, 3]);
+  const acts: Act[] = [];
+  const count = random.pick([3, 8, 20]);
+  for (let i = 0; i < count; i++) acts.push({ at: when(random), ...push(random, `j${i}`) });
+  const troubles = TROUBLES.filter(() => random.chance(0.3));
+  for (const trouble of troubles) {
+    for (let n = random.between(1, 4); n > 0; n--) acts.push(...troubleOf(random, trouble, workers));
+  }
+  const slow = random.pick([0, 0, 0.02, 0.2]);
+  return {
+    ...{ seed, workers },
+    concurrency: random.pick([1, 2, 5]),
+    weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
+    cron: random.chance(0.3) ? [cronEntry(random)] : [],
+    acts: acts.sort((a, b) => a.at - b.at),
+  };
+}
+
+function when(random: Random): number {
+  // Half of all come at once: what is pushed together meets in the queues.
+  return random.chance(0.5) ? random.next() * 2_000 : random.next() * TROUBLE_MS * 0.7;
+}
+
+function push(random: Random, id: string): Deed {
+  const jobs = (most: number, name: string) =>
+    Array.from({ length: random.between(1, most) }, (_, i) => randomJob(random, `${id}${name}${i}`, { member: true }));
+  switch (random.weighted({ push: 12, bulk: 1, batch: 2, flow: 2, steps: 3, signal: 1 })) {
+    case "push":
+      return { do: "push", job: randomJob(random, id) };
+    case "bulk":
+      return {
+        do: "bulk",
+        jobs: Array.from({ length: random.between(2, 10) }, (_, i) => randomJob(random, `${id}b${i}`)),
+      };
+    case "batch":
+      return { do: "batch", id, jobs: jobs(4, "m"), inner: random.chance(0.3) ? jobs(3, "n") : [] };
+    case "flow":
+      return { do: "flow", id, nodes: flowOf(random, id) };
+    case "steps":
+      return { do: "steps", id, steps: randomSteps(random, id) };
+    case "signal":
+      return { do: "signal", key: `key${random.between(0, 2)}` };
+  }
+}
+
+function flowOf(random: Random, id: string): NodePlan[] {
+  return Array.from({ length: random.between(2, 5) }, (_, i) => ({
+    job: randomJob(random, `${id}f${i}`, { member: true }),
+    after: Array.from({ length: i }, (_, before) => before).filter(() => random.chance(0.5)),
+    onDead: random.pick(["stop", "continue"] as const),
+  }));
+}
+
+function troubleOf(random: Random, trouble: typeof TROUBLES[number], workers: number): Act[] {
+  const at = random.next() * TROUBLE_MS;
+  const of = random.between(0, workers - 1);
+  switch (trouble) {
+    case "kill":
+      return [{ at, do: "kill", of, downMs: random.pick([10, 1_000, 15_000]) }];
+    case "freeze":
+      return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 20_000]) }];
+    case "call": {
+      const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);
+      return Array.from(
+        { length: random.pick([1, 1, 5]) },
+        () => ({ at, do: "call", of: random.chance(0.3) ? "client" : random.between(0, workers - 1), fault }),
+      );
+    }
+    case "cut":
+      return [{ at, do: "cut", of, forMs: random.pick([500, 5_000, 12_000]) }];
+    case "outage":
+      return [{ at, do: "outage", forMs: random.pick([500, 5_000, 30_000]) }];
+    case "jump":
+      return [{
+        at,
+        do: "jump",
+        of: random.pick([of, "store", "all"]),
+        byMs: random.pick([-60_000, -3_000, 3_000, 60_000]),
+      }];
+    case "operator":
+      return [{ at, ...operatorAct(random, of) }];
+  }
+}
+
+function operatorAct(random: Random, of: number): Deed {
+  const nth = random.between(0, 20);
+  switch (random.weighted({ restart: 2, quiet: 1, edit: 6, pause: 1, limit: 1, batch: 2, steps: 1 })) {
+    case "restart":
+      return { do: "restart", of };
+    case "quiet":
+      return { do: "quiet", of, forMs: random.between(500, 10_000) };
+    case "edit":
+      return { do: "edit", how: random.pick(["retry", "kill", "cancel", "cancel", "delete", "move"] as const), nth };
+    case "pause":
+      return { do: "pause", queue: random.pick(["default", "narrow"]), forMs: random.between(500, 20_000) };
+    case "limit":
+      return { do: "limit", queue: random.pick(["default", "low"]), running: random.pick([1, 2, undefined]) };
+    case "batch":
+      return { do: "edit batch", nth, how: random.pick(["cancel", "retry", "check"] as const) };
+    case "steps":
+      return { do: "edit steps", nth, how: random.pick(["clear", "rerun", "wake"] as const) };
+  }
+}
+
+function cronEntry(random: Random): Readonly<Record<string, unknown>> {
+  return {
+    name: "tick",
+    class: "Tick",
+    every: random.pick(["5s", "20s"]),
+    args: [random.pick([10, 3_000])],
+    overlap: random.pick(["allow", "skip", "queue-one", "replace"]),
+    catchUp: random.pick(["none", "last", "all"]),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * The client of a simulation: pushes jobs, batches and flows, and notes the replies.
+ *
+ * @module
+ */
+import { Client } from "../../src/client/client.ts";
+import type { FlowNodes } from "../../src/client/flow_graph.ts";
+import type { JobPlan, StepPlan } from "./jobs.ts";
+import type { Group, Model } from "./model.ts";
+import type { Process } from "./places.ts";
+import type { NodePlan } from "./plan.ts";
+import type { World } from "./world.ts";
+
+/** A batch that its client doesn't close is abandoned after this time. */
+const CLOSE_WITHIN = "2m";
+
+export class Producer {
+  readonly #client: Client;
+  readonly #model: Model;
+  readonly #world: World;
+
+  constructor({ machine, store }: Process, model: Model) {
+    this.#client = new Client({ store, clock: machine.clock, onUnregistered: () => {} });
+    this.#model = model;
+    this.#world = machine.world;
+  }
+
+  async push(job: JobPlan): Promise<void> {
+    this.#sent(job);
+    const result = await this.#try(this.#client.tryPush(requestOf(job)));
+    if (result !== undefined) this.#answered(job, result);
+  }
+
+  async pushBulk(jobs: readonly JobPlan[]): Promise<void> {
+    jobs.forEach((job) => this.#sent(job));
+    await this.#try((async () => {
+      let n = 0;
+      for await (const result of this.#client.pushMany(jobs.map(requestOf))) this.#answered(jobs[n++]!, result);
+    })());
+  }
+
+  /** @param inner members of a batch within it */
+  async pushBatch(id: string, jobs: readonly JobPlan[], inner: readonly JobPlan[]): Promise<void> {
+    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], isClosed: false };
+    this.#model.groups.set(id, group);
+    const { batches } = this.#client;
+    const fill = async (batch: Awaited<ReturnType<typeof batches.open>>, members: readonly JobPlan[]) => {
+      for (const job of members) {
+        this.#sent(job);
+        await batch.add("Work", [job.id, job.spec] as unknown[], job.options);
+      }
+    };
+    await this.#try((async () => {
+      const batch = await batches.open({ name: id, closeWithin: CLOSE_WITHIN, ...callbacks(id) });
+      await fill(batch, jobs);
+      if (inner.length > 0) {
+        const nested = await batches.open({ parent: batch.id, closeWithin: CLOSE_WITHIN });
+        await fill(nested, inner);
+        await nested.close();
+      }
+      await batch.close();
+      group.isClosed = true;
+      this.#world.note(`batch ${id} is closed`);
+    })());
+  }
+
+  async pushFlow(id: string, nodes: readonly NodePlan[]): Promise<void> {
+    const members = nodes.map(({ job }) => job);
+    const after = nodes.map(({ after, onDead }) => ({ before: after, onDead }));
+    const group: Group = { id, kind: "flow", members, after, isClosed: false };
+    this.#model.groups.set(id, group);
+    const graph = Object.fromEntries(nodes.map(({ job, after, onDead }, i): [string, FlowNodes[string]] => {
+      const { in: delay, ...options } = job.options;
+      return [`n${i}`, {
+        job: ["Work", [job.id, job.spec], options],
+        after: after.map((n) => `n${n}`),
+        onDead,
+        ...(typeof delay === "number" && { in: delay }),
+      }];
+    }));
+    const flow = await this.#try(this.#client.flow(id, graph, callbacks(id)));
+    if (flow === undefined) return;
+    group.isClosed = true;
+    this.#world.note(`flow ${id} is stored`);
+  }
+
+  async pushSteps(id: string, steps: readonly StepPlan[]): Promise<void> {
+    const saga = { steps, isStored: false };
+    this.#model.sagas.set(id, saga);
+    saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[])) !== undefined;
+  }
+
+  #sent(plan: JobPlan): void {
+    this.#model.pushes.set(plan.id, { plan, state: "unknown", jid: undefined });
+  }
+
+  #answered(job: JobPlan, { kind, jid }: { readonly kind: string; readonly jid?: string | undefined }): void {
+    const state = kind === "stored" || kind === "replaced" ? kind : "refused";
+    this.#model.pushes.set(job.id, { plan: job, state, jid });
+    this.#world.note(`${job.id} is ${state} ${jid ?? ""}`);
+  }
+
+  /** Resolves with undefined if the store has failed: then it is unknown whether it stored the job. */
+  async #try<Result>(reply: Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await reply;
+    } catch (error) {
+      this.#world.note(`not acknowledged: ${(error as Error).message}`);
+      return undefined;
+    }
+  }
+}
+
+function requestOf({ id, spec, options }: JobPlan) {
+  return { class: "Work", args: [id, spec] as unknown[], ...options };
+}
+
+function callbacks(id: string) {
+  const callback = (event: string) => ({ class: "Callback", args: [`${id} ${event}`], queue: "default" });
+  return { success: callback("success"), complete: callback("complete") };
+}

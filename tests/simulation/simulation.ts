@@ -1,0 +1,173 @@
+/**
+ * One simulation: the acts of a plan, calm after them until everything has ended, an orderly stop, and the judgement.
+ *
+ * @module
+ */
+import { GROUP_LIMIT, NARROW } from "./jobs.ts";
+import { Model } from "./model.ts";
+import { Operator } from "./operator.ts";
+import { Places, type Process, type Surroundings } from "./places.ts";
+import { type Act, isTrouble, TROUBLE_MS } from "./plan.ts";
+import { Producer } from "./producer.ts";
+import { Machine } from "./world.ts";
+
+/** The workers start within this time. Acts begin after it. */
+const START_MS = 500;
+/** The effects of trouble may last for this long: dead workers are offline, calls that were late have arrived. */
+const AFTERMATH_MS = 30_000;
+/** After the trouble, everything must have ended within this time. */
+const REST_MS = 20 * 60_000;
+/** All workers must stop within this time. */
+const STOP_MS = 60_000;
+/** The store is compared with itself after this many events. */
+const CHECK_EVERY = 40;
+
+export class Simulation {
+  readonly #in: Surroundings;
+  readonly #places: Places;
+  #client!: Process;
+  #producer!: Producer;
+  #operator!: Operator;
+
+  constructor(given: Omit<Surroundings, "model">) {
+    this.#in = { ...given, model: new Model(given.world) };
+    this.#places = new Places(this.#in);
+  }
+
+  /** @throws {Failure} */
+  async play(): Promise<void> {
+    const { world, ground, plan, model } = this.#in;
+    await this.#prepare();
+    for (let of = 0; of < plan.workers; of++) {
+      world.at(world.random.next() * START_MS, undefined, () => this.#places.start(of));
+    }
+    for (const act of plan.acts) world.at(START_MS + act.at, undefined, () => this.#begin(act));
+    await this.#go(START_MS + TROUBLE_MS, () => false);
+    world.note("calm");
+    this.#places.calm();
+    ground.clockError = 0;
+    await this.#rest();
+    const left = this.#places.stopAll();
+    if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
+      world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
+    }
+    const dead = (await ground.jobs()).filter(({ place }) => place === "dead");
+    model.judge(new Set(dead.map(({ jid }) => jid)));
+    for (const one of await ground.leftovers()) world.fail("nothing is left over", one);
+    world.throwFailure();
+  }
+
+  async #prepare(): Promise<void> {
+    const { ground, world, model } = this.#in;
+    const { admin } = await ground.connect(new Machine("setup", world));
+    await admin.configure("narrow", { limit: { running: NARROW } });
+    await admin.configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true });
+    this.#client = await this.#places.open("client");
+    this.#producer = new Producer(this.#client, model);
+    this.#operator = new Operator(await this.#places.open("operator"), ground, model);
+  }
+
+  /** Waits until everything has ended. */
+  async #rest(): Promise<void> {
+    const { world, ground } = this.#in;
+    let isIdle = false;
+    const look = async () => {
+      isIdle = await this.#isIdle();
+      if (!isIdle) world.at(world.time + 2_000, undefined, look);
+    };
+    world.at(world.time + AFTERMATH_MS, undefined, look);
+    if (await this.#go(world.time + REST_MS, () => isIdle)) return;
+    const jobs = (await ground.jobs()).filter(({ place }) => place !== "dead");
+    const batches = (await ground.batches()).filter(({ isEnded }) => !isEnded);
+    world.fail("everything ends", `left after ${REST_MS / 60_000} minutes: ${JSON.stringify([...jobs, ...batches])}`);
+    world.throwFailure();
+  }
+
+  /** Whether everything has ended. Cron continues: its jobs are over in seconds. */
+  async #isIdle(): Promise<boolean> {
+    const { ground } = this.#in;
+    const jobs = await ground.jobs();
+    if (jobs.some(({ place, isCron }) => place !== "dead" && !isCron)) return false;
+    return (await ground.batches()).every(({ isEnded }) => isEnded);
+  }
+
+  /** Performs events, and compares the store with itself from time to time. */
+  async #go(time: number, isDone: () => boolean): Promise<boolean> {
+    const { world, ground } = this.#in;
+    for (;;) {
+      const next = world.events + CHECK_EVERY;
+      const isStopped = await world.until(() => isDone() || world.events >= next, time);
+      for (const one of await ground.contradictions()) world.fail("the store doesn't contradict itself", one);
+      world.throwFailure();
+      if (!isStopped) return false;
+      if (isDone()) return true;
+    }
+  }
+
+  /** Begins an act. Its calls to the store take their time. */
+  async #begin(act: Act): Promise<void> {
+    const { world, model, ground } = this.#in;
+    const places = this.#places;
+    const later = (ms: number, run: () => void) => void world.at(world.time + ms, undefined, run);
+    if (isTrouble(act)) world.note(`act ${JSON.stringify(act)}`);
+    switch (act.do) {
+      case "push":
+        return void this.#producer.push(act.job);
+      case "bulk":
+        return void this.#producer.pushBulk(act.jobs);
+      case "batch":
+        return void this.#producer.pushBatch(act.id, act.jobs, act.inner);
+      case "flow":
+        return void this.#producer.pushFlow(act.id, act.nodes);
+      case "steps":
+        return void this.#producer.pushSteps(act.id, act.steps);
+      case "signal":
+        return this.#operator.signal(act.key);
+      case "kill":
+        model.hit(places.at(act.of).machine);
+        return places.kill(act.of, act.downMs);
+      case "freeze": {
+        const { machine } = places.at(act.of);
+        model.hit(machine, act.forMs);
+        machine.freeze();
+        return later(act.forMs, () => machine.thaw());
+      }
+      case "call":
+        return void (act.of === "client" ? this.#client : places.at(act.of)).link.faults.push(act.fault);
+      case "cut": {
+        const { machine, link } = places.at(act.of);
+        model.hit(machine, act.forMs);
+        link.isCut = true;
+        return later(act.forMs, () => link.isCut = false);
+      }
+      case "outage":
+        model.hit(undefined, act.forMs);
+        return places.cutAll(act.forMs);
+      case "jump":
+        model.hit(undefined, Math.abs(act.byMs));
+        for (const [of, { machine }] of places.all.entries()) {
+          if (act.of === "all" || act.of === of) machine.clockError += act.byMs;
+        }
+        if (act.of === "all" || act.of === "store") ground.clockError += act.byMs;
+        return;
+      case "restart":
+        return void places.restart(act.of);
+      case "quiet": {
+        const { machine, launcher } = places.at(act.of);
+        model.hit(machine, act.forMs);
+        void launcher?.quiet();
+        return later(act.forMs, () => void launcher?.resume());
+      }
+      case "pause":
+        return this.#operator.pause(act.queue, act.forMs);
+      case "limit":
+        return this.#operator.limit(act.queue, act.running);
+      case "edit":
+        return await this.#operator.edit(act.how, act.nth);
+      case "edit batch":
+        return await this.#operator.editBatch(act.how, act.nth);
+      case "edit steps":
+        return this.#operator.editSteps(act.how, act.nth);
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * SQLite in memory, as the store of a simulation: one database, to which each process has a separate adapter.
+ *
+ * @module
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../src/clock.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { BusyRetry } from "../../src/store/sqlite/busy_retry.ts";
+import { type Context, statementCache } from "../../src/store/sqlite/context.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { translate } from "../../src/store/sqlite/errors.ts";
+import { GroupCommit } from "../../src/store/sqlite/group_commit.ts";
+import { sqliteStore } from "../../src/store/sqlite/store.ts";
+import { Watch } from "../../src/store/sqlite/watch.ts";
+import type { Ground, StoredBatch, StoredJob } from "./ground.ts";
+import type { Machine, World } from "./world.ts";
+
+const PATH = ":memory:";
+/** How often waiters look without a commit: for waits that end by the clock. */
+const POLL_MS = 500;
+const DEAD_MAX_JOBS = 10_000;
+const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
+
+/** Each finds what must not be, at any moment between two transactions. */
+const CONSISTENCY = {
+  "a job is in one place": `SELECT id, jid FROM job WHERE
+    (SELECT count(*) FROM queued WHERE job = job.id) + (SELECT count(*) FROM lease WHERE job = job.id)
+    + (SELECT count(*) FROM member WHERE job = job.id) <> 1`,
+  "a place has a job":
+    `SELECT job FROM (SELECT job FROM queued UNION ALL SELECT job FROM lease UNION ALL SELECT job FROM member)
+    WHERE job NOT IN (SELECT id FROM job)`,
+  "a queue knows its size":
+    `SELECT name, size FROM queue WHERE size <> (SELECT count(*) FROM queued WHERE queue = queue.id)`,
+  "a queue knows its groups": `SELECT name, grouped FROM queue WHERE parent IS NULL
+    AND grouped <> (SELECT coalesce(sum(size), 0) FROM queue AS of WHERE of.parent = queue.id)`,
+  "a set knows its size":
+    `SELECT place, size FROM set_size WHERE size <> (SELECT count(*) FROM member WHERE place = set_size.place)`,
+  "a batch counts its members": `SELECT id, total, pending FROM batch
+    WHERE total <> pending + dead + succeeded + failed + cancelled + expired + deleted OR pending < 0 OR waiting < 0 OR waiting > pending`,
+  "a lock has a job": `SELECT key, jid FROM unique_lock WHERE jid NOT IN (SELECT jid FROM job WHERE jid IS NOT NULL)`,
+};
+
+/** Each finds what must not be when every job has ended and every worker has stopped. Dead jobs stay, with their steps. */
+const LEFTOVERS = {
+  "a lease": "SELECT job FROM lease",
+  "a worker": "SELECT id FROM worker",
+  "a name of a worker": "SELECT name FROM worker_name",
+  "a command": "SELECT id FROM command",
+  "a debounced push": "SELECT key FROM debounce",
+  "a pending effect of a flow": "SELECT flow, source FROM flow_pending",
+  "a waiting node":
+    "SELECT flow_node.flow, name, state FROM flow_node JOIN batch ON batch.id = flow_node.flow WHERE payload IS NOT NULL AND dead = 0",
+  "a pending member": "SELECT id, pending FROM batch WHERE pending <> waiting OR pending > 0 AND dead = 0",
+  "a step": "SELECT jid, name FROM step WHERE jid NOT IN (SELECT jid FROM job)",
+  "a wait": "SELECT jid, name FROM step_wait WHERE jid NOT IN (SELECT jid FROM job)",
+  "a count of waits": `SELECT kind, count FROM step_waits
+    WHERE count <> (SELECT count(*) FROM step WHERE record LIKE '{"state":"waiting"%' AND coalesce(record ->> '$.kind', 'sleep') = kind)`,
+  "a migration": "SELECT id FROM departure",
+};
+
+export class SqliteGround implements Ground {
+  /** The store's wall clock may be set, too. */
+  clockError = 0;
+  readonly #database: DatabaseSync;
+  readonly #sql: Context["sql"];
+  readonly #tables: readonly string[];
+  #world!: World;
+  #watches: Watch[] = [];
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#sql = statementCache(database);
+    this.#tables = this.#rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      .map(({ name }) => String(name));
+  }
+
+  static async open(): Promise<SqliteGround> {
+    const clock: Clock = {
+      now: () => 0,
+      monotonic: () => 0,
+      turn: () => Promise.resolve(),
+      sleep: () => Promise.resolve(),
+    };
+    const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
+    return new SqliteGround(await openDatabase(PATH, { durability: "normal", busyRetry, create: true }));
+  }
+
+  /** Empties it for another run: creating the tables takes longer than most runs. */
+  renew(world: World): Promise<void> {
+    this.#world = world;
+    this.clockError = 0;
+    this.#watches = [];
+    const empty = this.#tables.map((name) => `DELETE FROM "${name}";`).join("");
+    this.#database.exec(`BEGIN; ${empty}
+      DELETE FROM sqlite_sequence;
+      INSERT INTO set_size VALUES ('scheduled', 0), ('retry', 0), ('dead', 0);
+      INSERT INTO once_sweep VALUES (1, '');
+      INSERT INTO cron_counter (version, told) VALUES (0, 0);
+      INSERT INTO step_waits VALUES ('sleep', 0), ('wait', 0), ('child', 0); COMMIT;`);
+    return Promise.resolve();
+  }
+
+  get now(): number {
+    return Math.round(this.#world.now + this.clockError);
+  }
+
+  /** Returns the store as a process opens it. */
+  connect(machine: Machine): Promise<Store> {
+    const database = this.#database;
+    const sql = this.#sql;
+    // Each verb is executed as a whole, so its turns of the event loop let nothing else in.
+    const clock: Clock = { ...machine.clock, turn: () => Promise.resolve() };
+    const watch = new Watch(database, () => undefined, {
+      pollMs: POLL_MS,
+      repeat: (...args) => machine.repeat(...args),
+    });
+    this.#watches.push(watch);
+    const commit = new GroupCommit(database, {
+      path: PATH,
+      clock,
+      busyRetry: new BusyRetry({ path: PATH, clock, waitMs: 0 }),
+      onCommit: () => {
+        for (const one of this.#watches) one.changed();
+      },
+    });
+    let takes = this.#world.random.word() >>> 1;
+    const store = sqliteStore(`sqlite:${PATH}`, {
+      ...{ database, sql, commit, watch },
+      now: () => this.now,
+      newTake: () => ++takes,
+      turn: clock.turn,
+      read: (run) => {
+        try {
+          return Promise.resolve(run());
+        } catch (error) {
+          return Promise.reject(translate(error, PATH));
+        }
+      },
+      close: () => void (this.#watches = this.#watches.filter((one) => one !== watch)),
+      wire: 7,
+      deadMaxJobs: DEAD_MAX_JOBS,
+      deadMaxAgeMs: DEAD_MAX_AGE_MS,
+    });
+    return Promise.resolve(store);
+  }
+
+  jobs(): Promise<StoredJob[]> {
+    const rows = this.#rows("SELECT jid, place, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id");
+    return Promise.resolve(
+      rows.map(({ jid, place, cron }) => ({ jid: String(jid), place: String(place), isCron: cron === 1 })),
+    );
+  }
+
+  batches(): Promise<StoredBatch[]> {
+    // A flow whose node is dead stops there, until an operator retries it.
+    const rows = this.#rows(
+      `SELECT id, flow, coalesce(complete_at, abandoned_at) IS NOT NULL OR dead > 0 AND pending = waiting AS ended
+        FROM batch ORDER BY id`,
+    );
+    return Promise.resolve(
+      rows.map(({ id, flow, ended }) => ({ id: String(id), isFlow: flow === 1, isEnded: ended === 1 })),
+    );
+  }
+
+  contradictions(): Promise<string[]> {
+    return Promise.resolve(this.#violated(CONSISTENCY));
+  }
+
+  leftovers(): Promise<string[]> {
+    return Promise.resolve(this.#violated(LEFTOVERS));
+  }
+
+  /** Returns the queries that have rows, with their first row. */
+  #violated(queries: Readonly<Record<string, string>>): string[] {
+    return Object.entries(queries).flatMap(([what, sql]) => {
+      const row = this.#sql(sql).get();
+      return row === undefined ? [] : [`${what}: ${JSON.stringify(row)}`];
+    });
+  }
+
+  #rows(sql: string): Record<string, unknown>[] {
+    return this.#sql(sql).all() as Record<string, unknown>[];
+  }
+}

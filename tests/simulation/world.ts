@@ -1,0 +1,249 @@
+/**
+ * The world of a simulation: virtual time, the events in it, and the machines on which the processes run.
+ *
+ * All that a simulated process waits for is an event of this world: a sleep, a turn of the event loop, the arrival of a call at
+ * the store, the arrival of its reply. The world performs one event at a time, lets the code that it wakes run until all of it
+ * waits again, and then performs the next one. So one seed gives one order of events.
+ *
+ * @module
+ */
+import { type Clock, systemClock } from "../../src/clock.ts";
+import type { Random } from "./random.ts";
+
+/** 2026-01-01, the beginning of each simulation. */
+const BEGINNING = Date.UTC(2026, 0, 1);
+/** More events in one virtual second are a loop that never rests. */
+const MAX_EVENTS_PER_SECOND = 20_000;
+
+interface Event {
+  at: number;
+  order: number;
+  /** The machine that it wakes; undefined if it is outside of all. */
+  readonly machine: Machine | undefined;
+  run: (() => void | Promise<void>) | undefined;
+}
+
+/** A broken rule, in one line. The run ends with it. */
+export class Failure extends Error {
+  /** The rule that was broken: a smaller trace has to break the same one. */
+  readonly rule: string;
+
+  constructor(rule: string, message: string) {
+    super(`${rule}: ${message}`);
+    this.rule = rule;
+  }
+}
+
+export class World {
+  readonly random: Random;
+  /** Milliseconds since the beginning. */
+  time = 0;
+  /** Events performed so far. */
+  events = 0;
+  /** The lines of the log, if it is kept. */
+  readonly log: string[] | undefined;
+  #hash = 0x811c9dc5;
+  readonly #heap = new Heap();
+  #order = 0;
+  #failure: Failure | undefined;
+  #second = { from: 0, events: 0 };
+
+  constructor(random: Random, { log = false }: { readonly log?: boolean } = {}) {
+    this.random = random;
+    this.log = log ? [] : undefined;
+  }
+
+  /** The wall clock of everything that isn't on a machine with a wrong clock. */
+  get now(): number {
+    return BEGINNING + this.time;
+  }
+
+  /** A number that differs if the events did. */
+  get trace(): string {
+    return `${this.#hash.toString(16).padStart(8, "0")}-${this.events}`;
+  }
+
+  /** Adds a line to the trace. */
+  note(line: string): void {
+    for (let i = 0; i < line.length; i++) this.#hash = Math.imul(this.#hash ^ line.charCodeAt(i), 0x01000193) >>> 0;
+    this.#hash = Math.imul(this.#hash ^ Math.round(this.time * 1_000), 0x01000193) >>> 0;
+    this.log?.push(`${(this.time / 1_000).toFixed(3).padStart(9)}  ${line}`);
+  }
+
+  /** Ends the run. The first failure counts. */
+  fail(rule: string, message: string): void {
+    this.#failure ??= new Failure(rule, message);
+    this.note(`FAILURE ${rule}: ${message}`);
+  }
+
+  /** @throws {Failure} the first one */
+  throwFailure(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** Schedules an event. Returns a function that removes it. */
+  at(time: number, machine: Machine | undefined, run: () => void | Promise<void>): () => void {
+    const event: Event = { at: Math.max(time, this.time), order: this.#order++, machine, run };
+    this.#heap.push(event);
+    return () => event.run = undefined;
+  }
+
+  /** Schedules a held event for now. */
+  again(event: Event): void {
+    event.at = this.time;
+    event.order = this.#order++;
+    this.#heap.push(event);
+  }
+
+  /**
+   * Performs events until a condition holds, or until a time.
+   *
+   * @returns whether the condition held
+   * @throws {Failure}
+   */
+  async until(isDone: () => boolean, time: number): Promise<boolean> {
+    await settle();
+    for (;;) {
+      this.throwFailure();
+      if (isDone()) return true;
+      const event = this.#heap.first;
+      if (event === undefined || event.at > time) {
+        this.time = Math.max(this.time, time);
+        return false;
+      }
+      this.#heap.pop();
+      await this.#perform(event);
+    }
+  }
+
+  async #perform(event: Event): Promise<void> {
+    const { machine, run } = event;
+    if (run === undefined || machine?.state === "dead") return;
+    if (machine?.state === "frozen") {
+      machine.held.push(event);
+      return;
+    }
+    this.time = Math.max(this.time, event.at);
+    this.events++;
+    if (this.time >= this.#second.from + 1_000) this.#second = { from: this.time, events: 0 };
+    if (++this.#second.events > MAX_EVENTS_PER_SECOND) {
+      this.fail("no loop spins", `more than ${MAX_EVENTS_PER_SECOND} events in one second`);
+    }
+    event.run = undefined;
+    await run();
+    await settle();
+  }
+}
+
+/** Resolves when all code that can run has run. */
+function settle(): Promise<void> {
+  return systemClock.turn();
+}
+
+/** A machine with one process. A restart is another machine. */
+export class Machine {
+  readonly name: string;
+  readonly world: World;
+  state: "running" | "frozen" | "dead" = "running";
+  /** Events that became due while it was frozen. */
+  readonly held: Event[] = [];
+  /** By how much its wall clock is wrong. */
+  clockError = 0;
+  readonly clock: Clock;
+  readonly #began: number;
+
+  constructor(name: string, world: World) {
+    this.name = name;
+    this.world = world;
+    this.#began = world.time;
+    this.clock = {
+      now: () => Math.round(world.now + this.clockError),
+      monotonic: () => world.time - this.#began,
+      turn: () => new Promise((resolve) => void world.at(world.time, this, resolve)),
+      sleep: (ms, signal) => this.#sleep(ms, signal),
+    };
+  }
+
+  /** Calls a function again and again, until the returned function is called. */
+  repeat(ms: number, call: () => void): () => void {
+    let cancel: () => void;
+    const next = () => {
+      cancel = this.world.at(this.world.time + ms, this, () => {
+        next();
+        call();
+      });
+    };
+    next();
+    return () => cancel();
+  }
+
+  /** Ends it at once: nothing of it runs any more. */
+  kill(): void {
+    this.state = "dead";
+    this.held.length = 0;
+  }
+
+  freeze(): void {
+    if (this.state === "running") this.state = "frozen";
+  }
+
+  thaw(): void {
+    if (this.state !== "frozen") return;
+    this.state = "running";
+    for (const event of this.held.splice(0)) this.world.again(event);
+  }
+
+  #sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel();
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const cancel = this.world.at(this.world.time + Math.max(0, ms), this, wake);
+      signal?.addEventListener("abort", wake, { once: true });
+    });
+  }
+}
+
+/** Events by time, and by the order in which they were scheduled. */
+class Heap {
+  readonly #events: Event[] = [];
+
+  get first(): Event | undefined {
+    return this.#events[0];
+  }
+
+  push(event: Event): void {
+    const events = this.#events;
+    let at = events.push(event) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (isBefore(events[parent]!, event)) break;
+      events[at] = events[parent]!;
+      at = parent;
+    }
+    events[at] = event;
+  }
+
+  pop(): void {
+    const events = this.#events;
+    const last = events.pop()!;
+    if (events.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= events.length) break;
+      if (child + 1 < events.length && isBefore(events[child + 1]!, events[child]!)) child++;
+      if (isBefore(last, events[child]!)) break;
+      events[at] = events[child]!;
+      at = child;
+    }
+    events[at] = last;
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.at < b.at || a.at === b.at && a.order < b.order;
+}
