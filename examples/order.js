@@ -36,7 +36,8 @@ export async function Order(ctx, id) {
   await ctx.step("mail", () => shop.mail(id, "Thank you"));
   await ctx.sleep("cooling off", "2d");
 
-  const answer = await ctx.waitFor("approval", { key: `order:${id}`, timeout: "7d" });
+  const approval = { key: `order:${id}`, timeout: "7d", example: { approved: true } };
+  const answer = await ctx.waitFor("approval", approval);
   if (!answer?.approved) {
     await Promise.all([
       ctx.step("refund", () => shop.refund(charge)),

@@ -14,6 +14,8 @@ import type { SignalResult, StepStore } from "../store/port/steps.ts";
 export interface SignalOptions {
   /** If no job waits, the signal is kept for this long: seconds or a duration. Default 7d. */
   readonly keepFor?: number | string;
+  /** False: if no job waits, the signal isn't kept, and reaches none. Default true. */
+  readonly keep?: boolean;
 }
 
 /**
@@ -25,7 +27,7 @@ export function sendSignal(
   steps: Pick<StepStore, "signal">,
   key: string,
   data: unknown,
-  { keepFor = "7d" }: SignalOptions,
+  { keepFor = "7d", keep = true }: SignalOptions,
 ): Promise<SignalResult> {
   if (typeof key !== "string" || key === "" || key.length > MAX_STEP_NAME || !key.isWellFormed()) {
     throw new InvalidPayload("key", key, `1 to ${MAX_STEP_NAME} characters`);
@@ -34,7 +36,8 @@ export function sendSignal(
   if (text.length > MAX_STEP_CHARACTERS) {
     throw new InvalidPayload("data", `${text.length} characters of JSON`, `at most ${MAX_STEP_CHARACTERS}`);
   }
-  return steps.signal({ key, data: text, ttlMs: readSpan("keepFor", keepFor) * 1_000 });
+  const ttlMs = readSpan("keepFor", keepFor) * 1_000;
+  return steps.signal({ key, data: text, ttlMs: keep ? ttlMs : 0 });
 }
 
 /**

@@ -40,6 +40,8 @@ export interface Step {
   readonly attempts?: number;
   /** `wait`: the key of the signal. */
   readonly key?: string;
+  /** `wait`: JSON text of data that the job expects. */
+  readonly example?: string;
   /** `child`: the jid of the child. */
   readonly child?: string;
   /** `each`: the number of items done. */
@@ -60,6 +62,8 @@ export interface Step {
 export const MAX_STEPS = 1_000;
 /** The name of a step and the key of a signal have at most this many characters. */
 export const MAX_STEP_NAME = 200;
+/** The example of a signal's data has at most this many characters of JSON: the record of a wait stays short. */
+export const MAX_EXAMPLE_CHARACTERS = 500;
 /** The result of a step and the data of a signal have at most this many characters of JSON. */
 export const MAX_STEP_CHARACTERS = 1024 * 1024;
 /** The records of a job have at most this many characters together. */
@@ -130,7 +134,7 @@ export function readStepHead(name: string, record: string, maxLength: number): S
 const STATES: ReadonlySet<unknown> = new Set(["succeeded", "failed", "running", "waiting"] satisfies StepState[]);
 /** The types of the fields that are shown. */
 const FIELD_TYPES: Readonly<Record<string, string>> = {
-  ...{ kind: "string", key: "string", child: "string", final: "boolean", timedOut: "boolean" },
+  ...{ kind: "string", key: "string", example: "string", child: "string", final: "boolean", timedOut: "boolean" },
   ...{ since: "number", ended: "number", until: "number", attempts: "number", count: "number" },
 };
 

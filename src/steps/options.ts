@@ -4,7 +4,8 @@
  * @module
  */
 import { InvalidPayload } from "../job/errors.ts";
-import { MAX_STEP_NAME } from "../job/step.ts";
+import { stringifyLossless } from "../job/json.ts";
+import { MAX_EXAMPLE_CHARACTERS, MAX_STEP_NAME } from "../job/step.ts";
 import { readSpan } from "../job/time.ts";
 import { StepError } from "./errors.ts";
 
@@ -40,6 +41,8 @@ export interface WaitOptions {
   readonly key: string;
   /** The wait ends after this time: seconds or a duration. */
   readonly timeout: number | string;
+  /** Data as the job expects it, such as `{ approved: true }`: the dashboard shows it where the signal is sent. */
+  readonly example?: unknown;
 }
 
 /** Options of {@linkcode StepContext.each}. */
@@ -75,6 +78,16 @@ function checkName(label: string, full: unknown): string {
   );
 }
 
+/** Returns the JSON text of the example of a wait, checked; undefined without one. */
+export function exampleText(step: string, example: unknown): string | undefined {
+  if (example === undefined) return undefined;
+  const text = stringifyLossless(example);
+  if (text !== undefined && text.length <= MAX_EXAMPLE_CHARACTERS) return text;
+  throw new StepError(
+    `Invalid example of step "${step}": expected JSON of at most ${MAX_EXAMPLE_CHARACTERS} characters`,
+  );
+}
+
 /** Returns a span in milliseconds, checked. */
 export function spanMs(field: string, value: unknown): number {
   try {
@@ -88,7 +101,7 @@ export function spanMs(field: string, value: unknown): number {
 /** The options of each method, for those that JavaScript passes. */
 const OPTIONS = {
   step: ["each", "retry", "backoff", "timeout"],
-  waitFor: ["key", "timeout"],
+  waitFor: ["key", "timeout", "example"],
   each: ["cursor"],
 } as const;
 

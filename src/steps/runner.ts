@@ -20,6 +20,7 @@ import {
   checkFunction,
   checkOptions,
   type EachOptions,
+  exampleText,
   retriesOf,
   signalKey,
   spanMs,
@@ -154,8 +155,11 @@ export class StepRunner {
     const key = signalKey(options?.key);
     checkOptions("waitFor", full, options);
     const forMs = spanMs("timeout", options.timeout);
+    const example = exampleText(full, options.example);
     return await this.#use(full, "wait", async (present) => {
-      const about = `"kind":"wait","key":${JSON.stringify(key)}`;
+      // The example is a text: an object's members could be taken for those of the record.
+      const about = `"kind":"wait","key":${JSON.stringify(key)}` +
+        (example === undefined ? "" : `,"example":${JSON.stringify(example)}`);
       const ended = present?.state === "succeeded"
         ? present
         : await this.#wait({ name: full, about, forMs, key }, present);

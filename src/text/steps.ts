@@ -7,8 +7,10 @@ import { formatDuration } from "../job/duration.ts";
 import { stringifyLossless } from "../job/json.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import type { stepShape } from "../operator/shapes/steps.ts";
-import type { Step } from "../job/step.ts";
+import { readStepHead, type Step } from "../job/step.ts";
+import type { StoredStep } from "../store/port/steps.ts";
 import { type Columns, timeColumn } from "./columns.ts";
+import type { Mask } from "./mask.ts";
 import { isoTime, localMinute, relative } from "./times.ts";
 
 /** A value is shown this far. */
@@ -54,6 +56,28 @@ export function stepValue({ value }: Step, show: (value: unknown) => unknown = (
   const text = value === undefined ? undefined : stringifyLossless(show(value));
   if (text === undefined) return "";
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** Reads a step to show it: secrets are masked, and a value of more characters is left out. */
+export function shownStep({ name, record }: StoredStep, mask: Mask | undefined, maxChars: number): Step {
+  const step = readStepHead(name, record, maxChars);
+  const { value, cursor } = step;
+  if (mask === undefined) return step;
+  return {
+    ...step,
+    ...(value !== undefined && { value: mask.value(value) }),
+    ...(cursor !== undefined && { cursor: mask.value(cursor) }),
+  };
+}
+
+/** A sentence names at most this many steps. */
+const MAX_NAMED = 5;
+
+/** Returns steps whose results are lost, with these results: `charge {"id":"charge-42"}, mail`. */
+export function lostSteps(steps: readonly Step[]): string {
+  const named = steps.slice(0, MAX_NAMED).map((step) => [step.name, stepValue(step)].filter(Boolean).join(" "));
+  const more = steps.length - named.length;
+  return named.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** A step for programs: times as ISO 8601. */

@@ -131,10 +131,11 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs flow cancel ID", ["flow", "cancel", id]);
     await check(bench, "jobs steps JID", ["steps", waiting]);
     await check(bench, "jobs show JID", ["show", waiting]);
-    await check(bench, "jobs steps rerun JID NAME", ["steps", "rerun", waiting, "approval"]);
+    await check(bench, "jobs list signals", ["list", "signals"]);
+    await check(bench, "jobs steps rerun JID NAME", ["steps", "rerun", waiting, "approval", "--yes"]);
     await bench.until(async () => (await bench.store.steps.read(waiting)).some(({ name }) => name === "approval"));
-    await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge"]);
-    await check(bench, "jobs steps wake JID", ["steps", "wake", waiting]);
+    await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge", "--yes"]);
+    await check(bench, "jobs steps wake JID", ["steps", "wake", waiting, "--yes"]);
     await check(bench, "jobs signal KEY", ["signal", "order:2"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonNoop", "--wait"]);
     await check(bench, "jobs push CLASS --wait", ["push", "JsonFail", "--retry", "false", "--wait"], 1);

@@ -19,6 +19,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
       "/",
       "/running",
       "/scheduled",
+      "/signals",
       "/retrying",
       "/dead",
       "/queued",
@@ -37,7 +38,14 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ...["/api/v1", "/api/v1/openapi.json", "/api/v1/jobs", "/api/v1/jobs/:jid", "/api/v1/finished"],
     ...["/api/v1/stats", "/api/v1/history", "/api/v1/audit", "/api/v1/queues", "/api/v1/queues/:name/groups"],
     ...["/api/v1/workers", "/api/v1/classes", "/api/v1/tokens", "/api/v1/settings", "/api/v1/operations"],
-    ...["/api/v1/jobs/:jid/steps", "/api/v1/batches", "/api/v1/batches/:id", "/api/v1/flows", "/api/v1/flows/:id"],
+    ...[
+      "/api/v1/jobs/:jid/steps",
+      "/api/v1/signals",
+      "/api/v1/batches",
+      "/api/v1/batches/:id",
+      "/api/v1/flows",
+      "/api/v1/flows/:id",
+    ],
     ...["/api/v1/flows/:id/nodes", "/api/v1/cron", "/api/v1/cron/:name"],
   ].map((path) => `GET ${path}`),
   act: [

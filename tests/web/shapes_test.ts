@@ -1,4 +1,5 @@
 /** Every response of the API to a GET has the fields of its shape, and no others. */
+import { asleep } from "./asleep.ts";
 import { assert, assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { endedText } from "../../src/job/result.ts";
@@ -88,6 +89,8 @@ onBothStores("each response to a GET has the fields of its shape, and no others"
   assertEquals((await check("/jobs/ended", "/jobs/{jid}")).finished.steps.length, STEPS.length);
   await check("/jobs/ended/result", "/jobs/{jid}/result");
   await check("/jobs/ended/steps", "/jobs/{jid}/steps");
+  await asleep(store, { jid: "waits", key: "order:42" });
+  assertEquals((await check("/signals?key=order:*")).signals[0].payload.args, [42]);
   await check("/finished?limit=2");
   await check("/batches");
   await check(`/batches/${batch.id}`, "/batches/{id}");

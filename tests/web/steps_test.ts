@@ -27,6 +27,7 @@ onBothStores(
     assertStringIncludes(text, 'aria-label="Data of signal order:42: JSON"');
     const send = (data: string) =>
       someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data }, "/jobs/o1");
+    assertStringIncludes(text, 'placeholder="{&quot;approved&quot;: true}"');
     for (const text of ["", "  ", "yes", "{approved: true}", "True"]) {
       const refused = await send(text);
       assertEquals(
@@ -41,6 +42,8 @@ onBothStores(
     page = await page.press("Signal", { fill: { "Data of signal order:42": "yes" } });
     assertEquals([page.status, page.heading, page.value("Data")], [422, "Signal order:42", "yes"]);
     page = await page.press("Signal", { fill: { Data: '{"approved":false}' } });
+    assertEquals([page.heading, (await store.steps.read("o1")).length], ["Send signal order:42?", 2]);
+    page = await page.press("Send the signal");
     assertEquals([page.heading, page.message], ["Order", "Job o1 continues."]);
     const [, approval] = await store.steps.read("o1");
     assertEquals(JSON.parse(approval!.record).value, { approved: false });
@@ -54,10 +57,12 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   await someone.visit("/jobs/o1");
   await someone.submit("/jobs/steps", { do: "clear", jid: "o1", name: "charge", confirmed: "yes" }, "/jobs/o1");
   assertEquals(await names(), ["approval"]);
-  await someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data: "1" }, "/jobs/o1");
+  const signal = { do: "signal", jid: "o1", key: "order:42", data: "1", confirmed: "yes" };
+  await someone.submit("/jobs/steps", signal, "/jobs/o1");
   assertEquals((await store.jobs.promote(1)).moved, 1);
-  const actions = (await readEvents(store)).events.map(({ action }) => action);
-  assertEquals(actions, ["signal", "steps clear"]);
+  const { events } = await readEvents(store);
+  assertEquals(events.map(({ action }) => action), ["signal", "steps clear"]);
+  assertEquals(events[1]!.details, 'charge {"card":"visa","password":"••••••"}', "the lost result is in the audit log");
 });
 
 onBothStores(
@@ -141,5 +146,81 @@ onBothStores(
       assert(!/hunter2|Run again|Wake now|Signal</.test(shown));
       assertStringIncludes(shown, "password");
     }
+  },
+);
+
+onBothStores(
+  "Questions before a step runs again, and before a job with steps is deleted, have the results that are lost",
+  async ({ store, visitor }) => {
+    await asleep(store);
+    const someone = visitor();
+    const lost = "charge {&quot;card&quot;:&quot;visa&quot;,&quot;password&quot;:&quot;••••••&quot;}";
+    for (const word of ["clear", "rerun"]) {
+      const { text } = await someone.submit("/jobs/steps", { do: word, jid: "o1", name: "charge" }, "/jobs/o1");
+      assertStringIncludes(text, lost, word);
+    }
+    const [{ ref } = { ref: "" }] = await store.jobs.find(["o1"]);
+    const { text } = await someone.submit("/jobs/act", { do: "delete", in: "scheduled", ref }, "/jobs/o1");
+    assertStringIncludes(text, lost);
+    assertStringIncludes((await someone.visit(`/jobs/o1/edit?ref=${encodeURIComponent(ref)}`)).text, lost);
+    assertEquals((await store.steps.read("o1")).length, 2);
+  },
+);
+
+onBothStores(
+  "A waiting job's main action is its signal, and giving up is asked as a decision without an answer",
+  async ({ store, visitor }) => {
+    await asleep(store);
+    const { text } = await visitor().visit("/jobs/o1");
+    assertEquals(/<button type="submit" class="primary">([^<]*)/.exec(text)?.[1], "Signal");
+    assertEquals(text.match(/class="primary"/g)?.length, 1, "nothing else is a main action");
+    assert(text.indexOf("Waits for signal") < text.indexOf("Why it is not running"));
+    const asked = await visitor().submit("/jobs/steps", { do: "wake", jid: "o1", waits: "yes" }, "/jobs/o1");
+    assertStringIncludes(asked.text, "Give up waiting?");
+  },
+);
+
+onBothStores(
+  "Pages and the API list the jobs that wait for signals, by key, and send one",
+  async ({ store, visitor }) => {
+    const someone = visitor();
+    assertStringIncludes((await someone.visit("/signals")).text, "No job waits for a signal.");
+    for (const [jid, key] of [["o1", "order:42"], ["o2", "order:43"], ["o3", "refund:1"]] as const) {
+      await asleep(
+        store,
+        { jid, key },
+      );
+    }
+    const keys = async (query: string) => {
+      const { value: { signals, next } } = await someone.api("GET", `/signals${query}`);
+      return [(signals as { key: string }[]).map(({ key }) => key), next !== undefined];
+    };
+    assertEquals(await keys(""), [["order:42", "order:43", "refund:1"], false]);
+    assertEquals(await keys("?key=order:*"), [["order:42", "order:43"], false]);
+    assertEquals(await keys("?key=order:43"), [["order:43"], false]);
+    assertEquals(await keys("?limit=1"), [["order:42"], true]);
+    const { value: { signals: [first] } } = await someone.api("GET", "/signals");
+    assertEquals([first.jid, first.step, first.class, first.payload.args], ["o1", "approval", "Order", [42]]);
+    assert(Date.parse(first.since) < Date.parse(first.until));
+    let page = await someone.open("/signals?key=refund:*");
+    assertEquals(page.heading, "Signals");
+    page = await page.press("Signal refund:1 of job o3");
+    assertEquals([page.status, page.heading, page.value("Data")], [200, "Signal refund:1", ""]);
+    page = await (await page.press("Signal", { fill: { Data: "true" } })).press("Send the signal");
+    assertEquals([page.heading, page.message], ["Signals", "Job o3 continues."]);
+    assertEquals(await keys(""), [["order:42", "order:43"], false]);
+  },
+);
+
+onBothStores(
+  "The API refuses a signal that isn't to be kept, and that no job waits for",
+  async ({ store, visitor }) => {
+    await asleep(store);
+    const send = async (key: string) => {
+      const { status, value } = await visitor().api("POST", `/signals/${key}`, { keep: false });
+      return [status, value.reached ?? value.error.message];
+    };
+    assertEquals(await send("ordre:42"), [404, 'No job waits for signal "ordre:42": nothing was sent']);
+    assertEquals(await send("order:42"), [200, "o1"]);
   },
 );

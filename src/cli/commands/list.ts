@@ -29,6 +29,7 @@ import { parseState } from "../shared/states.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
 import { GROUPS_USAGE, listGroups } from "./list_groups.ts";
+import { listSignals, SIGNALS_USAGE } from "./list_signals.ts";
 import { listWaiting } from "./list_waiting.ts";
 import { printError } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
@@ -37,6 +38,7 @@ import { withStore } from "../shared/store.ts";
 export const help = `
 Usage: jobs list STATE [FILTER …] [OPTION …]
        jobs list groups QUEUE [-n N] [--cursor CURSOR]
+       jobs list signals [KEY] [-n N] [--cursor CURSOR]
 
 Lists the jobs in a state: queued, scheduled, retrying, dead, running, waiting
 or finished. Queued jobs are in the order in which workers fetch them, others
@@ -47,6 +49,10 @@ for others; --cursor and --reverse don't apply to them.
 "groups" lists the groups of a queue that have jobs or a separate limit,
 with the number of running jobs of each, and why it is held.
 
+"signals" lists the jobs that wait for a signal, such as an approval
+(ctx.waitFor), with key, since when and until when, the first to time out
+first. In KEY, * stands for any characters. jobs signal sends one.
+
 ${FILTER_HELP}
 
   -n, --limit N|all      show this many (25)
@@ -56,6 +62,7 @@ ${FILTER_HELP}
 Examples
   jobs list dead --class ImportFile --newer-than 1d
   jobs list queued -q mail -n 100
+  jobs list signals 'order:*'
   jobs list retrying --error 'Timeout*' --limit all --json`;
 
 const LISTS = [...STATES, "waiting", "finished"] as const;
@@ -71,13 +78,14 @@ export async function run(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
     cursor: { takes: "text" },
     reverse: { takes: "switch", short: "r" },
-  }, "STATE [QUEUE]");
-  if (list === "groups") {
+  }, "STATE [QUEUE|KEY]");
+  if (list === "groups" || list === "signals") {
+    const usage = list === "groups" ? GROUPS_USAGE : SIGNALS_USAGE;
     const unused = [...FILTER_NAMES, "reverse" as const].find((name) =>
       flags[name] !== undefined && flags[name] !== false
     );
-    if (unused !== undefined) throw new UsageError(`--${unused} doesn't apply to groups. Usage: ${GROUPS_USAGE}`);
-    return await listGroups(queue, flags);
+    if (unused !== undefined) throw new UsageError(`--${unused} doesn't apply to ${list}. Usage: ${usage}`);
+    return list === "groups" ? await listGroups(queue, flags) : await listSignals(queue, flags);
   }
   if (queue !== undefined) throw new UsageError(`Unexpected argument "${queue}"; did you mean -q ${queue}?`);
   if (list === "queues" || list === "workers" || list === "cron") {

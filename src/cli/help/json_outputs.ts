@@ -13,7 +13,7 @@ import { groupPageShape, limitRowShape, queueShape } from "../../operator/shapes
 import { rowsOf } from "../../operator/shapes/rows.ts";
 import { list, object, type Shape } from "../../operator/shapes/shape.ts";
 import { statsShape, topShape } from "../../operator/shapes/stats.ts";
-import { stepShape } from "../../operator/shapes/steps.ts";
+import { signalPageShape, stepShape } from "../../operator/shapes/steps.ts";
 import * as upkeep from "../../operator/shapes/upkeep.ts";
 import { text } from "../../operator/shapes/values.ts";
 import { dumpsShape, workerListShape } from "../../operator/shapes/workers.ts";
@@ -43,6 +43,7 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs list STATE", shape: jobPageShape },
   { command: "jobs list finished", shape: finishedPageShape },
   { command: "jobs list groups QUEUE", shape: groupPageShape },
+  { command: "jobs list signals", shape: signalPageShape },
   { command: "jobs find", shape: foundShape },
   {
     command: "jobs show JID",

@@ -10,6 +10,7 @@ import type { Action, Author, Following, Tools } from "../../operator/actions/ac
 import { InvalidInput, type Shape, textsInput } from "../../operator/shapes/shape.ts";
 import { type AuditEvent, recordEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
+import type { Mask } from "../../text/mask.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError } from "../terminal/output.ts";
 
@@ -54,6 +55,8 @@ export interface Acting<Has extends Tools> extends Following {
   readonly beforeRecord?: () => void;
   /** See {@linkcode Tools}. */
   readonly asOf?: number;
+  /** See {@linkcode Tools}. */
+  readonly mask?: Mask;
 }
 
 /** Does an action. A failure to record it is only reported, because the action itself has succeeded. */
@@ -61,12 +64,13 @@ export function actHere<In, Out, Has extends Tools = Tools>(
   store: Store,
   action: Action<In, Out, Has>,
   raw: unknown,
-  { by = "command line", parts, beforeRecord, asOf, ...following }: Acting<Has> = {},
+  { by = "command line", parts, beforeRecord, asOf, mask, ...following }: Acting<Has> = {},
 ): Promise<Out> {
   const tools: Tools = {
     store,
     clock: systemClock,
     ...(asOf !== undefined && { asOf }),
+    ...(mask !== undefined && { mask }),
     record: (event) => {
       beforeRecord?.();
       return record(store, event, (why) => printError(`jobs: ${why}`));

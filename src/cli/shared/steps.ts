@@ -6,26 +6,18 @@
 import { systemClock } from "../../clock.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
 import { readEnded } from "../../job/result.ts";
-import { readStepHead, type Step } from "../../job/step.ts";
+import type { Step } from "../../job/step.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
 import { maskedEnded } from "./masked.ts";
-import { stepDetails, stepState, stepValue } from "../../text/steps.ts";
+import { shownStep, stepDetails, stepState, stepValue } from "../../text/steps.ts";
 
 /** Larger values are left out. */
 const MAX_VALUE_CHARS = 64 * 1024;
 
 /** Reads the steps of a job, in the order in which they began. */
 export async function readSteps(store: Pick<Store, "steps">, jid: string, mask: Mask): Promise<Step[]> {
-  return (await store.steps.read(jid)).map(({ name, record }) => {
-    const step = readStepHead(name, record, MAX_VALUE_CHARS);
-    const { value, cursor } = step;
-    return {
-      ...step,
-      ...(value !== undefined && { value: mask.value(value) }),
-      ...(cursor !== undefined && { cursor: mask.value(cursor) }),
-    };
-  });
+  return (await store.steps.read(jid)).map((step) => shownStep(step, mask, MAX_VALUE_CHARS));
 }
 
 /** Reads the steps of a job, or those in the record of one that has ended. */

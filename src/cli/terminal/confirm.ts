@@ -28,6 +28,11 @@ export function confirm(verb: string, what: string, { yes }: { readonly yes: boo
   throw new CommandFailed("declined", "Declined: nothing changed");
 }
 
+/** Asks for confirmation on a terminal alone: programs do it, too. @throws {CommandFailed} if the answer isn't yes */
+export function confirmHere(verb: string, what: string, flags: { readonly yes: boolean }): void {
+  if (Deno.stdin.isTerminal()) confirm(verb, what, flags);
+}
+
 /** Returns `1 job`, `2,500 jobs`, `3 dead jobs`. */
 export function jobCount(count: number, state = ""): string {
   return `${number(count)} ${state === "" ? "" : `${state} `}${count === 1 ? "job" : "jobs"}`;

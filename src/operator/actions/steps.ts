@@ -4,10 +4,10 @@
  * @module
  */
 import { sendSignal } from "../../client/signal.ts";
-import type { Store } from "../../store/admin/store.ts";
+import { lostSteps, shownStep } from "../../text/steps.ts";
 import { nullable, object, optional } from "../shapes/shape.ts";
 import { any, boolean, integer, span, text } from "../shapes/values.ts";
-import { action, type AnyAction, Refused } from "./action.ts";
+import { action, type AnyAction, type Note, Refused, type Tools } from "./action.ts";
 
 const JOB = { jid: text("") };
 const CHANGED = object("", { changed: integer("steps") });
@@ -28,16 +28,36 @@ export const signal = action({
     key: text(""),
     data: optional(nullable(any("any JSON value; default true"))),
     keepFor: optional(span("how long it is kept if no job waits; default 7d")),
+    keep: optional(boolean("false: it is refused if no job waits; default true")),
   }),
   gives: object("", { reached: optional(text("jid; absent if the signal is kept")) }),
   status: ({ reached }) => reached === undefined ? 202 : 200,
   deed: ({ key }, out) => ({ target: `signal:${key}`, ...(out && { details: out.reached ?? "kept" }) }),
-  run: async ({ store }, { key, data = true, keepFor }) => {
-    const options = keepFor === undefined ? {} : { keepFor: keepFor / 1_000 };
+  run: async ({ store }, { key, data = true, keepFor, keep = true }) => {
+    const options = { keep, ...(keepFor !== undefined && { keepFor: keepFor / 1_000 }) };
     const { reached } = await sendSignal(store.steps, key, data, options);
+    if (reached === undefined && !keep) {
+      throw new Refused("missing", `No job waits for signal "${key.slice(0, 80)}": nothing was sent`, { field: "key" });
+    }
     return reached === undefined ? {} : { reached };
   },
 });
+
+/** Larger values aren't read for the audit log. */
+const MAX_VALUE_CHARS = 16 * 1024;
+
+/** Notes in the audit log which results are lost: an operator may need the ID of a payment. */
+async function noteLost(
+  { store, mask }: Tools,
+  { jid, names }: { readonly jid: string; readonly names: (all: readonly string[]) => readonly string[] },
+  note: Note,
+): Promise<readonly string[]> {
+  const all = (await store.steps.read(jid)).map((step) => shownStep(step, mask, MAX_VALUE_CHARS));
+  const lost = names(all.map(({ name }) => name));
+  const steps = all.filter(({ name }) => lost.includes(name));
+  if (steps.length > 0) note({ details: lostSteps(steps) });
+  return lost;
+}
 
 /** Ends the sleeps and waits of a job. */
 export const wakeSteps = action({
@@ -57,8 +77,11 @@ export const clearSteps = action({
   path: "/jobs/{jid}/steps/clear",
   takes: object("", { ...JOB, name: optional(text("default: all")) }),
   gives: CHANGED,
-  deed: ({ jid, name }) => ({ target: `job:${jid}`, ...(name !== undefined && { details: name }) }),
-  run: async ({ store }, { jid, name }) => {
+  deed: ({ jid }) => ({ target: `job:${jid}` }),
+  run: async (tools, { jid, name }, _steps, note) => {
+    const { store } = tools;
+    note({ details: name ?? "all" });
+    await noteLost(tools, { jid, names: (all) => name === undefined ? all : [name] }, note);
     const changed = await store.steps.clear(jid, name === undefined ? undefined : [name]);
     return { changed: some(changed, jid, name === undefined ? "steps" : `step "${name}"`) };
   },
@@ -72,14 +95,11 @@ interface Rerun {
   readonly queued: boolean;
 }
 
-/**
- * Deletes a step and all that began after it, and moves a job that sleeps, retries or is dead to its queue. If the process dies
- * in between, the job stays where it was, without these steps.
- */
-async function rerunFrom({ jobs, steps }: Store, jid: string, name: string): Promise<Rerun> {
-  const names = (await steps.read(jid)).map((step) => step.name);
-  const first = names.indexOf(name);
-  const cleared = first < 0 ? 0 : await steps.clear(jid, names.slice(first));
+/** Deletes a step and all that began after it, and moves a job that sleeps, retries or is dead to its queue. If the process dies in between, the job stays where it was, without these steps. */
+async function rerunFrom(tools: Tools, jid: string, name: string, note: Note): Promise<Rerun> {
+  const { jobs, steps } = tools.store;
+  const from = (all: readonly string[]) => all.includes(name) ? all.slice(all.indexOf(name)) : [];
+  const cleared = await steps.clear(jid, await noteLost(tools, { jid, names: from }, note));
   if (cleared === 0) return { cleared, queued: false };
   const waiting = (await jobs.find([jid])).filter(({ place }) => place.in !== "queue" && place.in !== "running");
   const queued = waiting.length === 0 ? 0 : await jobs.edit(waiting.map(({ ref }) => ref), "requeue");
@@ -93,9 +113,10 @@ export const rerunSteps = action({
   path: "/jobs/{jid}/steps/rerun",
   takes: object("", { ...JOB, name: text("the step") }),
   gives: object("", { changed: integer("steps"), queued: boolean("whether the job was moved to its queue") }),
-  deed: ({ jid, name }) => ({ target: `job:${jid}`, details: name }),
-  run: async ({ store }, { jid, name }) => {
-    const { cleared, queued } = await rerunFrom(store, jid, name);
+  deed: ({ jid }) => ({ target: `job:${jid}` }),
+  run: async (tools, { jid, name }, _steps, note) => {
+    note({ details: name });
+    const { cleared, queued } = await rerunFrom(tools, jid, name, note);
     return { changed: some(cleared, jid, `step "${name}"`), queued };
   },
 });

@@ -4,7 +4,7 @@
  * @module
  */
 import { list, object, optional } from "./shape.ts";
-import { any, boolean, choice, integer, text, time } from "./values.ts";
+import { any, boolean, choice, integer, NEXT, text, time } from "./values.ts";
 
 /** A durable step of a job. */
 export const stepShape = object("", {
@@ -16,6 +16,7 @@ export const stepShape = object("", {
   until: optional(time("waiting: when it gives up")),
   attempts: optional(integer("how many it took, or how many failed")),
   key: optional(text("wait: the key of the signal")),
+  example: optional(text("wait: JSON text of data that the job expects (`ctx.waitFor`)")),
   child: optional(text("child: its jid")),
   count: optional(integer("each: items done")),
   cursor: optional(any("each: where it continues")),
@@ -27,3 +28,22 @@ export const stepShape = object("", {
 
 /** The steps of a job. */
 export const stepListShape = object("", { steps: list("the steps, in the order in which they began", stepShape) });
+
+/** A step that waits for a signal. */
+export const signalWaitShape = object("", {
+  key: text("the key of the signal"),
+  jid: text("the job"),
+  step: text("the step of the job"),
+  since: optional(time("when the wait began")),
+  until: optional(time("when it times out")),
+  example: optional(text("JSON text of data that the job expects, if its handler gives any")),
+  class: optional(text("the job's class; absent, as queue and payload, unless the job sleeps")),
+  queue: optional(text("the queue that the job returns to")),
+  payload: optional(any("the payload of the job")),
+});
+
+/** The steps that wait for signals. */
+export const signalPageShape = object("", {
+  signals: list("the steps that wait, the first to time out first", signalWaitShape),
+  next: NEXT,
+});

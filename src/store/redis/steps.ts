@@ -94,20 +94,24 @@ function beginOf({ record }: StoredStep): number {
 const WAIT_PARTS = 5;
 
 async function readWaits(client: ReconnectingClient, { key, cursor, limit }: WaitRequest): Promise<WaitPage> {
-  const [, score = "", after = ""] = cursor === undefined ? [] : /^([\d.]+) (.+)$/s.exec(cursor) ?? [];
-  if (cursor !== undefined && after === "") throw new CursorError(cursor);
+  const [score, after] = cursor === undefined ? ["", ""] : positionIn(cursor);
   const args = { limit, maxBytes: MAX_BATCH_BYTES, score, after };
   const list = key === undefined ? WAITING : waitingKey(key);
   const [at, last, ...parts] = await client.run(SCRIPTS.stepWaits, [list], args) as [string, string, ...string[]];
   const waits = Array.from({ length: parts.length / WAIT_PARTS }, (_, i) => {
-    const [key, jid, name, record, payload] = parts.slice(i * WAIT_PARTS) as [
-      string,
-      string,
-      string,
-      string,
-      ...string[],
-    ];
+    const [key, jid, name, record, payload] = parts.slice(i * WAIT_PARTS) as [string, string, string, string, string?];
     return { key, jid, name, record, ...(payload && { payload }) };
   });
-  return { waits, ...(last !== "" && { next: `${at} ${last}` }) };
+  return { waits, ...(last !== "" && { next: `${at}/${encodeURIComponent(last)}` }) };
+}
+
+/** Returns the score and the member in a cursor. */
+function positionIn(cursor: string): readonly [score: string, member: string] {
+  const [, score, member] = /^(\d+(?:\.\d+)?)\/(.+)$/.exec(cursor) ?? [];
+  try {
+    if (member !== undefined) return [score!, decodeURIComponent(member)];
+  } catch {
+    // It isn't a cursor of this list.
+  }
+  throw new CursorError(cursor);
 }

@@ -124,13 +124,16 @@ export function MovePage({ view, title, fields, refs, queue, problem }: {
   );
 }
 
-/** Asks for the data of a signal, after invalid data. */
-export function SignalPage({ view, fields, data, problem }: {
+/** Asks for the data of a signal. */
+export function SignalPage({ view, fields, data, problem, example }: {
   readonly view: View;
   readonly fields: { readonly key: string; readonly back: string } & Readonly<Record<string, string>>;
   /** The text that was typed. */
   readonly data: string;
-  readonly problem: string;
+  /** Why the data can't be sent; undefined before the first attempt. */
+  readonly problem: string | undefined;
+  /** JSON text. */
+  readonly example: string;
 }) {
   const title = `Signal ${fields.key}`;
   return (
@@ -143,8 +146,8 @@ export function SignalPage({ view, fields, data, problem }: {
           name="data"
           value={data}
           help="JSON, for example true, 42 or a text in quotation marks"
-          errors={{ data: problem }}
-          attributes={{ required: true }}
+          errors={problem === undefined ? {} : { data: problem }}
+          attributes={{ required: true, placeholder: example, autocomplete: "off" }}
         />
         <div class="buttons">
           <a class="button" href={link(view, fields.back)}>Back</a>

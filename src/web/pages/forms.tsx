@@ -29,6 +29,9 @@ import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { askedAt, askFirst, MovePage, type Question } from "./confirm.tsx";
+import { parsePayload } from "../../job/job.ts";
+import { lostSteps } from "../../text/steps.ts";
+import { stepsOf } from "../read/steps.ts";
 import { stepsForm } from "./steps.tsx";
 import { DumpPage } from "./workers.tsx";
 import { back, html, THEME_COOKIE, viewOf } from "./responses.tsx";
@@ -160,7 +163,17 @@ async function questionOf(services: Services, request: ActRequest): Promise<Ques
   const { action, all, refs, place, filter, asOf } = request;
   const label = labelOf(request, all ? await countAll(services, request) : jobs(refs.length));
   const of = all ? ` in ${placeText(place)}${isEmpty(filter) ? "" : ` with ${describeCriteria(filter)}`}` : "";
-  return { question: `${label}${of}?`, explanation: EXPLANATIONS[action], label, asked: all ? asOf : undefined };
+  const lost = action === "delete" ? await lostWith(services, refs) : "";
+  const explanation = [EXPLANATIONS[action], lost].filter(Boolean).join(" ");
+  return { question: `${label}${of}?`, explanation, label, asked: all ? asOf : undefined };
+}
+
+/** Returns which results of steps are lost with a job, in a sentence; empty for several jobs. */
+async function lostWith(services: Services, refs: readonly string[]): Promise<string> {
+  const [entry] = refs.length === 1 ? await services.store.admin.get(refs) : [];
+  const jid = entry && parsePayload(entry.payload)?.jid;
+  const steps = jid === undefined ? [] : (await stepsOf(services, jid)).filter(({ state }) => state !== "waiting");
+  return steps.length === 0 ? "" : `The results of its steps are lost: ${lostSteps(steps)}.`;
 }
 
 /** Asks for the queue to move jobs to, after an invalid one. */

@@ -18,7 +18,7 @@ import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, isRemoval, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
-import { Steps } from "./steps.tsx";
+import { Steps, Waits } from "./steps.tsx";
 import { attemptSteps, deathSteps, type Step, Timeline } from "./timeline.tsx";
 import { Progress } from "./progress.tsx";
 
@@ -55,6 +55,7 @@ function Detail({ view, detail, durable }: {
           <TraceLink view={view} payload={job.payload} />
         </div>
       </div>
+      <Waits view={view} jid={job.jid} waiting={entry.place.in === "dead" ? [] : durable.waiting} />
       {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
           <h2>Why it is not running</h2>

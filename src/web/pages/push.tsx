@@ -18,6 +18,9 @@ import { placePath } from "../read/job_sets.ts";
 import { editableArgs, viewEntry } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ClassFields, Field, type FieldErrors, fieldErrors, FormProblem, QueueField } from "./field.tsx";
+import { stepsOf } from "../read/steps.ts";
+import type { Step } from "../../job/step.ts";
+import { lostSteps } from "../../text/steps.ts";
 import { Layout } from "./layout.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Hidden, link, type View } from "./view.tsx";
@@ -40,6 +43,8 @@ const FIELDS = { class: "class", args: "args", queue: "queue", when: "when", in:
 interface Original {
   readonly jid: string;
   readonly ref: string;
+  /** Its steps that are done: the new job runs them again. */
+  readonly steps: readonly Step[];
 }
 
 /** Adds the form. */
@@ -59,7 +64,8 @@ export function pushRoutes(app: Hono<WebEnv>, services: Services): void {
       );
     }
     const texts = { class: String(job.payload.class), args, queue: job.queue, when: "", retry: "" };
-    return show(services, c, texts, { original: { jid: c.req.param("jid"), ref: entry!.ref } });
+    const steps = await doneSteps(services, job.jid);
+    return show(services, c, texts, { original: { jid: c.req.param("jid"), ref: entry!.ref, steps } });
   });
   app.post("/push", (c) => submit(services, c));
   app.post("/jobs/:jid/edit", (c) => submit(services, c));
@@ -111,10 +117,19 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
       once: field("once"),
     };
     return await show(services, c, texts, {
-      original: original && { jid: c.req.param("jid") ?? "-", ref: original.ref },
+      original: original && {
+        jid: c.req.param("jid") ?? "-",
+        ref: original.ref,
+        steps: await doneSteps(services, parsePayload(original.payload)?.jid ?? ""),
+      },
       errors: fieldErrors(error, FIELDS),
     });
   }
+}
+
+/** Returns the steps of a job whose results are lost with it. */
+async function doneSteps(services: Services, jid: string): Promise<readonly Step[]> {
+  return jid === "" ? [] : (await stepsOf(services, jid)).filter(({ state }) => state !== "waiting");
 }
 
 /**
@@ -168,6 +183,11 @@ function PushPage({ view, texts, classes, original, errors }: {
       {original && (
         <p class="note">
           This pushes a new job and deletes <span class="mono">{original.jid}</span>. Masked values stay as they are.
+        </p>
+      )}
+      {original && original.steps.length > 0 && (
+        <p class="failure">
+          The new job runs all steps again, with all that they do. These results are lost: {lostSteps(original.steps)}.
         </p>
       )}
       <FormProblem errors={errors} />

@@ -6,7 +6,8 @@
 import type { Context } from "hono";
 import { parseLossless } from "../../job/json.ts";
 import type { Step } from "../../job/step.ts";
-import { STEP_COLUMNS } from "../../text/steps.ts";
+import { DEFAULT_EXAMPLE } from "../../text/signals.ts";
+import { lostSteps, STEP_COLUMNS } from "../../text/steps.ts";
 import { type AnyAction, Refused } from "../../operator/actions/action.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../operator/actions/steps.ts";
 import { actFor } from "../act.ts";
@@ -17,8 +18,8 @@ import { localPath } from "../read/paging.ts";
 import { askFirst, type Question, SignalPage } from "./confirm.tsx";
 import { List } from "./list.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { ActionButton, Hidden, link, type View } from "./view.tsx";
-import type { StepRows } from "../read/steps.ts";
+import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
+import { type StepRows, stepsOf } from "../read/steps.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 
 /** The section; nothing if there are no steps. Those of an ended job have no actions. */
@@ -30,8 +31,6 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
 }) {
   if (page.total === 0 && page.text === "") return null;
   const path = `/jobs/${encodeURIComponent(jid)}`;
-  // For a signal or another job: to end that wait is to decide without the answer.
-  const waits = waiting.some(({ kind }) => kind !== "sleep");
   return (
     <section>
       <h2>Steps</h2>
@@ -50,30 +49,70 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
         acts={ended ? undefined : (step) => <StepAction view={view} jid={jid} step={step} />}
       />
       <RowPages view={view} path={path} page={page} />
-      {!ended && waiting.length > 0 && (
-        <ActionButton
-          view={view}
-          path="/jobs/steps"
-          fields={{ do: "wake", jid, waits: waits ? "yes" : undefined }}
-          label={waits ? "Give up waiting" : "Wake now"}
-          kind={waits ? "danger" : ""}
-        />
+      {!ended && waiting.every(({ kind }) => kind === "sleep") && waiting.length > 0 && (
+        <WakeButton view={view} jid={jid} waits={false} />
       )}
     </section>
   );
 }
 
+/** Sections of a job's page at most: a job rarely waits for several signals. */
+const MAX_WAITS = 10;
+
+/** The signals that the job waits for, as the main action of its page; nothing without any, or if the job only sleeps. */
+export function Waits({ view, jid, waiting }: {
+  readonly view: View;
+  readonly jid: string;
+  readonly waiting: readonly Step[];
+}) {
+  const waits = waiting.filter(({ kind }) => kind !== "sleep");
+  if (waits.length === 0 || !view.canAct) return null;
+  return (
+    <section class="waits">
+      {waits.filter(({ key }) => key !== undefined).slice(0, MAX_WAITS).map((
+        { name, key = "", since, until, example },
+      ) => (
+        <>
+          <h2>
+            Waits for signal <span class="mono">{key}</span>
+          </h2>
+          <p class="note">
+            Step {name}, since <Time at={since} now={view.now} />; it times out <Time at={until} now={view.now} />.
+          </p>
+          <form method="post" action={link(view, "/jobs/steps")}>
+            <Hidden view={view} fields={{ do: "signal", jid, key, back: view.here }} />
+            <input
+              name="data"
+              required
+              placeholder={example ?? DEFAULT_EXAMPLE}
+              aria-label={`Data of signal ${key}: JSON`}
+              autocomplete="off"
+              class="mono"
+            />
+            <button type="submit" class="primary">Signal</button>
+          </form>
+        </>
+      ))}
+      <WakeButton view={view} jid={jid} waits />
+    </section>
+  );
+}
+
+/** @param waits whether to wake the job is to decide without an answer */
+function WakeButton({ view, jid, waits }: { readonly view: View; readonly jid: string; readonly waits: boolean }) {
+  return (
+    <ActionButton
+      view={view}
+      path="/jobs/steps"
+      fields={{ do: "wake", jid, waits: waits ? "yes" : undefined }}
+      label={waits ? "Give up waiting" : "Wake now"}
+      kind={waits ? "danger" : ""}
+    />
+  );
+}
+
 function StepAction({ view, jid, step }: { readonly view: View; readonly jid: string; readonly step: Step }) {
-  const { name, state, key } = step;
-  if (state === "waiting" && key !== undefined) {
-    return (
-      <form method="post" action={link(view, "/jobs/steps")} class="inline">
-        <Hidden view={view} fields={{ do: "signal", jid, key, back: view.here }} />
-        <input name="data" required placeholder="JSON" aria-label={`Data of signal ${key}: JSON`} autocomplete="off" />
-        <button type="submit" class="primary">Signal</button>
-      </form>
-    );
-  }
+  const { name, state } = step;
   if (state === "waiting") return null;
   return (
     <>
@@ -95,7 +134,7 @@ function StepAction({ view, jid, step }: { readonly view: View; readonly jid: st
   );
 }
 
-/** Handles the buttons of the section. Each action but the signal asks first: a step may charge a card. */
+/** Handles the buttons of the section. Each asks first: a step may charge a card, and a signal may refuse an order. */
 export async function stepsForm(services: Services, c: Context<WebEnv>): Promise<Response> {
   const form = await formOf(c, services);
   const jid = form.get("jid") ?? "";
@@ -106,7 +145,10 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
     throw new HttpError(422, `Unknown action "${word.slice(0, 40)}"; expected wake, signal, clear or rerun`);
   }
   const { question, action, done, gone }: StepsAction = ACTIONS[word as keyof typeof ACTIONS];
-  const asked = await askFirst(services, c, question(name, form.get("waits") === "yes"));
+  const asked = await askFirst(services, c, async () => {
+    const steps = await stepsOf(services, jid);
+    return question({ name, waits: form.get("waits") === "yes", from: steps.slice(indexOf(steps, name)) });
+  });
   if (asked !== undefined) return asked;
   try {
     const input = action === wakeSteps ? { jid } : { jid, name };
@@ -118,9 +160,24 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
   }
 }
 
+/** Returns the place of a step; that after the last one if there is none of this name. */
+function indexOf(steps: readonly Step[], name: string): number {
+  const at = steps.findIndex((step) => step.name === name);
+  return at < 0 ? steps.length : at;
+}
+
+/** The subject of a question. */
+interface Asked {
+  readonly name: string;
+  /** Whether the job waits for a signal or another job. */
+  readonly waits: boolean;
+  /** The step of that name, and all later ones. */
+  readonly from: readonly Step[];
+}
+
 /** A kind of button of the section. */
 interface StepsAction {
-  readonly question: (name: string, waits: boolean) => Question;
+  readonly question: (asked: Asked) => Question;
   readonly action: AnyAction;
   /** The messages after it, and if there is nothing to do any more. */
   readonly done: (name: string, queued: boolean) => string;
@@ -129,7 +186,7 @@ interface StepsAction {
 
 const ACTIONS = {
   wake: {
-    question: (_, waits) =>
+    question: ({ waits }) =>
       waits
         ? {
           question: "Give up waiting?",
@@ -146,9 +203,10 @@ const ACTIONS = {
     gone: () => "The job is no longer waiting.",
   },
   clear: {
-    question: (name) => ({
+    question: ({ name, from }) => ({
       question: `Run step ${name} again?`,
-      explanation: "Its result is deleted. The next attempt of the job runs the step again, with all that it does.",
+      explanation: `The stored result is deleted: ${lostSteps(from.slice(0, 1))}. ` +
+        "The next attempt of the job runs the step again, with all that it does.",
       label: "Run the step again",
     }),
     action: clearSteps,
@@ -156,10 +214,10 @@ const ACTIONS = {
     gone: (name) => `Step ${name} no longer exists.`,
   },
   rerun: {
-    question: (name) => ({
+    question: ({ name, from }) => ({
       question: `Run again from step ${name}?`,
-      explanation:
-        "The results of this step and of all later ones are deleted. The job runs them again, with all that they do.",
+      explanation: `The results of this step and of all later ones are deleted: ${lostSteps(from)}. ` +
+        "The job runs them again, with all that they do.",
       label: "Run the steps again",
     }),
     action: rerunSteps,
@@ -168,20 +226,43 @@ const ACTIONS = {
   },
 } as const satisfies Readonly<Record<string, StepsAction>>;
 
-/** Sends a signal; with invalid data, asks again for it. */
+/** Sends a signal once it is confirmed; without data, or with invalid data, asks for it. */
 async function signalForm(services: Services, c: Context<WebEnv>, form: URLSearchParams): Promise<Response> {
-  const key = form.get("key") ?? "";
-  const data = form.get("data") ?? "";
+  const [key, jid, data] = [form.get("key") ?? "", form.get("jid") ?? "", form.get("data")];
+  const wait = (await stepsOf(services, jid)).find((step) => step.state === "waiting" && step.key === key);
+  const askAgain = async (problem: string | undefined) => {
+    const fields = { do: "signal", key, jid, back: localPath(form.get("back") ?? undefined) };
+    const page = { fields, data: data ?? "", problem, example: wait?.example ?? DEFAULT_EXAMPLE };
+    return html(
+      services,
+      c,
+      <SignalPage {...page} view={await viewOf(services, c)} />,
+      problem === undefined ? 200 : 422,
+    );
+  };
+  if (data === null) return await askAgain(undefined);
   let value: unknown;
   try {
     // Only JSON: a mistyped true or object must not reach the job as a text.
     value = parseLossless(data);
   } catch (error) {
-    const fields = { do: "signal", key, jid: form.get("jid") ?? "", back: localPath(form.get("back") ?? undefined) };
-    const problem = data.trim() === "" ? "Missing data; expected JSON." : `Not JSON: ${(error as Error).message}.`;
-    return html(services, c, <SignalPage {...{ fields, data, problem }} view={await viewOf(services, c)} />, 422);
+    return await askAgain(
+      data.trim() === "" ? "Missing data; expected JSON." : `Not JSON: ${(error as Error).message}.`,
+    );
   }
+  const asked = await askFirst(services, c, {
+    question: `Send signal ${key}?`,
+    explanation: `Its data: ${data.trim().slice(0, MAX_SHOWN_DATA)}. ` +
+      (wait === undefined
+        ? "No step of this job waits for it any more: another job may receive it, or it is kept for the next one."
+        : `Step ${wait.name} of job ${jid} receives it, unless another job has waited longer. It can't be taken back.`),
+    label: "Send the signal",
+  });
+  if (asked !== undefined) return asked;
   const { reached } = await actFor(services, c.get("visitor"), signal, { key, data: value });
   const text = reached === undefined ? `Signal ${key} kept: no job is waiting for it.` : `Job ${reached} continues.`;
   return await back(services, c, { kind: "ok", text });
 }
+
+/** A question shows this much of the data. */
+const MAX_SHOWN_DATA = 1_000;

@@ -5,7 +5,8 @@
  */
 import type { Context } from "hono";
 import { stepsIn } from "../../job/kept_steps.ts";
-import { readStepHead, type Step } from "../../job/step.ts";
+import type { Step } from "../../job/step.ts";
+import { shownStep } from "../../text/steps.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { endedJob } from "./results.ts";
 import { MAX_ROWS, type Rows, rowsOf } from "./rows.ts";
@@ -37,14 +38,5 @@ export function stepRows(c: Context<WebEnv>, steps: readonly Step[]): StepRows {
 
 /** Reads the steps of a job, in the order in which they began. */
 export async function stepsOf({ store, mask }: Pick<Services, "store" | "mask">, jid: string): Promise<Step[]> {
-  const stored = await store.steps.read(jid);
-  return stored.map(({ name, record }) => {
-    const step = readStepHead(name, record, MAX_SHOWN);
-    const { value, cursor } = step;
-    return {
-      ...step,
-      ...(value !== undefined && { value: mask.value(value) }),
-      ...(cursor !== undefined && { cursor: mask.value(cursor) }),
-    };
-  });
+  return (await store.steps.read(jid)).map((step) => shownStep(step, mask, MAX_SHOWN));
 }
