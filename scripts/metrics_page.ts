@@ -9,6 +9,8 @@ import { systemClock } from "../src/clock.ts";
 import { openStore } from "../src/store/open.ts";
 import { metricsText } from "../src/web/prometheus/metrics.ts";
 import type { ServerCounts } from "../src/web/prometheus/worker_metrics.ts";
+import { CooperativeQueue } from "../src/web/http/cooperative_queue.ts";
+import { OverdueRuns } from "../src/web/read/overdue_runs.ts";
 import type { Services } from "../src/web/services.ts";
 
 /** The page with the tables. */
@@ -28,7 +30,7 @@ const DURATIONS = { bounds: [1], counts: [0, 0], sum: 0 };
 /** One class, outcome and isolated process, so that each family has a sample with all its labels. */
 const COUNTS: ServerCounts = {
   classes: new Map([["A", {
-    endings: { succeeded: 1, retried: 1, dead: 1, discarded: 1, cancelled: 1, expired: 1, snoozed: 1 },
+    endings: { succeeded: 1, retried: 1, dead: 1, discarded: 1, cancelled: 1, expired: 1, snoozed: 1, unhandled: 1 },
     run: DURATIONS,
     wait: DURATIONS,
   }]]),
@@ -46,7 +48,8 @@ const COUNTS: ServerCounts = {
 async function exported(counts: Services["counts"]): Promise<Metric[]> {
   await using store = await openStore("sqlite::memory:");
   await new Client({ store, onUnregistered: () => {} }).push("A", [], { group: "a" });
-  const text = await metricsText({ store, clock: systemClock, counts } as unknown as Services);
+  const overdue = new OverdueRuns(new CooperativeQueue(systemClock));
+  const text = await metricsText({ store, clock: systemClock, counts, overdue } as unknown as Services);
   return [...text.matchAll(/^# HELP (\S+) (.*)\.\n# TYPE \S+ (\S+)\n.*?(?:\{(.*?)\})? \S+$/gm)].map(
     ([, name, about, kind, inside = ""]) => {
       const labels = [...inside.matchAll(/(\w+)="/g)].map(([, label]) => label!).filter((label) => label !== "le");

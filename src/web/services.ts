@@ -17,6 +17,7 @@ import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "../text/mask.ts";
 import type { RecentAlerts } from "./read/recent_alerts.ts";
 import type { Operations } from "./operations.ts";
+import type { OverdueRuns } from "./read/overdue_runs.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import type { CooperativeQueue } from "./http/cooperative_queue.ts";
@@ -46,6 +47,7 @@ export interface Services {
   readonly queues: KnownQueues;
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;
+  readonly overdue: OverdueRuns;
   readonly operations: Operations;
   /** Bounds how many pages and API responses are made at the same time. */
   readonly limiter: Limiter;

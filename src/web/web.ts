@@ -20,6 +20,7 @@ import { TokenUses } from "./auth/tokens.ts";
 import { Mask } from "../text/mask.ts";
 import { Operations } from "./operations.ts";
 import { RecentAlerts } from "./read/recent_alerts.ts";
+import { OverdueRuns } from "./read/overdue_runs.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";
@@ -120,6 +121,7 @@ export function createWeb(options: WebOptions): Web {
     sidekiqWire: options.sidekiqWire ?? 7,
     ...options.tracing?.client,
   });
+  const slices = new CooperativeQueue(clock);
   const services: Services = {
     store,
     client,
@@ -140,7 +142,8 @@ export function createWeb(options: WebOptions): Web {
     operations: new Operations(clock, log),
     limiter: new Limiter(),
     arriving: new BodyBudget(),
-    slices: new CooperativeQueue(clock),
+    slices,
+    overdue: new OverdueRuns(slices),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
     traceUrl: options.traceUrl,

@@ -61,6 +61,7 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
   await bench.push("Exit", [3]);
   await bench.push("WhichProcess", [bench.notes]);
   await bench.push("Later", []);
+  await bench.push("Unknown", []);
   const cancelled = await bench.push("Wait", [bench.notes]);
   await bench.noted(`start ${cancelled}`);
   const asked = await fetch(`${web}api/v1/jobs/${cancelled}/cancel`, {
@@ -91,6 +92,8 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
     'jobs_ended_total{class="Later",outcome="snoozed"} 1',
     'jobs_performed_total{class="Later",outcome="failed"} 0',
     'jobs_run_seconds_count{class="Later"} 0',
+    'jobs_ended_total{class="Unknown",outcome="unhandled"} 1',
+    'jobs_performed_total{class="Unknown",outcome="failed"} 0',
     'jobs_ended_total{class="Wait",outcome="cancelled"} 1',
     'jobs_performed_total{class="Wait",outcome="failed"} 0',
     "jobs_rescued_total 1",

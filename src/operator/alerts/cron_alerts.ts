@@ -3,8 +3,10 @@
  *
  * @module
  */
-import { openSchedule } from "../../cron/schedule_spec.ts";
+import type { CronDefinition } from "../../cron/definition.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
+import type { CronState } from "../../cron/plan.ts";
+import { openSchedule } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { number } from "../../text/format.ts";
 import { shellWord } from "../../text/shell.ts";
@@ -12,8 +14,14 @@ import { enqueuedJid, runFields } from "../query/cron_ends.ts";
 import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
 
 /** A cron entry whose run is overdue by more than this is late. */
-export const LATE_MS = 60_000;
+const LATE_MS = 60_000;
 const DAY_MS = 86_400_000;
+
+/** Returns when the first run of an entry is due that no worker has decided on, in epoch milliseconds; undefined if none follows. */
+export function nextDue(definition: CronDefinition | undefined, state: CronState | undefined): number | undefined {
+  if (definition === undefined || state === undefined || state.paused) return undefined;
+  return openSchedule(definition.schedule).next(state.considered);
+}
 
 /** Returns the latest run of each entry that counts as recent, the latest first. */
 export function recentRuns(cron: Situation["cron"], now: number): CronRecord[] {
@@ -25,7 +33,7 @@ export function recentRuns(cron: Situation["cron"], now: number): CronRecord[] {
 export function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[] {
   const isOnline = workers.some(({ alive }) => alive);
   return cron.flatMap(({ name, definition, state, last, isLoaded }): Alert[] => {
-    if (definition === undefined || state === undefined || state.paused) return [];
+    if (definition === undefined || state?.paused) return [];
     const actions: AlertAction[] = [
       {
         label: "Run now",
@@ -36,7 +44,7 @@ export function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[]
       { label: "Show entry", path: `/cron/${encodeURIComponent(name)}` },
     ];
     const alert = { kind: "warn", about: "cron", command: `jobs cron run ${shellWord(name)}`, actions } as const;
-    const due = openSchedule(definition.schedule).next(state.considered);
+    const due = nextDue(definition, state);
     if (due !== undefined && due < now - LATE_MS) {
       return [{
         ...alert,

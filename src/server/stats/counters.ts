@@ -42,8 +42,8 @@ export interface ClassCounts {
   readonly wait: Durations;
 }
 
-/** How an attempt ended. */
-export type Ending = "succeeded" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed";
+/** How an attempt ended. `unhandled`: this worker has no handler for the class, and the job waits for a worker that has one. */
+export type Ending = "succeeded" | "retried" | "dead" | "discarded" | "cancelled" | "snoozed" | "unhandled";
 /** Number of attempts by ending. Expired jobs never started. */
 export type Endings = Readonly<Record<Ending | "expired", number>>;
 
@@ -111,8 +111,8 @@ export class ClassCounters {
   add(className: string, ending: Ending, ms: number): void {
     const counts = this.#of(className);
     counts.endings[ending]++;
-    // A snoozed job is only postponed.
-    if (ending === "snoozed") return;
+    // Such a job is only postponed.
+    if (ending === "snoozed" || ending === "unhandled") return;
     counts.workedMs += ms;
     if (ending !== "cancelled") counts.run.add(ms);
     const fresh = counts.fresh ??= newFreshCounts();
@@ -176,7 +176,16 @@ export class ClassCounters {
 }
 
 function newCounts(): MutableCounts {
-  const endings = { succeeded: 0, retried: 0, dead: 0, discarded: 0, cancelled: 0, snoozed: 0, expired: 0 };
+  const endings = {
+    succeeded: 0,
+    retried: 0,
+    dead: 0,
+    discarded: 0,
+    cancelled: 0,
+    snoozed: 0,
+    unhandled: 0,
+    expired: 0,
+  };
   return { endings, run: new Histogram(), wait: new Histogram(), workedMs: 0, fresh: undefined };
 }
 

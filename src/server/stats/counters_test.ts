@@ -25,6 +25,7 @@ Deno.test("counts a failed attempt as processed and failed, without its run time
     discarded: 1,
     cancelled: 1,
     snoozed: 1,
+    unhandled: 0,
     expired: 1,
   });
 });

@@ -285,9 +285,11 @@ export class Processor implements Component {
 
   /** Settles and counts an attempt. Its lease state is already `settled`. */
   #settle({ job }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
-    const { settler, classCounters } = this.#services;
+    const { settler, classCounters, registry } = this.#services;
     settler.add(outcome);
-    classCounters.add(job.class, isCancelled(job) ? "cancelled" : ENDINGS[outcome.kind], elapsed);
+    const isUnhandled = outcome.kind === "snooze" && registry.get(job.class) === undefined;
+    const ending = isCancelled(job) ? "cancelled" : isUnhandled ? "unhandled" : ENDINGS[outcome.kind];
+    classCounters.add(job.class, ending, elapsed);
   }
 }
 

@@ -7,6 +7,7 @@
 import { type QueueInfo, type Stats, WAIT_KINDS } from "../../store/admin/admin.ts";
 import type { BatchState, BatchStore } from "../../store/port/batches.ts";
 import type { GroupSize } from "../../store/port/groups.ts";
+import { stallsOf } from "../../store/ops/stalls.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { groupName } from "../../text/groups.ts";
@@ -69,7 +70,7 @@ async function storeFamiliesInTime(services: Services): Promise<string[] | undef
   }
 }
 
-async function readStore({ store, clock }: Services): Promise<string[]> {
+async function readStore({ store, clock, overdue }: Services): Promise<string[]> {
   const start = clock.monotonic();
   const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - start;
@@ -81,6 +82,12 @@ async function readStore({ store, clock }: Services): Promise<string[]> {
     ...groupFamilies((await store.admin.stats({ queues: named, groups: MAX_GROUPS })).queues),
     await batchFamily(store.batches),
     ...workerFamilies(await store.workers.list(), clock.now()),
+    one(
+      "jobs_cron_overdue_seconds",
+      "gauge",
+      "How long a cron run has been due that no worker has decided on, of the entry furthest behind",
+      await overdue.read(store.cron) / 1_000,
+    ),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];
 }
@@ -171,6 +178,7 @@ function groupFamilies(queues: readonly QueueInfo[]): string[] {
 function workerFamilies(workers: readonly WorkerInfo[], now: number): string[] {
   const live = workers.filter((worker) => worker.alive);
   const total = (value: (worker: WorkerInfo) => number) => live.reduce((sum, worker) => sum + value(worker), 0);
+  const stalls = stallsOf(workers);
   const oldest = Math.max(0, ...workers.map((worker) => now - worker.heartbeatAt)) / 1_000;
   return [
     one("jobs_workers", "gauge", "Online workers", live.length),
@@ -178,6 +186,18 @@ function workerFamilies(workers: readonly WorkerInfo[], now: number): string[] {
     one("jobs_workers_offline", "gauge", "Offline workers", workers.length - live.length),
     one("jobs_processors", "gauge", "Processors of online workers", total((one) => one.concurrency)),
     one("jobs_processors_busy", "gauge", "Processors of online workers that run a job", total((one) => one.busy)),
+    one(
+      "jobs_workers_blocked",
+      "gauge",
+      "Online workers whose event loop a handler blocks",
+      stalls.filter(({ is }) => is === "blocked").length,
+    ),
+    one(
+      "jobs_signals_ignored",
+      "gauge",
+      "Running jobs that continue although their signal has aborted",
+      stalls.filter(({ is }) => is === "ignores-signal").length,
+    ),
     one("jobs_workers_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
   ];

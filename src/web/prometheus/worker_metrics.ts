@@ -8,7 +8,7 @@ import type { Durations } from "../../job/histogram.ts";
 import { family, histogramSamples, type Kind, type Sample } from "./text.ts";
 
 /** Outcomes that `jobs_performed_total` doesn't count, or counts as `failed` only. */
-const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed"] as const;
+const ENDINGS = ["retried", "dead", "discarded", "cancelled", "expired", "snoozed", "unhandled"] as const;
 
 export interface ClassCounts {
   readonly endings: Readonly<Record<"succeeded" | typeof ENDINGS[number], number>>;
