@@ -22,7 +22,7 @@ export async function copySources(more: readonly string[] = []): Promise<{ path:
   const { denoDir } = JSON.parse((await deno(["info", "--json"], ROOT)).stdout) as { denoDir: string };
   await Deno.mkdir(denoDir, { recursive: true });
   const path = await Deno.makeTempDir({ dir: denoDir, prefix: "jobs-bundle-" });
-  for (const name of ["src", "deno.json", "deno.lock", ...more]) {
+  for (const name of ["src", "packaging/systemd/jobs.service", "deno.json", "deno.lock", ...more]) {
     await cp(join(ROOT, name), join(path, name), { recursive: true });
   }
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };

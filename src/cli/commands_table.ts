@@ -21,6 +21,7 @@ export type CommandEntry = readonly [about: string, load: () => Promise<Command>
 /** Commands by group and name. */
 export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, CommandEntry>>>> = {
   "Get started": {
+    init: ["write a small project: handlers, settings, a test", () => import("./commands/init.ts")],
     run: ["run a worker, which processes jobs", () => import("./commands/run.ts")],
     push: ["enqueue a job, now or later, or many from a file", () => import("./commands/push.ts")],
     web: ["serve the dashboard, the HTTP API and metrics", () => import("./commands/web.ts")],
@@ -107,6 +108,7 @@ export const SUGGESTED: Readonly<Record<string, string>> = {
   jobs: "list",
   ls: "list",
   monitor: "top",
+  new: "init",
   perform: "run",
   processes: "workers",
   ps: "workers",

@@ -5,10 +5,16 @@ import { Collector } from "../support/collector.ts";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { freePort, startRedis } from "../support/redis.ts";
+import { importTests } from "../support/selected.ts";
 
 const binary = await useExecutable();
 const runtime = await runHere("scripts/test-denort.sh", []);
 const { deno } = JSON.parse((await jobs(["version", "--json"])).stdout) as { deno: string };
+
+await importTests([
+  "writes a project whose worker performs a job, and whose test passes as its first line says",
+  "--with systemd writes the packages' unit for the folder and its user",
+], () => import("../cli/init_test.ts"));
 
 Deno.test("the executable adds little to the runtime, and only files of the project", async () => {
   const size = (await Deno.stat(binary)).size - (await Deno.stat(runtime)).size;
@@ -24,7 +30,7 @@ Deno.test("the executable adds little to the runtime, and only files of the proj
 Deno.test("the same sources make the same executable in any folder", async () => {
   const root = new URL("../../", import.meta.url).pathname;
   await using folder = await temporaryFolder();
-  for (const name of ["main.ts", "src", "scripts", "deno.json", "deno.lock"]) {
+  for (const name of ["main.ts", "src", "packaging", "scripts", "deno.json", "deno.lock"]) {
     await runHere("cp", ["-r", `${root}${name}`, folder.path]);
   }
   // The repository is here, so that the commit is the same.

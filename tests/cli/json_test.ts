@@ -51,6 +51,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
        await ctx.waitFor("approval", { key: "order:1", timeout: "1h" });
      };`,
   );
+  await check(bench, "jobs init", ["init", "project"]);
   await check(bench, "jobs push --bulk FILE", ["push", "Bulk", "--bulk", "bulk", "-q", "low"]);
   const queued = await push("Bulk", "9007199254740993", "-q", "low");
   const scheduled = await push("Later", "--in", "1h");

@@ -69,7 +69,7 @@ export function shellFunction(shell: string, commands: readonly string[]): strin
 }
 
 /** Returns the program to call: the executable; from the sources, the script next to `main.ts`. */
-function programPath(): string {
+export function programPath(): string {
   return Deno.build.standalone ? Deno.execPath() : new URL("./jobs", Deno.mainModule).pathname;
 }
 

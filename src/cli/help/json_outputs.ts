@@ -32,6 +32,7 @@ export interface Output {
 
 /** The table, by command in the order of `jobs help`. */
 export const OUTPUTS: readonly Output[] = [
+  { command: "jobs init", shape: upkeep.initShape },
   { command: "jobs push CLASS", shape: changes.pushedShape },
   {
     command: "jobs push --bulk FILE",

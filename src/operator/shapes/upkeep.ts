@@ -30,6 +30,12 @@ export const migratedShape = object("", {
   }),
 });
 
+/** A new project. */
+export const initShape = object("", {
+  folder: text("the folder"),
+  files: list("the files that were written", text("")),
+});
+
 /** A new user. */
 export const userShape = object("", { user: text("a line for `web.users`") });
 
