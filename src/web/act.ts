@@ -27,7 +27,7 @@ export async function actFor<In, Out>(
 ): Promise<Out> {
   const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
   const bounds = (count: number) => pushBounds(services, visitor, count);
-  const tools: ClientTools = { ...services, ...asked, isRemote: true, record, bounds };
+  const tools: ClientTools = { ...services, ...asked, isRemote: true, record, bounds, ...scoped(visitor) };
   const author = authorOf(visitor);
   const label = action.label?.(action.takes.read(raw));
   if (label === undefined) return await act(tools, author, action, raw);
@@ -39,4 +39,8 @@ export async function actFor<In, Out>(
     return act(tools, author, action, raw, { progress });
   };
   return await services.operations.run(label, work) as Out;
+}
+
+function scoped({ scope }: Visitor): Pick<ClientTools, "scope"> {
+  return scope === undefined ? {} : { scope };
 }

@@ -5,7 +5,7 @@
  */
 import type { Context, Next } from "hono";
 import { allows, type RouteRules } from "./auth/access.ts";
-import { equal } from "./auth/accounts.ts";
+import { equal, type Role } from "./auth/accounts.ts";
 import { isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
@@ -13,19 +13,25 @@ import { herePath } from "./read/paging.ts";
 import { isForPrograms, refuse } from "./refusals.tsx";
 import type { Services, WebEnv } from "./services.ts";
 
+/** The requests of the roles that have few. */
+const ALLOWED: Readonly<Partial<Record<Role, string>>> = {
+  push: "POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
+  signal: "the page /signals, GET /api/v1/signals and POST /api/v1/signals/KEY",
+};
+
 /** Refuses a visitor whose role doesn't allow the route. */
 function checkRole(services: Services, rules: RouteRules, c: Context<WebEnv>): void {
   const { access } = rules.of(c);
   const { role } = c.get("visitor");
-  if (access === "push" && role === "push" && services.gate.readOnly) {
+  if ((access === "push" && role === "push" || access === "signal" && role === "signal") && services.gate.readOnly) {
     throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
   }
   if (allows(access, role)) return;
   throw new HttpError(
     403,
-    role === "push"
-      ? "Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result"
-      : `Your role (${role}) does not allow this action`,
+    ALLOWED[role] === undefined
+      ? `Your role (${role}) does not allow this action`
+      : `Your role (${role}) allows only ${ALLOWED[role]}`,
   );
 }
 

@@ -23,6 +23,7 @@ import { cronRoutes } from "./pages/cron.tsx";
 import { cronFormRoutes } from "./pages/cron_form.tsx";
 import { pushRoutes } from "./pages/push.tsx";
 import { groupRoutes } from "./pages/groups.tsx";
+import { signalRoutes } from "./pages/signals.tsx";
 import { queueRoutes } from "./pages/queue.tsx";
 import { viewRoutes } from "./pages/views.tsx";
 import { singleFlight } from "./http/single_flight.ts";
@@ -102,6 +103,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   batchPageRoutes(app, services);
   queueRoutes(app, services);
   groupRoutes(app, services);
+  signalRoutes(app, services, rules);
   pushRoutes(app, services);
   formRoutes(app, services);
   cronRoutes(app, services);

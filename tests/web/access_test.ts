@@ -19,7 +19,6 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
       "/",
       "/running",
       "/scheduled",
-      "/signals",
       "/retrying",
       "/dead",
       "/queued",
@@ -40,7 +39,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ...["/api/v1/workers", "/api/v1/classes", "/api/v1/tokens", "/api/v1/settings", "/api/v1/operations"],
     ...[
       "/api/v1/jobs/:jid/steps",
-      "/api/v1/signals",
+
       "/api/v1/batches",
       "/api/v1/batches/:id",
       "/api/v1/flows",
@@ -48,6 +47,8 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ],
     ...["/api/v1/flows/:id/nodes", "/api/v1/cron", "/api/v1/cron/:name"],
   ].map((path) => `GET ${path}`),
+  signal: ["POST /signals", "POST /api/v1/signals/:key"],
+  waits: ["GET /signals", "GET /api/v1/signals"],
   act: [
     ...["/jobs/act", "/jobs/cancel", "/jobs/steps", "/queues/pause", "/queues/resume", "/queues/:name/pause"],
     ...["/queues/:name/resume", "/queues/:name/limit", "/queues/:name/groups/:group/limit"],
@@ -74,7 +75,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
       "batches/:id/check",
     ]
       .map((path) => `/api/v1/${path}`),
-    ...["workers/:id/dump", "signals/:key", "batches", "batches/:id/close", "batches/:id/cancel", "batches/:id/retry"]
+    ...["workers/:id/dump", "batches", "batches/:id/close", "batches/:id/cancel", "batches/:id/retry"]
       .map((path) => `/api/v1/${path}`),
     ...["flows", "flows/:id/cancel", "flows/:id/retry", "cron", "cron/:name/edit", "cron/:name/run"]
       .map((path) => `/api/v1/${path}`),
@@ -85,8 +86,9 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
 };
 
 const MAY: Readonly<Record<string, readonly Access[]>> = {
-  operator: ["read", "visit", "act", "push", "result"],
-  reader: ["read", "visit", "result"],
+  operator: ["read", "visit", "act", "push", "signal", "waits", "result"],
+  reader: ["read", "visit", "waits", "result"],
+  signal: ["visit", "signal", "waits"],
   push: ["push", "result"],
   scoped: ["push", "result"],
 };
@@ -126,7 +128,7 @@ async function send(site: Site, way: Way | undefined, name: string, route: strin
 }
 
 /** The texts of refusals that a role causes. */
-const BY_ROLE = /Your role \((reader|push)\)|The dashboard is read-only/;
+const BY_ROLE = /Your role \((reader|push|signal)\)|The dashboard is read-only/;
 
 async function isRefused(answer: Response): Promise<boolean> {
   const text = answer.headers.get("content-type")?.startsWith("text/event-stream")
@@ -156,7 +158,7 @@ Deno.test("each role may use the routes that the table gives it, in every way to
   await using site = await openSite("sqlite", OPTIONS);
   for (const [name, accesses] of Object.entries(MAY)) {
     const cookie = await logIn(site, name);
-    assertEquals(cookie !== undefined, ["operator", "reader"].includes(name), `${name} has a session`);
+    assertEquals(cookie !== undefined, ["operator", "reader", "signal"].includes(name), `${name} has a session`);
     for (const [access, routes] of Object.entries(ROUTES) as [Access, readonly string[]][]) {
       const allowed = accesses.includes(access);
       for (const route of routes) {
@@ -181,7 +183,7 @@ Deno.test("each role may use the routes that the table gives it, in every way to
 Deno.test("a read-only dashboard refuses every action of every role", async () => {
   await using site = await openSite("sqlite", { ...OPTIONS, readOnly: true });
   for (const name of Object.keys(MAY)) {
-    for (const route of [...ROUTES.act, ...ROUTES.push]) {
+    for (const route of [...ROUTES.act, ...ROUTES.push, ...ROUTES.signal]) {
       assertEquals(await isRefused(await send(site, "token", name, route)), true, `${name}: ${route}`);
     }
   }

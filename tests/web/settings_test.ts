@@ -15,7 +15,7 @@ onBothStores("settings list the API tokens by name, scope and last use, without 
   );
   assertEquals(rows.map((row) => row.trim()), [
     "|ci|push|classes Mail; queues low|not since this process started|",
-    "|eye|reader|nothing|used|",
+    "|eye|reader|none|used|",
   ]);
   assertMatch(text, /remove its line from <code>web.users<\/code>/);
   for (const secret of [ci.secret, ci.token, eye.secret, eye.token, "sha256$"]) assert(!text.includes(secret));

@@ -25,8 +25,7 @@ onBothStores(
     const someone = visitor();
     const { text } = await someone.visit("/jobs/o1");
     assertStringIncludes(text, 'aria-label="Data of signal order:42: JSON"');
-    const send = (data: string) =>
-      someone.submit("/jobs/steps", { do: "signal", jid: "o1", key: "order:42", data }, "/jobs/o1");
+    const send = (data: string) => someone.submit("/signals", { jid: "o1", key: "order:42", data }, "/jobs/o1");
     assertStringIncludes(text, 'placeholder="{&quot;approved&quot;: true}"');
     for (const text of ["", "  ", "yes", "{approved: true}", "True"]) {
       const refused = await send(text);
@@ -57,8 +56,8 @@ onBothStores("Buttons of the page signal the wait, wake the job and run a step a
   await someone.visit("/jobs/o1");
   await someone.submit("/jobs/steps", { do: "clear", jid: "o1", name: "charge", confirmed: "yes" }, "/jobs/o1");
   assertEquals(await names(), ["approval"]);
-  const signal = { do: "signal", jid: "o1", key: "order:42", data: "1", confirmed: "yes" };
-  await someone.submit("/jobs/steps", signal, "/jobs/o1");
+  const signal = { jid: "o1", key: "order:42", data: "1", confirmed: "yes" };
+  await someone.submit("/signals", signal, "/jobs/o1");
   assertEquals((await store.jobs.promote(1)).moved, 1);
   const { events } = await readEvents(store);
   assertEquals(events.map(({ action }) => action), ["signal", "steps clear"]);

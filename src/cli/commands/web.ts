@@ -15,7 +15,7 @@ import { openWeb, requiresLogin } from "./web_open.ts";
 /** The text of `--help`. */
 export const help = `
 Usage: jobs web [[HOST:]PORT] [OPTION …]
-       jobs web --new-user NAME | --new-token NAME [--role reader|operator|push]
+       jobs web --new-user NAME | --new-token NAME [--role ROLE]
 
 Serves the dashboard, the HTTP API under /api/v1, /metrics, /healthz and
 /readyz, by default on 127.0.0.1:7433. Any address other than the machine's own
@@ -29,9 +29,11 @@ name audit.
                          "web.users"
       --new-token NAME   generate a token, and print it and a line for
                          "web.users"
-      --role ROLE        reader (read only), operator (the default), or push:
-                         only push jobs, and wait for their results. A token
-                         may be limited: push(class=Mail|Report,queue=low)
+      --role ROLE        reader (read only), operator (the default), push:
+                         only push jobs, and wait for their results; or
+                         signal: only send signals, such as approvals. Limits:
+                         operator(queue=mail|low,delete=no),
+                         push(class=Mail|Report,queue=low), signal(key=order:*)
 
 Examples
   jobs web
@@ -95,8 +97,12 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   try {
     // As the dashboard reads the line that this prints.
     new Accounts([`${name}:${role}`]);
-  } catch {
-    throw new UsageError(`Invalid --role "${role}": expected reader, operator, push or push(class=Mail,queue=low)`);
+  } catch (error) {
+    const [, scope] = /the scope ".*"; expected (.*)$/.exec((error as Error).message) ?? [];
+    const expected = scope === undefined
+      ? "reader, operator, push or signal, or one with limits, such as push(class=Mail,queue=low)"
+      : `limits such as ${scope}`;
+    throw new UsageError(`Invalid --role "${role}": expected ${expected}`);
   }
   if (token) {
     const { token, secret } = newToken();

@@ -26,5 +26,5 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
 
 /** Returns `NAME:ROLE:***`; a malformed line may be all secret. */
 function shownUser(line: string): string {
-  return /^[^:,\s]{1,64}:(reader|operator|push(\([^)\s]*\))?):/.exec(line)?.[0].concat("***") ?? "***";
+  return /^[^:,\s]{1,64}:(reader|operator|push|signal)(\([^)\s]*\))?:/.exec(line)?.[0].concat("***") ?? "***";
 }

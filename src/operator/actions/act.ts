@@ -17,6 +17,7 @@ import {
   type Steps,
   type Tools,
 } from "./action.ts";
+import { checkScope } from "./scope.ts";
 
 /**
  * Does an action. An action on many jobs has two events in the audit log: one before its first step, so that the log has it whatever
@@ -56,6 +57,7 @@ export async function act<In, Out, Has extends Tools>(
     return state.changed;
   };
   try {
+    checkScope(tools.scope, action, given);
     const out = await action.run(tools, given, runSteps, (deed) => noted = deed);
     await record(begun ? { ...action.deed(given, out), ...eventOf(begun) } : action.deed(given, out));
     return out;

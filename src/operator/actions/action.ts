@@ -12,6 +12,7 @@ import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { Reader } from "../query/jobs.ts";
+import type { Scope, Within } from "./scope.ts";
 import type { Shape } from "../shapes/shape.ts";
 
 /** The parts that an action works with. */
@@ -25,6 +26,8 @@ export interface Tools {
   readonly asOf?: number;
   /** Hides secrets from the author: a filter matches only what is shown, so that it reveals none. Absent: nothing is hidden. */
   readonly mask?: Mask;
+  /** The author's bounds; absent without any. */
+  readonly scope?: Scope;
   /** Does long work in slices, for programs that do something else, too. */
   readonly slices?: NonNullable<Reader["slices"]>;
   /** Keeps an event in the audit log. Never rejects: the action has happened. */
@@ -69,7 +72,11 @@ export interface Action<In, Out, Has extends Tools = Tools> {
   /** Its output. */
   readonly gives: Shape<Out>;
   /** Which roles may use it. Default: `act`, operators alone. */
-  readonly access?: "act" | "push";
+  readonly access?: "act" | "push" | "signal";
+  /** Whether it deletes jobs, or results that no other action restores. Default: false. */
+  readonly deletes?: (given: In) => boolean;
+  /** How it stays within the author's scope. Absent: an author that is limited to queues or keys may not use it. */
+  readonly within?: (given: In) => Within;
   /** The API's status of an output. Default 200. */
   readonly status?: (out: Out) => 200 | 201 | 202;
   /** Programs repeat it by the thousand. */

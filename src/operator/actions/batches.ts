@@ -108,6 +108,7 @@ function cancelling(kind: BatchKind, plural: string) {
       ...changedShape.fields,
       alreadyCancelled: optional(boolean("an earlier call has cancelled it; changed is what that one left")),
     }),
+    deletes: () => true,
     deed: ({ id }) => ({ target: `${kind}:${id}` }),
     run: async (tools, { id }, runSteps) => {
       const { store, clock } = tools;

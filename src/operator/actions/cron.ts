@@ -43,6 +43,7 @@ function changing(verb: "pause" | "resume" | "remove", about: string) {
     path: `/cron/{name}/${verb}`,
     takes: object("", NAME),
     gives: object("", {}),
+    deletes: () => verb === "remove",
     deed: ({ name }) => ({ target: name }),
     run: async ({ crontab }: ClientTools, { name }) => {
       await requireEntry(crontab, name);

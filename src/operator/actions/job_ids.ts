@@ -15,6 +15,7 @@ import { choice, text } from "../shapes/values.ts";
 import type { Tools } from "./action.ts";
 import type { State } from "../../text/jobs.ts";
 import { stateOfPlace } from "./places.ts";
+import { outsideText } from "./scope.ts";
 
 /** An action on jobs. Cancelling and deleting both remove the job; cancelling also leaves a record. */
 export const JOB_ACTIONS = ["retry", "kill", "cancel", "delete", "move"] as const;
@@ -35,7 +36,7 @@ const BATCH = 100;
 /** A job that wasn't changed. */
 export const failureShape = object("", {
   jid: text(""),
-  code: choice(["not_found", "finished", "wrong_state", "moved"], ""),
+  code: choice(["not_found", "finished", "wrong_state", "moved", "forbidden"], ""),
   message: text(""),
 });
 type Failure = TypeOf<typeof failureShape>;
@@ -68,7 +69,7 @@ export interface EditedJids {
 
 /** Acts on jobs. @param options.isDry finds out which would be changed, and changes none */
 export async function editJids(
-  tools: Pick<Tools, "store" | "clock">,
+  tools: Pick<Tools, "store" | "clock" | "scope">,
   by: ByJid,
   { isDry = false }: { readonly isDry?: boolean } = {},
 ): Promise<EditedJids> {
@@ -78,7 +79,10 @@ export async function editJids(
   let aborted = 0;
   for (let from = 0; from < jids.length; from += BATCH) {
     // In a deep queue, looking for many jobs takes as long as looking for one.
-    const batch = jids.slice(from, from + BATCH);
+    const some = jids.slice(from, from + BATCH);
+    const outside = await outsideOf(tools, by, some);
+    failures.push(...outside.values());
+    const batch = some.filter((jid) => !outside.has(jid));
     const results = by.action === "cancel" && !isDry
       ? await cancelBatch(tools, batch)
       : await editBatch(tools, by, batch, isDry);
@@ -93,8 +97,26 @@ export async function editJids(
 
 type Outcome = "changed" | "aborted" | Failure;
 
+/** Returns the jobs that are outside of the author's scope. */
+async function outsideOf(
+  { store, scope }: Pick<Tools, "store" | "scope">,
+  { ref }: ByJid,
+  jids: readonly string[],
+): Promise<ReadonlyMap<string, Failure>> {
+  const outside = new Map<string, Failure>();
+  if (scope?.queues === undefined) return outside;
+  const [one] = ref === undefined ? [] : await store.admin.get([ref]);
+  for (const entry of one === undefined ? await store.jobs.find(jids) : [one]) {
+    const message = outsideText(scope, entry);
+    // A ref names the entry, whatever the jid is.
+    const jid = one === undefined ? String(getField(entry.payload, "jid")) : jids[0]!;
+    if (message !== undefined) outside.set(jid, { jid, code: "forbidden", message });
+  }
+  return outside;
+}
+
 async function editBatch(
-  { store, clock }: Pick<Tools, "store" | "clock">,
+  { store, clock }: Pick<Tools, "store" | "clock" | "scope">,
   { action, ref, to }: ByJid,
   jids: readonly string[],
   isDry: boolean,
@@ -114,7 +136,7 @@ async function editBatch(
 }
 
 async function cancelBatch(
-  { store, clock }: Pick<Tools, "store" | "clock">,
+  { store, clock }: Pick<Tools, "store" | "clock" | "scope">,
   jids: readonly string[],
 ): Promise<Outcome[]> {
   const results = await cancelJobs(store, jids, clock.now());

@@ -13,10 +13,11 @@ import { fewOf, MAX_NAMES } from "../../text/format.ts";
 import { isEmptyFilter } from "../query/filter.ts";
 import { invalid, InvalidInput, list, object, optional } from "../shapes/shape.ts";
 import { boolean, choice, integer, text } from "../shapes/values.ts";
-import { action, type AnyAction, Refused, type RunSteps, type Tools } from "./action.ts";
+import { action, type AnyAction, type RefusalKind, Refused, type RunSteps, type Tools } from "./action.ts";
 import { changedShape, queueName, ruled } from "./inputs.ts";
 import { editJids, EDITS, failureShape, JOB_ACTIONS, type JobAction, STATES_OF } from "./job_ids.ts";
 import { readIn, stateOfPlace } from "./places.ts";
+import { checkEntries, checkQueueScope } from "./scope.ts";
 import { type All, allShape, checkCriteria, describeAll, select, type Selected, windowsOf } from "./selection.ts";
 
 const MAX_REFS = 10_000;
@@ -70,8 +71,11 @@ export const editJobs = action({
     ...(action === "move" && { details: `to queue ${queue}` }),
     ...(out && { count: out.changed }),
   }),
+  deletes: ({ action }) => isDeletion(action),
+  within: () => "jobs",
   run: async (tools, { action, queue, refs, jids, all }, runSteps, note) => {
     const to = action === "move" ? queue : undefined;
+    if (to !== undefined) checkQueueScope(tools.scope, to, "queue");
     if (jids !== undefined) return await editJids(tools, { action, jids, to });
     if (refs !== undefined) {
       note({ target: await namesOf(tools, refs) });
@@ -81,8 +85,13 @@ export const editJobs = action({
   },
 });
 
+/** Cancelling removes a job, too. */
+function isDeletion(action: JobAction): boolean {
+  return action === "delete" || action === "cancel";
+}
+
 async function editRefs(
-  { store, clock }: Tools,
+  { store, clock, scope }: Tools,
   { action, refs, to }: {
     readonly action: JobAction;
     readonly refs: readonly string[];
@@ -90,6 +99,10 @@ async function editRefs(
   },
 ): Promise<number> {
   if (refs.length === 0) return 0;
+  for (let from = 0; scope?.queues !== undefined && from < refs.length; from += CANCEL_BATCH) {
+    const entries = await store.admin.get(refs.slice(from, from + CANCEL_BATCH));
+    checkEntries(scope, entries.filter((entry) => entry !== undefined));
+  }
   if (action !== "cancel") return await store.jobs.edit(refs, EDITS[action], to);
   let changed = 0;
   for (let from = 0; from < refs.length; from += CANCEL_BATCH) {
@@ -104,6 +117,18 @@ async function editAll(
   { action, all, to }: { readonly action: JobAction; readonly all: All; readonly to: string | undefined },
   runSteps: RunSteps,
 ): Promise<number> {
+  const place = readIn(all.in)!;
+  if (tools.scope?.queues !== undefined) {
+    const queue = place.in === "queue" ? place.queue : all.queue;
+    if (queue === undefined) {
+      const expected = tools.scope.queues.join(", ");
+      throw new Refused(
+        "forbidden",
+        `Your role acts on all jobs of a queue alone; expected the filter queue: ${expected}`,
+      );
+    }
+    checkQueueScope(tools.scope, queue, "all.queue");
+  }
   const selected = await select(tools.store, all, tools.asOf ?? tools.clock.now());
   return await runSteps({ total: selected.total, steps: stepsOf(tools, action, selected, to) });
 }
@@ -142,6 +167,8 @@ async function namesOf({ store }: Tools, refs: readonly string[]): Promise<strin
 
 const REF = { ref: optional(text("the ref of the entry, which spares a search")) };
 
+const REFUSALS: Readonly<Record<string, RefusalKind>> = { moved: "conflict", forbidden: "forbidden" };
+
 function onOne(name: JobAction, about: string) {
   return action({
     name,
@@ -161,11 +188,14 @@ function onOne(name: JobAction, about: string) {
       ...(queue !== undefined && { details: `to queue ${queue}` }),
       ...(out && { count: (out.changed ?? 0) + (out.asked ?? 0) }),
     }),
+    deletes: () => isDeletion(name),
+    within: () => "jobs",
     run: async (tools, { jid, ref, queue }) => {
+      if (queue !== undefined) checkQueueScope(tools.scope, queue, "queue");
       const { changed, aborted = 0, failures } = await editJids(tools, { action: name, jids: [jid], ref, to: queue });
       const [failure] = failures ?? [];
       if (failure !== undefined) {
-        throw new Refused(failure.code === "moved" ? "conflict" : "missing", failure.message);
+        throw new Refused(REFUSALS[failure.code] ?? "missing", failure.message);
       }
       return {
         ...(aborted > 0 && { asked: aborted }),
@@ -196,6 +226,8 @@ export const clearQueue = action({
   label: ({ name }) => `clear queue:${name}`,
   takes: object("", { name: queueName(""), group: optional(text("only the jobs of this group")) }),
   gives: object("", { ...changedShape.fields, removed: optional(boolean("whether the queue was removed")) }),
+  deletes: () => true,
+  within: ({ name }) => [name],
   deed: ({ name, group }) => ({ target: `queue:${name}${group === undefined ? "" : ` group ${group}`}` }),
   run: async ({ store }, { name: queue, group }, runSteps) => {
     const place: Place = { in: "queue", queue, ...(group !== undefined && { group }) };

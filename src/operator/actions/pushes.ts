@@ -18,6 +18,7 @@ import { any, boolean, number, parsed, text } from "../shapes/values.ts";
 import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
 import { documented } from "./inputs.ts";
 import { findEntries } from "./job_ids.ts";
+import { checkEntries, checkQueueScope } from "./scope.ts";
 import { WARNINGS, warningsOf } from "./warnings.ts";
 
 /** The most jobs in a list. */
@@ -82,6 +83,7 @@ export const pushJobs = action({
     )),
     warnings: WARNINGS,
   }),
+  within: () => "pushes",
   status: ({ existed }) => existed ? 200 : 201,
   deed: ({ document }, out) => {
     if (out?.existed) return undefined;
@@ -215,10 +217,14 @@ export const pushAgain = action({
   }),
   gives: object("", { jid: text(""), warnings: WARNINGS }),
   status: () => 201,
+  deletes: () => true,
+  within: () => "jobs",
   deed: ({ jid }, out) => out === undefined ? { target: jid } : { target: out.jid, count: 1 },
-  run: async ({ client, store: { admin, jobs }, mask }: ClientTools, { jid, ref, ...changed }, _steps, note) => {
+  run: async ({ client, store: { admin, jobs }, mask, scope }: ClientTools, { jid, ref, ...changed }, _steps, note) => {
     const [original] = await findEntries({ admin, jobs }, jid, ref);
     if (original === undefined) throw new Refused("missing", `Job "${jid.slice(0, 80)}" not found`);
+    checkEntries(scope, [original]);
+    if (changed.queue !== undefined) checkQueueScope(scope, changed.queue, "queue");
     const before = parsePayload(original.payload)?.payload;
     const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
     const args = changed.args === undefined ? before?.args : mask?.restore(changed.args, before?.args) ?? changed.args;

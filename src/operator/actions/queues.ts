@@ -34,10 +34,15 @@ const FOR = { for: optional(span("30s, 10m, 2h, or seconds; default: until it is
 const QUEUE = { name: queueName("") };
 const GROUP = { ...QUEUE, group: groupName("") };
 
-function pausing(name: "pause" | "resume"): Pick<Action<Pause, Paused>, "name" | "gives" | "deed" | "run"> {
+/** @param isOne whether it acts on one queue, or a group of it */
+function pausing(
+  name: "pause" | "resume",
+  isOne: boolean,
+): Pick<Action<Pause, Paused>, "name" | "gives" | "within" | "deed" | "run"> {
   return {
     name,
     gives: PAUSED,
+    ...(isOne && { within: ({ name }: Pause) => [name!] }),
     deed: ({ name = ALL_QUEUES, group, for: forMs }) => ({
       target: pauseTarget(name, group),
       ...(forMs !== undefined && { details: `for ${formatDuration(forMs)}` }),
@@ -55,7 +60,7 @@ function pausing(name: "pause" | "resume"): Pick<Action<Pause, Paused>, "name" |
 
 /** Pauses all queues, also those that don't exist yet. */
 export const pauseAll = action({
-  ...pausing("pause"),
+  ...pausing("pause", false),
   about: "Pauses all queues",
   path: "/pause",
   takes: object("", FOR),
@@ -63,7 +68,7 @@ export const pauseAll = action({
 
 /** Pauses a queue, for a time or until it is resumed. */
 export const pauseQueue = action({
-  ...pausing("pause"),
+  ...pausing("pause", true),
   about: "Pauses a queue",
   path: "/queues/{name}/pause",
   takes: object("", { ...QUEUE, ...FOR }),
@@ -71,7 +76,7 @@ export const pauseQueue = action({
 
 /** Pauses a group of a queue. */
 export const pauseGroup = action({
-  ...pausing("pause"),
+  ...pausing("pause", true),
   about: "Pauses a group of a queue",
   path: "/queues/{name}/groups/pause",
   takes: object("", { ...GROUP, ...FOR }),
@@ -79,7 +84,7 @@ export const pauseGroup = action({
 
 /** Ends the pause of all queues. */
 export const resumeAll = action({
-  ...pausing("resume"),
+  ...pausing("resume", false),
   about: "Resumes all queues, except those paused by name",
   path: "/resume",
   takes: object("", {}),
@@ -87,7 +92,7 @@ export const resumeAll = action({
 
 /** Ends the pause of a queue. */
 export const resumeQueue = action({
-  ...pausing("resume"),
+  ...pausing("resume", true),
   about: "Resumes a queue",
   path: "/queues/{name}/resume",
   takes: object("", QUEUE),
@@ -95,7 +100,7 @@ export const resumeQueue = action({
 
 /** Ends the pause of a group. */
 export const resumeGroup = action({
-  ...pausing("resume"),
+  ...pausing("resume", true),
   about: "Resumes a group of a queue",
   path: "/queues/{name}/groups/resume",
   takes: object("", GROUP),
@@ -146,6 +151,7 @@ export const limitQueue = action({
   path: "/queues/{name}/limit",
   takes: object("", LIMIT),
   gives: object("", LIMITED),
+  within: ({ name }) => [name],
   deed: (given) => limitDeed(pauseTarget(given.name), given),
   run: async ({ store }, given) => {
     const limit = limitOf(given);
@@ -174,6 +180,7 @@ export const limitGroup = action({
     weight: optional(integer("")),
     forMs: optional(number("until the limit ends")),
   }),
+  within: ({ name }) => [name],
   deed: ({ name, group, ...limit }) =>
     limitDeed(group === undefined ? `${pauseTarget(name)} each group` : pauseTarget(name, group), limit),
   run: async ({ store }, given) => {

@@ -7,6 +7,7 @@ import { sendSignal } from "../../client/signal.ts";
 import { lostSteps, shownStep } from "../../text/steps.ts";
 import { nullable, object, optional } from "../shapes/shape.ts";
 import { any, boolean, integer, span, text } from "../shapes/values.ts";
+import { checkJid } from "./scope.ts";
 import { action, type AnyAction, type Note, Refused, type Tools } from "./action.ts";
 
 const JOB = { jid: text("") };
@@ -23,6 +24,8 @@ export const signal = action({
   name: "signal",
   about: "Sends a signal to the job that has waited longest for this key; kept if none waits",
   path: "/signals/{key}",
+  access: "signal",
+  within: () => "signal",
   isFrequent: true,
   takes: object("", {
     key: text(""),
@@ -66,8 +69,12 @@ export const wakeSteps = action({
   path: "/jobs/{jid}/steps/wake",
   takes: object("", JOB),
   gives: CHANGED,
+  within: () => "jobs",
   deed: ({ jid }) => ({ target: `job:${jid}` }),
-  run: async ({ store }, { jid }) => ({ changed: some(await store.steps.clear(jid, "waits"), jid, "sleep or wait") }),
+  run: async (tools, { jid }) => {
+    await checkJid(tools, jid);
+    return { changed: some(await tools.store.steps.clear(jid, "waits"), jid, "sleep or wait") };
+  },
 });
 
 /** Deletes steps of a job, so that they run again. */
@@ -77,8 +84,11 @@ export const clearSteps = action({
   path: "/jobs/{jid}/steps/clear",
   takes: object("", { ...JOB, name: optional(text("default: all")) }),
   gives: CHANGED,
+  deletes: () => true,
+  within: () => "jobs",
   deed: ({ jid }) => ({ target: `job:${jid}` }),
   run: async (tools, { jid, name }, _steps, note) => {
+    await checkJid(tools, jid);
     const { store } = tools;
     note({ details: name ?? "all" });
     await noteLost(tools, { jid, names: (all) => name === undefined ? all : [name] }, note);
@@ -113,8 +123,11 @@ export const rerunSteps = action({
   path: "/jobs/{jid}/steps/rerun",
   takes: object("", { ...JOB, name: text("the step") }),
   gives: object("", { changed: integer("steps"), queued: boolean("whether the job was moved to its queue") }),
+  deletes: () => true,
+  within: () => "jobs",
   deed: ({ jid }) => ({ target: `job:${jid}` }),
   run: async (tools, { jid, name }, _steps, note) => {
+    await checkJid(tools, jid);
     note({ details: name });
     const { cleared, queued } = await rerunFrom(tools, jid, name, note);
     return { changed: some(cleared, jid, `step "${name}"`), queued };

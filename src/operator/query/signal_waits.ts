@@ -11,21 +11,32 @@ import { compileGlob } from "./filter.ts";
 export interface WaitFilter {
   /** The key, exactly; `*` stands for any characters. */
   readonly key?: string | undefined;
+  /** Only keys that match one of these. Absent: any. */
+  readonly keys?: readonly string[] | undefined;
 }
 
 /** Returns the list, the first to time out first. */
 export function signalWaits(
   { steps }: { readonly steps: Pick<StepStore, "waits"> },
-  { key }: WaitFilter = {},
+  { key, keys }: WaitFilter = {},
 ): Source<SignalWait> {
-  const isPattern = key?.includes("*") ?? true;
-  const fits = key === undefined || !isPattern ? undefined : compileGlob(key);
+  const exact = key === undefined || key.includes("*") ? undefined : key;
+  const fits = [
+    ...(key === undefined || exact !== undefined ? [] : [compileGlob(key)]),
+    ...(keys === undefined ? [] : [anyOf(keys.map(compileGlob))]),
+  ];
   return {
     weigh: ({ payload = "" }) => payload.length,
     read: async (page) => {
-      const { waits, next } = await steps.waits({ ...page, ...(key !== undefined && !isPattern && { key }) });
+      const { waits, next } = await steps.waits({ ...page, ...(exact !== undefined && { key: exact }) });
       return { rows: waits, next };
     },
-    match: fits && ((waits) => Promise.resolve(waits.map((one) => fits(one.key)))),
+    match: fits.length === 0
+      ? undefined
+      : (waits) => Promise.resolve(waits.map(({ key }) => fits.every((fits) => fits(key)))),
   };
+}
+
+function anyOf(patterns: readonly ((text: string) => boolean)[]): (text: string) => boolean {
+  return (text) => patterns.some((fits) => fits(text));
 }

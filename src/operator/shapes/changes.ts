@@ -7,7 +7,7 @@ import { list, object, optional } from "./shape.ts";
 import { boolean, choice, integer, number, text } from "./values.ts";
 
 const ERROR = {
-  code: choice(["not_found", "finished", "wrong_state", "moved"], ""),
+  code: choice(["not_found", "finished", "wrong_state", "moved", "forbidden"], ""),
   message: text("one line"),
 };
 

@@ -7,7 +7,7 @@ import { batchShape, flowShape } from "./batches.ts";
 import { queueShape } from "./queues.ts";
 import { folded } from "./rows.ts";
 import { list, nullable, object, oneOf, optional } from "./shape.ts";
-import { any, choice, integer, NEXT, number, text, time } from "./values.ts";
+import { any, boolean, choice, integer, NEXT, number, text, time } from "./values.ts";
 import { workerShape } from "./workers.ts";
 
 const COUNTS = {
@@ -126,9 +126,11 @@ export const tokensShape = object("", {
     "the tokens, by name",
     object("", {
       name: text("the name"),
-      role: choice(["reader", "operator", "push"], ""),
+      role: choice(["reader", "operator", "push", "signal"], ""),
       classes: optional(list("the classes that it may push; absent for any", text(""))),
-      queues: optional(list("the queues that it may push to; absent for any", text(""))),
+      queues: optional(list("the queues that it may push to, or act in; absent for any", text(""))),
+      keys: optional(list("the keys of the signals that it may send, with * for any characters", text(""))),
+      deletes: optional(boolean("false if an operator may not delete")),
       lastUsed: nullable(time("when this process last served it; null if it hasn't")),
     }),
   ),

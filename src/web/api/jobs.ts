@@ -104,7 +104,9 @@ async function listJobs(c: Context<WebEnv>, services: Services): Promise<JsonOf<
  */
 async function resultOf(c: Context<WebEnv>, services: Services): Promise<JsonOf<typeof resultShape>> {
   const jid = c.req.param("jid") ?? "";
-  const { scope } = c.get("visitor");
+  const visitor = c.get("visitor");
+  // Operators see all jobs.
+  const scope = visitor.role === "push" ? visitor.scope : undefined;
   const readResult = async () => {
     const job = await endedJob(services, jid);
     return job !== undefined && inScope(scope, job) ? finishedJson(job) : undefined;

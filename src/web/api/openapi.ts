@@ -38,7 +38,8 @@ export function openApiDocument(routes: readonly ApiRoute[], base: string): Reco
     info: {
       title: "jobs",
       version: VERSION,
-      description: "Everything the dashboard does. GET reads. POST acts, takes JSON, and requires the role operator.",
+      description:
+        "Everything the dashboard does. GET reads. POST acts, takes JSON, and requires the role operator. The roles push and signal may push and signal.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: base }],

@@ -20,6 +20,7 @@ export const stepRoutes: readonly ApiRoute[] = [
   }),
   reads({
     path: "/signals",
+    access: "waits",
     about: "Lists the jobs that wait for a signal, such as an approval, the first to time out first",
     query: { key: `${SIGNAL_FILTERS.key.about}`, ...pageQuery(50) },
     shape: signalPageShape,

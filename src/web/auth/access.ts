@@ -10,18 +10,22 @@ import type { Role } from "./accounts.ts";
 
 /**
  * - `read`: shows the store; for readers and operators
- * - `visit`: changes only the visitor's own session or look; for readers and operators
+ * - `visit`: changes only the visitor's own session or look; for all but the role `push`
  * - `act`: changes the store; for operators
  * - `push`: pushes jobs; also for the role `push`
+ * - `signal`: sends a signal; also for the role `signal`
+ * - `waits`: lists the jobs that wait for signals; for readers, operators and the role `signal`
  * - `result`: reads the result of one job; for every role
  */
-export type Access = "read" | "visit" | "act" | "push" | "result";
+export type Access = "read" | "visit" | "act" | "push" | "signal" | "waits" | "result";
 
 const ROLES: Readonly<Record<Access, readonly Role[]>> = {
   read: ["reader", "operator"],
-  visit: ["reader", "operator"],
+  visit: ["reader", "operator", "signal"],
   act: ["operator"],
   push: ["push", "operator"],
+  signal: ["signal", "operator"],
+  waits: ["signal", "reader", "operator"],
   result: ["push", "reader", "operator"],
 };
 

@@ -1,7 +1,8 @@
 /**
  * The accounts of the setting `web.users`, one text each: `NAME:ROLE:SECRET`.
  *
- *  1. ROLE is `reader`, `operator`, or `push`, which may be limited to classes and queues: `push(class=Mail|Report,queue=low)`.
+ *  1. ROLE is `reader`, `operator`, `push` or `signal`. All but the first may be limited ({@linkcode SCOPES}):
+ *     `operator(queue=mail|low,delete=no)`, `push(class=Mail|Report,queue=low)`, `signal(key=order:*)`.
  *     The name `*` stands for all users that a trusted proxy names.
  *  2. SECRET is `scrypt$…` (a password) or `sha256$…` (a token). Without a secret, the user can log in only through a proxy.
  *  3. An unknown name takes as long to check as a wrong password, and the time of a comparison depends on neither text.
@@ -10,19 +11,14 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import type { Scope } from "../../operator/actions/scope.ts";
 
-/** Permissions: a reader views, an operator also acts, and `push` can only push jobs. */
-export type Role = "reader" | "operator" | "push";
-
-/** Bounds the jobs that a user of the role `push` may push, and whose results it may read. An absent list allows all. */
-export interface PushScope {
-  readonly classes?: readonly string[];
-  readonly queues?: readonly string[];
-}
+/** Permissions: a reader views, an operator also acts, `push` can only push jobs, and `signal` only send signals. */
+export type Role = "reader" | "operator" | "push" | "signal";
 
 /** Returns whether a scope includes the jobs of a class in a queue. No scope includes all. */
 export function inScope(
-  scope: PushScope | undefined,
+  scope: Scope | undefined,
   job: { readonly class: string; readonly queue: string },
 ): boolean {
   return (scope?.classes?.includes(job.class) ?? true) && (scope?.queues?.includes(job.queue) ?? true);
@@ -31,17 +27,18 @@ export function inScope(
 export interface User {
   readonly name: string;
   readonly role: Role;
-  /** Only of the role `push`. Absent: any class and queue. */
-  readonly scope?: PushScope;
+  /** Absent: no bounds but those of the role. */
+  readonly scope?: Scope;
 }
 
 interface Account extends User {
   readonly secret: string;
 }
 
-const EXPECTED = "NAME:ROLE:SECRET with the role reader, operator or push, as printed by jobs web --new-user NAME";
+const EXPECTED =
+  "NAME:ROLE:SECRET with the role reader, operator, push or signal, as printed by jobs web --new-user NAME";
 const ACCOUNT =
-  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}(?:p[1-9])?\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
+  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push|signal)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}(?:p[1-9])?\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
 
 /**
  * N = 2^15, r = 8, p = 3: of the costs that OWASP recommends as equal, the one with 32 MiB, which a small container has; about 300 ms
@@ -159,10 +156,12 @@ function parseAccount(line: string): Account {
   const { name, role, scope, secret = "" } = ACCOUNT.exec(line)?.groups ?? {};
   // A secret must not end up in a log, not even a hashed one.
   if (name === undefined) throw new RangeError(`Invalid user "${line.split(":")[0]}": expected ${EXPECTED}`);
-  if (scope !== undefined && role !== "push") {
-    throw new RangeError(`User "${name}" has the role ${role}(${scope}); only the role push has a scope`);
-  }
-  return { name, role: role as Role, secret, ...(scope !== undefined && { scope: parseScope(name, scope) }) };
+  return {
+    name,
+    role: role as Role,
+    secret,
+    ...(scope !== undefined && { scope: parseScope(name, role as Role, scope) }),
+  };
 }
 
 /** Returns an identity: everything of the account but its secret. */
@@ -170,16 +169,37 @@ function userOf({ secret: _, ...user }: Account): User {
   return user;
 }
 
+/** The scope of each role: the field of each kind, and an example. */
+const SCOPES: Readonly<Record<Role, { readonly kinds: readonly string[]; readonly example?: string }>> = {
+  reader: { kinds: [] },
+  operator: { kinds: ["queue", "key", "delete"], example: "queue=mail|low,key=order:*,delete=no" },
+  push: { kinds: ["class", "queue"], example: "class=Mail|Report,queue=low" },
+  signal: { kinds: ["key"], example: "key=order:*|refund:*" },
+};
+const LISTS: Readonly<Record<string, "classes" | "queues" | "keys">> = {
+  class: "classes",
+  queue: "queues",
+  key: "keys",
+};
+
 /** Reads `class=Mail|Report,queue=low`. */
-function parseScope(name: string, text: string): PushScope {
-  const scope: { classes?: string[]; queues?: string[] } = {};
+function parseScope(name: string, role: Role, text: string): Scope {
+  const { kinds, example } = SCOPES[role];
+  if (example === undefined) {
+    throw new RangeError(`User "${name}" has the role ${role}(${text}); expected ${role}, which has no scope`);
+  }
+  const invalid = () => new RangeError(`User "${name}" has the scope "${text}"; expected ${example}`);
+  const scope: { classes?: string[]; queues?: string[]; keys?: string[]; deletes?: false } = {};
   for (const part of text.split(",")) {
-    const [kind, names] = part.split("=") as [string, string | undefined];
-    const list = names?.split("|").filter(Boolean) ?? [];
-    if ((kind !== "class" && kind !== "queue") || list.length === 0) {
-      throw new RangeError(`User "${name}" has the scope "${text}"; expected class=Mail|Report,queue=low`);
-    }
-    scope[kind === "class" ? "classes" : "queues"] = list;
+    const at = part.indexOf("=");
+    const [kind, value] = [part.slice(0, Math.max(0, at)), part.slice(at + 1)];
+    const names = value.split("|").filter(Boolean);
+    if (!kinds.includes(kind) || names.length === 0 || (kind === "delete" && value !== "no")) throw invalid();
+    const field = kind === "delete" ? "deletes" : LISTS[kind]!;
+    // A kind that is named twice would replace the first.
+    if (scope[field] !== undefined) throw invalid();
+    if (field === "deletes") scope.deletes = false;
+    else scope[field] = names;
   }
   return scope;
 }

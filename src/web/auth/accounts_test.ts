@@ -70,3 +70,26 @@ Deno.test("refuses an invalid line without repeating its secret, and a duplicate
 Deno.test("compares whole texts", () => {
   assertEquals([equal("a", "a"), equal("a", "b"), equal("a", "ab"), equal("", "")], [true, false, false, true]);
 });
+
+Deno.test("a role has the limits that fit it, and the refusal of others names what is expected", () => {
+  const scopeOf = (role: string) => new Accounts([`ann:${role}`]).named("ann")?.scope;
+  assertEquals(scopeOf("operator(queue=mail|low,key=order:*,delete=no)"), {
+    queues: ["mail", "low"],
+    keys: ["order:*"],
+    deletes: false,
+  });
+  assertEquals(scopeOf("signal(key=order:*|a=b)"), { keys: ["order:*", "a=b"] });
+  assertEquals(scopeOf("signal"), undefined);
+  const cases = {
+    "signal(queue=mail)": "expected key=order:*|refund:*",
+    "operator(delete=yes)": "expected queue=mail|low,key=order:*,delete=no",
+    "operator(delete)": "expected queue=mail|low,key=order:*,delete=no",
+    "operator(class=Mail)": "expected queue=mail|low,key=order:*,delete=no",
+    "operator(queue=a,queue=b)": "expected queue=mail|low,key=order:*,delete=no",
+    "push(key=a)": "expected class=Mail|Report,queue=low",
+    "reader(queue=mail)": "expected reader, which has no scope",
+  };
+  for (const [role, expected] of Object.entries(cases)) {
+    assertThrows(() => new Accounts([`ann:${role}`]), RangeError, expected);
+  }
+});

@@ -62,7 +62,8 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
     const { sessions } = services.gate;
     const cookie = await sessions.begin(user.name, services.gate.stampOf(user.name));
     setCookie(c, await sessions.cookieName(), cookie, cookieOptions(c, services));
-    return c.redirect(services.prefix + next, 303);
+    const first = user.role === "signal" && next === "/" ? "/signals" : next;
+    return c.redirect(services.prefix + first, 303);
   });
 }
 

@@ -12,7 +12,7 @@ import type { JobRequest } from "../../job/payload.ts";
 import { isLockKey } from "../../job/push_keys.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import type { Services } from "../services.ts";
-import type { PushScope } from "./accounts.ts";
+import type { Scope } from "../../operator/actions/scope.ts";
 import type { Visitor } from "./gate.ts";
 
 /**
@@ -72,7 +72,7 @@ export const PUSH_SCOPE: Readonly<Record<keyof OptionsOn<"push"> | "class" | "ar
 
 export interface ScopedToken {
   readonly name: string;
-  readonly scope: PushScope;
+  readonly scope: Scope;
   /** The queues that it may push to without a list of queues in its scope. */
   readonly queues: ReadonlySet<string>;
 }
@@ -139,7 +139,7 @@ export async function pushBounds(
   { name, scope }: Visitor,
   count: number,
 ): Promise<((request: JobRequest) => JobRequest) | undefined> {
-  if (scope === undefined) return undefined;
+  if (scope?.classes === undefined && scope?.queues === undefined) return undefined;
   tokens.spend(name, count - 1);
   const { classes, queues } = scope;
   const token = { name, scope, queues: queues === undefined ? await known.of(classes ?? []) : new Set<string>() };

@@ -139,7 +139,7 @@ export function SignalPage({ view, fields, data, problem, example }: {
   return (
     <Layout view={view} title={title}>
       <h1>{title}</h1>
-      <form method="post" action={link(view, "/jobs/steps")} class="sheet">
+      <form method="post" action={link(view, "/signals")} class="sheet">
         <Hidden view={view} fields={fields} />
         <Field
           label="Data"

@@ -17,7 +17,7 @@ import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ActionButton, Empty, link, None, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, link, mayAct, None, Time, type View } from "./view.tsx";
 import { enqueuedJid, type JobEnds, readEnds, runFields } from "../../operator/query/cron_ends.ts";
 import { back, html, viewOf } from "./responses.tsx";
 import { askFirst } from "./confirm.tsx";
@@ -94,14 +94,14 @@ function CronPage({ view, entries, ends }: CronPageProps) {
         <h1>Cron</h1>
         <span class="note">{number(entries.length)} {entries.length === 1 ? "entry" : "entries"}</span>
         <span class="grow"></span>
-        {view.canAct && <a class="button" href={link(view, "/cron-new")}>New entry</a>}
+        {mayAct(view) && <a class="button" href={link(view, "/cron-new")}>New entry</a>}
       </div>
       <div id="rows" data-live>
         {entries.length === 0
           ? (
             <Empty title="No cron entries.">
               Add one to "cron" in the configuration, with <code>jobs cron add</code>
-              {view.canAct && ", or as a new entry here"}.
+              {mayAct(view) && ", or as a new entry here"}.
             </Empty>
           )
           : <CronTable view={view} entries={entries} ends={ends} />}
@@ -237,7 +237,7 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
         <h1>{name}</h1>
         <State entry={entry} />
         <span class="note">{definition && describeSchedule(definition.schedule)}</span>
-        {view.canAct && (
+        {mayAct(view) && (
           <div class="buttons">
             <CronActions view={view} entry={entry} />
             {definition?.source === "runtime" && (

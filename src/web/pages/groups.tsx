@@ -24,7 +24,7 @@ import { JobListView } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
 import { back, html, viewOf } from "./responses.tsx";
-import { ActionButton, Empty, Hidden, jobs, link, type View } from "./view.tsx";
+import { ActionButton, Empty, Hidden, jobs, link, mayAct, type View } from "./view.tsx";
 
 /** A refused form: its texts and errors. */
 interface Refused {
@@ -111,7 +111,7 @@ function GroupPageView({ view, queue, group, list, refused }: {
           {group.fairShare !== undefined && `, fair share ${shareText(group.fairShare)}`}
         </span>
         <span class="grow"></span>
-        {view.canAct && (
+        {mayAct(view, { queue }) && (
           <ActionButton
             view={view}
             path={`${queuePath(queue, group.name)}/${verb}`}
@@ -119,7 +119,7 @@ function GroupPageView({ view, queue, group, list, refused }: {
             title={`${label} group ${groupName(group.name)}`}
           />
         )}
-        {view.canAct && group.size > 0 && (
+        {mayAct(view, { queue, deletes: true }) && group.size > 0 && (
           <ActionButton
             view={view}
             path="/jobs/act"
@@ -130,7 +130,9 @@ function GroupPageView({ view, queue, group, list, refused }: {
           />
         )}
       </div>
-      {view.canAct && priorityIn(group.name) === undefined && <LimitForm {...{ view, queue, group, refused }} />}
+      {mayAct(view, { queue }) && priorityIn(group.name) === undefined && (
+        <LimitForm {...{ view, queue, group, refused }} />
+      )}
       <JobListView view={view} list={list} nothing={<Empty title="No queued jobs in this group." />} />
     </Layout>
   );

@@ -13,9 +13,9 @@ import { FAR, type JobDetail } from "../read/job.ts";
 import type { JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { type JobView, text } from "../read/job_view.ts";
-import { ActionButton, BatchLink, Hidden, link, TraceLink, type View } from "./view.tsx";
+import { ActionButton, BatchLink, Hidden, link, mayAct, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
-import { actionLabel, isRemoval, QueueNames } from "./job_table.tsx";
+import { actionLabel, isOffered, isRemoval, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
 import { Steps, Waits } from "./steps.tsx";
@@ -108,8 +108,8 @@ function JobActions({ view, detail: { entry, job }, waits }: {
   /** Whether a step waits: to run the job now makes it wait again, so that it isn't the main action. */
   readonly waits: boolean;
 }) {
-  if (!view.canAct) return null;
-  const actions = actionsIn(entry.place);
+  if (!mayAct(view, { queue: job.queue })) return null;
+  const actions = actionsIn(entry.place).filter((action) => isOffered(view, action, job.queue));
   const fields = { in: placeName(entry.place), ref: entry.ref };
   const button = (action: JobAction) => (
     <ActionButton
@@ -123,11 +123,12 @@ function JobActions({ view, detail: { entry, job }, waits }: {
   return (
     <>
       {actions.includes("retry") && button("retry")}
-      {entry.place.in !== "running" && job.payload !== undefined && (
-        <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
-          Edit & re-enqueue
-        </a>
-      )}
+      {entry.place.in !== "running" && job.payload !== undefined && mayAct(view, { queue: job.queue, deletes: true }) &&
+        (
+          <a class="button" href={link(view, `/jobs/${encodeURIComponent(job.jid || "-")}/edit`, { ref: entry.ref })}>
+            Edit & re-enqueue
+          </a>
+        )}
       {actions.includes("move") && (
         <details class="popover end">
           <summary class="button">Move…</summary>

@@ -17,7 +17,7 @@ import { Filters } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { List, type Looks } from "./list.tsx";
 import { Progress } from "./progress.tsx";
-import { Empty, Hidden, jobs, link, type View } from "./view.tsx";
+import { Empty, Hidden, jobs, link, mayAct, type View } from "./view.tsx";
 
 const LABELS: Readonly<Record<JobAction, string>> = {
   retry: "Retry",
@@ -37,6 +37,12 @@ export function isRemoval(action: JobAction): boolean {
   return action === "delete" || action === "cancel" || action === "kill";
 }
 
+/** Returns whether the visitor may do this with jobs of a queue; without one, with those of some queue. */
+export function isOffered(view: View, action: JobAction, queue: string | undefined): boolean {
+  const deletes = action === "delete" || action === "cancel";
+  return mayAct(view, { queue: queue ?? view.visitor.scope?.queues?.[0], deletes });
+}
+
 /** The actions with a button in each row. The bar for selected jobs has all actions. */
 const ROW_ACTIONS: readonly JobAction[] = ["retry", "delete"];
 
@@ -47,7 +53,10 @@ export function JobListView({ view, list, nothing }: {
   readonly nothing: ReturnType<typeof Empty>;
 }) {
   const { place, filter, rows, next } = list;
-  const actions = view.canAct && (rows.length > 0 || next !== undefined) ? actionsIn(place) : [];
+  const queue = place.in === "queue" ? place.queue : undefined;
+  const actions = rows.length > 0 || next !== undefined
+    ? actionsIn(place).filter((action) => isOffered(view, action, queue))
+    : [];
   return (
     <>
       <QueueNames view={view} />
@@ -160,18 +169,20 @@ export function JobTable({ view, place, rows, actions }: {
           <input type="checkbox" name="ref" value={ref} aria-label={`Select ${name} ${jid}`} />
         ),
       }}
-      acts={rowActions.length === 0 ? undefined : (job) =>
-        rowActions.map((action) => (
-          <button
-            type="submit"
-            name="row"
-            value={`${action}:${job.ref}`}
-            class={isRemoval(action) ? "danger" : ""}
-            aria-label={`${actionLabel(action, place)} ${job.class} ${job.jid}`}
-          >
-            {actionLabel(action, place)}
-          </button>
-        ))}
+      acts={rowActions.length === 0
+        ? undefined
+        : (job) =>
+          rowActions.filter((action) => isOffered(view, action, job.queue)).map((action) => (
+            <button
+              type="submit"
+              name="row"
+              value={`${action}:${job.ref}`}
+              class={isRemoval(action) ? "danger" : ""}
+              aria-label={`${actionLabel(action, place)} ${job.class} ${job.jid}`}
+            >
+              {actionLabel(action, place)}
+            </button>
+          ))}
     />
   );
 }

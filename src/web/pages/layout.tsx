@@ -51,6 +51,11 @@ const GROUPS: readonly { readonly label?: string; readonly items: readonly NavIt
   },
 ];
 
+/** The pages of a visitor that only sends signals. */
+const APPROVER_GROUPS: typeof GROUPS = [
+  { items: GROUPS.flatMap(({ items }) => items).filter(({ path }) => path === "/signals") },
+];
+
 /** The head of every document. */
 function Head({ prefix, title, scripts = [] }: {
   readonly prefix: string;
@@ -121,30 +126,32 @@ export function Layout({ view, title, scripts = [], children }: {
         <header class="side">
           <div class="side-top">
             <Brand prefix={view.prefix} />
-            {view.canAct ? <a class="button" href={link(view, "/push")}>New job</a> : <ReadOnly />}
+            {view.canAct ? <a class="button" href={link(view, "/push")}>New job</a> : view.canRead && <ReadOnly />}
             <label class="button menu">
               <Icon name="menu" />
               <input type="checkbox" aria-label="Show navigation" autocomplete="off" />
             </label>
           </div>
           <div class="side-body">
-            <form class="search" action={link(view, "/search")} role="search">
-              <Icon name="search" />
-              <input
-                type="search"
-                name="q"
-                value={searchText(view)}
-                aria-label="Search all jobs"
-                placeholder="Search jobs ( / )"
-              />
-            </form>
+            {view.canRead && (
+              <form class="search" action={link(view, "/search")} role="search">
+                <Icon name="search" />
+                <input
+                  type="search"
+                  name="q"
+                  value={searchText(view)}
+                  aria-label="Search all jobs"
+                  placeholder="Search jobs ( / )"
+                />
+              </form>
+            )}
             <Navigation view={view} />
             <Footer view={view} />
           </div>
         </header>
         <main id="main" tabindex={-1}>
           {view.flash && <p class={`flash ${view.flash.kind}`} role="status">{view.flash.text}</p>}
-          <Operations operations={view.operations} />
+          {view.canRead && <Operations operations={view.operations} />}
           {children}
         </main>
       </body>
@@ -165,7 +172,7 @@ function ReadOnly() {
 function Navigation({ view }: { readonly view: View }) {
   return (
     <nav aria-label="Pages">
-      {GROUPS.map(({ label, items }) => (
+      {(view.canRead ? GROUPS : APPROVER_GROUPS).map(({ label, items }) => (
         <>
           {label !== undefined && <span class="group" aria-hidden="true">{label}</span>}
           {items.map(({ path, label, icon, key, count }) => (
@@ -225,9 +232,11 @@ function Footer({ view }: { readonly view: View }) {
   return (
     <div class="side-foot">
       <div>
-        <label class="script-only">
-          <input type="checkbox" id="live" checked /> Live
-        </label>
+        {view.canRead && (
+          <label class="script-only">
+            <input type="checkbox" id="live" checked /> Live
+          </label>
+        )}
         <span class="grow"></span>
         <form method="post" action={link(view, "/theme")} class="inline">
           <Hidden view={view} fields={{ back: view.here }} />
@@ -245,15 +254,19 @@ function Footer({ view }: { readonly view: View }) {
           ))}
         </form>
       </div>
-      <div class="store mono" title={view.storeUrl}>{view.storeUrl}</div>
+      {view.canRead && <div class="store mono" title={view.storeUrl}>{view.storeUrl}</div>}
       <div>
         <time datetime={new Date(view.now).toISOString()} data-exact>
           {new Date(view.now).toISOString().slice(0, 19).replace("T", " ")} UTC
         </time>
       </div>
       <div>
-        <span>jobs {VERSION}</span>
-        <a href={link(view, "/api/v1")}>API</a>
+        {view.canRead && (
+          <>
+            <span>jobs {VERSION}</span>
+            <a href={link(view, "/api/v1")}>API</a>
+          </>
+        )}
         <span class="grow"></span>
         {view.canLogOut && (
           <form method="post" action={link(view, "/logout")} class="inline">

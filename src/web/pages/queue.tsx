@@ -27,7 +27,7 @@ import { Layout } from "./layout.tsx";
 import { QueueActions, QueueState } from "./queues.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { NothingQueued } from "./set.tsx";
-import { Hidden, jobs, link, type View } from "./view.tsx";
+import { Hidden, jobs, link, mayAct, type View } from "./view.tsx";
 
 /** The form for a queue's limit, opened. */
 interface LimitTexts {
@@ -98,13 +98,13 @@ function QueuePage({ view, queue, groups, fetching, list, texts }: {
           {jobs(queue.size)}
           {queue.size > 0 && `, latency ${formatDuration(queue.latencyMs)}`}, {workers}
         </span>
-        {view.canAct && (
+        {mayAct(view, { queue: queue.name }) && (
           <div class="buttons">
             <QueueActions view={view} queue={queue} />
           </div>
         )}
       </div>
-      {view.canAct && <LimitForm view={view} queue={queue} texts={texts} />}
+      {mayAct(view, { queue: queue.name }) && <LimitForm view={view} queue={queue} texts={texts} />}
       <Groups view={view} queue={queue.name} page={groups} />
       <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
     </Layout>

@@ -8,6 +8,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { Child } from "hono/jsx";
 import type { Services, WebEnv } from "../services.ts";
 import { formOf } from "../http/forms.ts";
+import { allows } from "../auth/access.ts";
 import { cookieOptions } from "../auth/login.tsx";
 import { countsOf } from "../read/counts.ts";
 import { herePath, localPath } from "../read/paging.ts";
@@ -29,6 +30,7 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
     here: herePath(services, c),
     visitor,
     canAct: visitor.role === "operator",
+    canRead: allows("read", visitor.role),
     canLogOut: visitor.by === "cookie",
     now: services.clock.now(),
     stats,

@@ -4,7 +4,7 @@
  * @module
  */
 import { stringifyLossless } from "../../job/json.ts";
-import type { PushScope } from "../auth/accounts.ts";
+import type { Scope } from "../../operator/actions/scope.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { TokenInfo } from "../read/tokens.ts";
 import type { SettingRow } from "../services.ts";
@@ -72,7 +72,7 @@ function Tokens({ view, tokens }: { readonly view: View; readonly tokens: readon
   return (
     <>
       <table class="list">
-        <TableHead columns={["Name", "Role", "May push", "Last used"]} />
+        <TableHead columns={["Name", "Role", "Limits", "Last used"]} />
         <tbody>
           {tokens.map(({ name, role, scope, lastUsedAt }) => (
             <tr>
@@ -82,7 +82,7 @@ function Tokens({ view, tokens }: { readonly view: View; readonly tokens: readon
               <td data-label="Role">
                 <span class="badge">{role}</span>
               </td>
-              <td data-label="May push">{role === "reader" ? "nothing" : scopeText(scope)}</td>
+              <td data-label="Limits">{scopeText(scope)}</td>
               <td class="when" data-label="Last used">
                 {lastUsedAt === undefined
                   ? <span class="note">not since this process started</span>
@@ -99,7 +99,12 @@ function Tokens({ view, tokens }: { readonly view: View; readonly tokens: readon
   );
 }
 
-function scopeText({ classes, queues }: PushScope = {}): string {
-  const parts = [classes && `classes ${classes.join(", ")}`, queues && `queues ${queues.join(", ")}`];
-  return parts.filter(Boolean).join("; ") || "any job";
+function scopeText({ classes, queues, keys, deletes }: Scope = {}): string {
+  const parts = [
+    classes && `classes ${classes.join(", ")}`,
+    queues && `queues ${queues.join(", ")}`,
+    keys && `signals ${keys.join(", ")}`,
+    deletes === false && "deletes nothing",
+  ];
+  return parts.filter(Boolean).join("; ") || "none";
 }

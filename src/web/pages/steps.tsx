@@ -4,20 +4,19 @@
  * @module
  */
 import type { Context } from "hono";
-import { parseLossless } from "../../job/json.ts";
 import type { Step } from "../../job/step.ts";
+import { inKeys } from "../../operator/actions/scope.ts";
 import { DEFAULT_EXAMPLE } from "../../text/signals.ts";
 import { lostSteps, STEP_COLUMNS } from "../../text/steps.ts";
 import { type AnyAction, Refused } from "../../operator/actions/action.ts";
-import { clearSteps, rerunSteps, signal, wakeSteps } from "../../operator/actions/steps.ts";
+import { clearSteps, rerunSteps, wakeSteps } from "../../operator/actions/steps.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { localPath } from "../read/paging.ts";
-import { askFirst, type Question, SignalPage } from "./confirm.tsx";
+import { askFirst, type Question } from "./confirm.tsx";
 import { List } from "./list.tsx";
-import { back, html, viewOf } from "./responses.tsx";
+import { back } from "./responses.tsx";
 import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
 import { type StepRows, stepsOf } from "../read/steps.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
@@ -66,33 +65,35 @@ export function Waits({ view, jid, waiting }: {
   readonly waiting: readonly Step[];
 }) {
   const waits = waiting.filter(({ kind }) => kind !== "sleep");
+  const { scope } = view.visitor;
   if (waits.length === 0 || !view.canAct) return null;
   return (
     <section class="waits">
-      {waits.filter(({ key }) => key !== undefined).slice(0, MAX_WAITS).map((
-        { name, key = "", since, until, example },
-      ) => (
-        <>
-          <h2>
-            Waits for signal <span class="mono">{key}</span>
-          </h2>
-          <p class="note">
-            Step {name}, since <Time at={since} now={view.now} />; it times out <Time at={until} now={view.now} />.
-          </p>
-          <form method="post" action={link(view, "/jobs/steps")}>
-            <Hidden view={view} fields={{ do: "signal", jid, key, back: view.here }} />
-            <input
-              name="data"
-              required
-              placeholder={example ?? DEFAULT_EXAMPLE}
-              aria-label={`Data of signal ${key}: JSON`}
-              autocomplete="off"
-              class="mono"
-            />
-            <button type="submit" class="primary">Signal</button>
-          </form>
-        </>
-      ))}
+      {waits.filter(({ key }) => key !== undefined && (scope === undefined || inKeys(scope, key))).slice(0, MAX_WAITS)
+        .map((
+          { name, key = "", since, until, example },
+        ) => (
+          <>
+            <h2>
+              Waits for signal <span class="mono">{key}</span>
+            </h2>
+            <p class="note">
+              Step {name}, since <Time at={since} now={view.now} />; it times out <Time at={until} now={view.now} />.
+            </p>
+            <form method="post" action={link(view, "/signals")}>
+              <Hidden view={view} fields={{ jid, key, back: view.here }} />
+              <input
+                name="data"
+                required
+                placeholder={example ?? DEFAULT_EXAMPLE}
+                aria-label={`Data of signal ${key}: JSON`}
+                autocomplete="off"
+                class="mono"
+              />
+              <button type="submit" class="primary">Signal</button>
+            </form>
+          </>
+        ))}
       <WakeButton view={view} jid={jid} waits />
     </section>
   );
@@ -140,9 +141,8 @@ export async function stepsForm(services: Services, c: Context<WebEnv>): Promise
   const jid = form.get("jid") ?? "";
   const name = form.get("name") ?? "";
   const word = form.get("do") ?? "";
-  if (word === "signal") return await signalForm(services, c, form);
   if (!Object.hasOwn(ACTIONS, word)) {
-    throw new HttpError(422, `Unknown action "${word.slice(0, 40)}"; expected wake, signal, clear or rerun`);
+    throw new HttpError(422, `Unknown action "${word.slice(0, 40)}"; expected wake, clear or rerun`);
   }
   const { question, action, done, gone }: StepsAction = ACTIONS[word as keyof typeof ACTIONS];
   const asked = await askFirst(services, c, async () => {
@@ -225,44 +225,3 @@ const ACTIONS = {
     gone: (name) => `Step ${name} no longer exists.`,
   },
 } as const satisfies Readonly<Record<string, StepsAction>>;
-
-/** Sends a signal once it is confirmed; without data, or with invalid data, asks for it. */
-async function signalForm(services: Services, c: Context<WebEnv>, form: URLSearchParams): Promise<Response> {
-  const [key, jid, data] = [form.get("key") ?? "", form.get("jid") ?? "", form.get("data")];
-  const wait = (await stepsOf(services, jid)).find((step) => step.state === "waiting" && step.key === key);
-  const askAgain = async (problem: string | undefined) => {
-    const fields = { do: "signal", key, jid, back: localPath(form.get("back") ?? undefined) };
-    const page = { fields, data: data ?? "", problem, example: wait?.example ?? DEFAULT_EXAMPLE };
-    return html(
-      services,
-      c,
-      <SignalPage {...page} view={await viewOf(services, c)} />,
-      problem === undefined ? 200 : 422,
-    );
-  };
-  if (data === null) return await askAgain(undefined);
-  let value: unknown;
-  try {
-    // Only JSON: a mistyped true or object must not reach the job as a text.
-    value = parseLossless(data);
-  } catch (error) {
-    return await askAgain(
-      data.trim() === "" ? "Missing data; expected JSON." : `Not JSON: ${(error as Error).message}.`,
-    );
-  }
-  const asked = await askFirst(services, c, {
-    question: `Send signal ${key}?`,
-    explanation: `Its data: ${data.trim().slice(0, MAX_SHOWN_DATA)}. ` +
-      (wait === undefined
-        ? "No step of this job waits for it any more: another job may receive it, or it is kept for the next one."
-        : `Step ${wait.name} of job ${jid} receives it, unless another job has waited longer. It can't be taken back.`),
-    label: "Send the signal",
-  });
-  if (asked !== undefined) return asked;
-  const { reached } = await actFor(services, c.get("visitor"), signal, { key, data: value });
-  const text = reached === undefined ? `Signal ${key} kept: no job is waiting for it.` : `Job ${reached} continues.`;
-  return await back(services, c, { kind: "ok", text });
-}
-
-/** A question shows this much of the data. */
-const MAX_SHOWN_DATA = 1_000;

@@ -7,6 +7,7 @@ import type { Child } from "hono/jsx";
 import type { Stats } from "../../store/admin/admin.ts";
 import { number } from "../../text/format.ts";
 import { isoTime, relative } from "../../text/times.ts";
+import { inQueues } from "../../operator/actions/scope.ts";
 import type { Visitor } from "../auth/gate.ts";
 import type { Operation } from "../operations.ts";
 import type { Counts } from "../read/counts.ts";
@@ -26,6 +27,8 @@ export interface View {
   readonly visitor: Visitor;
   /** Whether the visitor is an operator. */
   readonly canAct: boolean;
+  /** Whether the visitor sees the store, and not only the jobs that wait for its signals. */
+  readonly canRead: boolean;
   /** Whether the visitor has a session to end. */
   readonly canLogOut: boolean;
   readonly now: number;
@@ -110,6 +113,35 @@ export function Hidden({ view, fields = {} }: {
   );
 }
 
+/**
+ * Returns whether the visitor may act within its scope: on a queue or its jobs, or without one on everything. Buttons that would
+ * be refused aren't shown; the action itself checks the scope.
+ */
+export function mayAct(
+  { canAct, visitor: { scope } }: Pick<View, "canAct" | "visitor">,
+  { queue, deletes = false }: { readonly queue?: string | undefined; readonly deletes?: boolean } = {},
+): boolean {
+  if (!canAct || deletes && scope?.deletes === false) return false;
+  return queue === undefined ? scope?.queues === undefined : inQueues(scope, queue);
+}
+
+/** Paths and values of the field `do` of actions that delete. */
+const DELETING = /\/(clear|remove)$|^\/(batches|flows)\/[^/]+\/cancel$|^\/jobs\/cancel$/;
+const DELETING_WORDS = ["delete", "cancel", "clear", "rerun"];
+
+/** Returns whether a button of a form is within the visitor's scope, as far as its path and fields tell. */
+function isOffered(view: View, path: string, fields: Readonly<Record<string, string | undefined>>): boolean {
+  const deletes = DELETING.test(path) || DELETING_WORDS.includes(fields["do"] ?? "");
+  const [, inPath] = /^\/queues\/([^/]+)\/./.exec(path) ?? [];
+  const [, inField] = /^queue:([^|]+)/.exec(fields["in"] ?? "") ?? [];
+  const queue = inPath === undefined ? inField : decodeURIComponent(inPath);
+  // The queue of a single job is unknown here.
+  if (queue === undefined && path.startsWith("/jobs/")) {
+    return view.canAct && !(deletes && view.visitor.scope?.deletes === false);
+  }
+  return mayAct(view, { queue, deletes });
+}
+
 /** A button that is a form of one action. */
 export function ActionButton({ view, path, fields, label, kind = "", title }: {
   readonly view: View;
@@ -121,7 +153,7 @@ export function ActionButton({ view, path, fields, label, kind = "", title }: {
   /** The name for screen readers, where the label alone is ambiguous. */
   readonly title?: string;
 }) {
-  if (!view.canAct) return null;
+  if (!isOffered(view, path, fields ?? {})) return null;
   return (
     <form method="post" action={link(view, path)} class="inline">
       <Hidden view={view} fields={{ ...fields, back: view.here }} />

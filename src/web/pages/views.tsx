@@ -25,7 +25,6 @@ import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
 import { viewRunning } from "../read/job_view.ts";
-import { readSignalPage } from "../read/signals.ts";
 import { readTokens } from "../read/tokens.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
@@ -39,7 +38,6 @@ import { JobPage } from "./job.tsx";
 import { Overview } from "./overview.tsx";
 import { SearchPage } from "./misc.tsx";
 import { RunningPage } from "./running.tsx";
-import { SignalsPage } from "./signals.tsx";
 import { SettingsPage } from "./settings.tsx";
 import { type RunningRow, WorkersPage } from "./workers.tsx";
 import { rowsOf } from "../read/rows.ts";
@@ -170,11 +168,6 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/audit", async (c) => {
     const [view, list] = await Promise.all([viewOf(services, c), readAuditPage(services, c)]);
     return html(services, c, <AuditPage view={view} list={list} />);
-  });
-
-  app.get("/signals", async (c) => {
-    const [view, list] = await Promise.all([viewOf(services, c), readSignalPage(services, c)]);
-    return html(services, c, <SignalsPage view={view} list={list} />);
   });
 
   app.get("/workers", async (c) => {

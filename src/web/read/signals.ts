@@ -29,7 +29,9 @@ export interface SignalList {
 export async function readSignalPage(services: Services, c: Context<WebEnv>): Promise<SignalList> {
   const { store, clock, slices, mask } = services;
   const filter = textsIn(c, ["key"]);
-  const found = await page(signalWaits(store, filter), clock, spanOf(services, c));
+  const { role, scope } = c.get("visitor");
+  const keys = role === "signal" ? scope?.keys : undefined;
+  const found = await page(signalWaits(store, { ...filter, keys }), clock, spanOf(services, c));
   const rows = await slices.map(found.rows, {
     weigh: ({ payload = "" }) => payload.length,
     map: (wait) => readWait(wait, mask),
