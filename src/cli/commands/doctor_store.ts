@@ -171,7 +171,9 @@ function onlineText(online: readonly WorkerInfo[], now: number): string {
 
 function findingOf({ about, title, detail, command }: Alert): Finding {
   const message = detail === undefined ? title : `${title}. ${detail}`;
-  return { check: about, state: "warning", message, ...(command !== undefined && { cure: command }) };
+  // The dashboard refers to doctor for the findings about the store, which are above this one.
+  const cure = command === "jobs doctor" ? undefined : command;
+  return { check: about, state: "warning", message, ...(cure !== undefined && { cure }) };
 }
 
 /** Reports pauses of queues without jobs: the dashboard reports a pause when jobs wait. */

@@ -10,6 +10,7 @@ import type { Health, HealthFinding } from "../admin/health.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Context } from "./context.ts";
 import { translate } from "./errors.ts";
+import { lockFindings } from "./lock_check.ts";
 import type { BusyRetry } from "./busy_retry.ts";
 import schema from "./schema.sql" with { type: "text" };
 
@@ -84,7 +85,7 @@ export async function health({ sql, read, now, database }: Context): Promise<Hea
       ? "normal"
       : "none",
     now: now(),
-    findings: path === null ? [] : await findings(path),
+    findings: path === null ? [] : [...await findings(path), ...await lockFindings(database, path)],
   };
 }
 

@@ -77,16 +77,23 @@ async function readStore({ store, clock, overdue }: Services): Promise<string[]>
   const named = boundQueues(stats.queues).map(({ name }) => name).filter((name) =>
     name !== ALL_QUEUES && name !== OTHER
   );
+  // At once: a slow store would not reply to all in time, and be reported as down.
+  const [grouped, batches, workers, overdueMs] = await Promise.all([
+    store.admin.stats({ queues: named, groups: MAX_GROUPS }),
+    batchFamily(store.batches),
+    store.workers.list(),
+    overdue.read(store.cron),
+  ]);
   return [
     ...storeFamilies(stats),
-    ...groupFamilies((await store.admin.stats({ queues: named, groups: MAX_GROUPS })).queues),
-    await batchFamily(store.batches),
-    ...workerFamilies(await store.workers.list(), clock.now()),
+    ...groupFamilies(grouped.queues),
+    batches,
+    ...workerFamilies(workers, clock.now()),
     one(
       "jobs_cron_overdue_seconds",
       "gauge",
       "How long a cron run has been due that no worker has decided on, of the entry furthest behind",
-      await overdue.read(store.cron) / 1_000,
+      overdueMs / 1_000,
     ),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
   ];

@@ -1,0 +1,360 @@
+/**
+ * Incidents, staged with real workers. `jobs doctor`, `jobs show`, the overview and the metrics of an alert rule name the cause,
+ * since when, and the command that helps.
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
+import { Client } from "../../src/client/client.ts";
+import { checkCrontab } from "../../src/cron/crontab.ts";
+import { definitionText, stateText } from "../../src/cron/definition.ts";
+import { plan } from "../../src/cron/plan.ts";
+import { alertsOf } from "../../src/operator/alerts/alerts.ts";
+import { readSituation } from "../../src/operator/alerts/situation.ts";
+import { openStore } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { createWeb } from "../../src/web/web.ts";
+import { Bench } from "../support/bench.ts";
+import { until } from "../support/eventually.ts";
+import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
+import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
+import { Visitor } from "../web/site.ts";
+
+interface Incident {
+  readonly name: string;
+  /** One incident differs between the stores. */
+  readonly on?: "sqlite" | "redis";
+  /** Stages it. Returns the job that `jobs show` is called for, if there is one. */
+  readonly stage: (lab: Lab) => Promise<string | void>;
+  /** The alert on the overview: its title and its detail. */
+  readonly alert: RegExp;
+  /** The finding of `jobs doctor`. Default: that of the overview. */
+  readonly finding?: RegExp;
+  /** The command that doctor prints. */
+  readonly command: RegExp;
+  /** A line of `jobs show`. */
+  readonly why?: RegExp;
+  /** A sample that the rule looks at. */
+  readonly sample?: RegExp;
+  /** The rule in alerts.yml and in the runbook. */
+  readonly rule: string;
+}
+
+const TEN_MINUTES_MS = 600_000;
+
+/** A store, with everything that an incident needs. */
+class Lab {
+  readonly #stack: AsyncDisposableStack;
+  readonly bench: Bench;
+  /** The address that commands and the overview use. */
+  address: string;
+  /** Added to the time of the overview. */
+  aheadMs = 0;
+
+  constructor(bench: Bench, stack: AsyncDisposableStack) {
+    this.bench = bench;
+    this.address = bench.url;
+    this.#stack = stack;
+  }
+
+  use<Resource extends AsyncDisposable>(resource: Resource): Resource {
+    return this.#stack.use(resource);
+  }
+
+  async worker(args: readonly string[] = [], env: Record<string, string> = {}): Promise<JobsProcess> {
+    return this.use(await this.bench.server(["-t", "0", ...args], env));
+  }
+
+  run(...args: string[]) {
+    return jobs(args, { env: { JOBS_STORE: this.address, COLUMNS: "400" }, cwd: this.bench.folder });
+  }
+
+  /** Pushes a job, and waits until its handler runs. */
+  async running(name: string): Promise<string> {
+    const jid = await this.bench.push(name, [this.bench.notes, TEN_MINUTES_MS]);
+    await this.bench.noted(`start ${jid}`);
+    return jid;
+  }
+
+  /** Opens the store as of a time in the past. */
+  async past(ms: number): Promise<Store> {
+    return this.use(await openStore(this.bench.url, { clock: { ...systemClock, now: () => Date.now() - ms } }));
+  }
+
+  /** Pushes a job that has waited for ten minutes. */
+  async waiting(name = "Noop"): Promise<string> {
+    const client = new Client({ store: await this.past(TEN_MINUTES_MS), onUnregistered: () => {} });
+    return (await client.push({ class: name, args: [] }))!;
+  }
+
+  get clock() {
+    return { ...systemClock, now: () => Date.now() + this.aheadMs };
+  }
+
+  /** Returns the text of the alerts on the overview. */
+  async overview(store: Store): Promise<string> {
+    const page = await this.visit(store, "/");
+    const list = /<ul class="alerts".*?<\/ul>/s.exec(page)?.[0] ?? "";
+    const text = list.replaceAll(/<\/li>/g, "\n").replaceAll(/<[^>]*>/g, " ").replaceAll("&quot;", '"');
+    return text.replaceAll("&#39;", "'").replaceAll(/ +/g, " ");
+  }
+
+  async visit(store: Store, path: string): Promise<string> {
+    await using web = createWeb({ store, clock: this.clock });
+    return (await new Visitor(web, "127.0.0.1").visit(path)).text;
+  }
+}
+
+const ONE = ["-c", "1"];
+const RUN_MS = 60_000;
+
+const INCIDENTS: readonly Incident[] = [
+  {
+    name: "handlers hang",
+    stage: async (lab) => {
+      await lab.worker(["-c", "2"]);
+      await Promise.all([lab.running("Hang"), lab.running("Hang")]);
+      return await lab.waiting();
+    },
+    alert:
+      /Queue "default" is 10m\S* behind \(1 job waiting\).*All processors are busy\. The longest: Hang \S+ has run for/,
+    command: /^jobs dump \S+$/,
+    why: /All processors of its queue are busy/,
+    sample: /^jobs_processors_busy 2$/m,
+    rule: "JobsProcessorsBusy",
+  },
+  {
+    name: "a handler blocks the event loop",
+    stage: async (lab) => {
+      await lab.worker(ONE);
+      await lab.running("Block");
+      return await lab.waiting();
+    },
+    alert: /Block \S+ blocks the event loop of \S+, for/,
+    command: /^jobs stop \S+$/,
+    why: /Block \S+ blocks the event loop of \S+, for \S+: jobs stop /,
+    sample: /^jobs_workers_blocked 1$/m,
+    rule: "JobsEventLoopBlocked",
+  },
+  {
+    name: "a cancel is ignored",
+    stage: async (lab) => {
+      await lab.worker(ONE);
+      const jid = await lab.running("Hang");
+      assertMatch((await lab.run("cancel", jid)).stderr, /1 running job aborted: it ends when its handler heeds/);
+      return jid;
+    },
+    alert: /Hang \S+ on \S+ ignores its signal \(Cancelled\) and has run for/,
+    command: /^jobs stop \S+$/,
+    why: /ignores its signal \(Cancelled\) and has run for \S+: jobs stop /,
+    sample: /^jobs_signals_ignored 1$/m,
+    rule: "JobsSignalIgnored",
+  },
+  {
+    name: "workers are quiet, between two heartbeats",
+    stage: async (lab) => {
+      const worker = await lab.worker(ONE, { JOBS_HEARTBEAT: "30s" });
+      await lab.run("quiet", "--all");
+      await worker.logged("Quiet: taking no more jobs");
+      return await lab.waiting();
+    },
+    alert: /All workers are quiet for \S+: no job is fetched/,
+    command: /^jobs resume --all-workers$/,
+    why: /All workers of queue "default" are quiet for \S+\. jobs resume --all-workers/,
+    sample: /^jobs_workers_quiet 1$/m,
+    rule: "JobsNoProcess",
+  },
+  {
+    name: "a pause was forgotten",
+    stage: async (lab) => {
+      await lab.worker(ONE);
+      await lab.run("pause", "default");
+      return await lab.waiting();
+    },
+    alert: /Queue "default" is paused, for \S+ now, by \S+ \(1 job waiting, for 10m/,
+    command: /^jobs resume default$/,
+    why: /Queue "default" is paused until it is resumed\. jobs resume default/,
+    sample: /^jobs_queue_paused\{queue="default"\} 1$/m,
+    rule: "JobsQueuePaused",
+  },
+  {
+    name: "a limit is too low",
+    stage: async (lab) => {
+      await lab.run("limit", "default", "--running", "1");
+      await lab.worker(["-c", "5"]);
+      await lab.running("Hang");
+      return await lab.waiting();
+    },
+    alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running\. The longest: Hang \S+ has run for/,
+    command: /^jobs limit default$/,
+    why: /at its limit: 1 of 1 running\. The longest: Hang \S+ has run for \S+ on \S+ jobs limit default/,
+    sample: /^jobs_queue_limited\{queue="default"\} 1$/m,
+    rule: "JobsQueueAtLimit",
+  },
+  {
+    name: "a class is missing after a deploy",
+    stage: async (lab) => {
+      const worker = await lab.worker(ONE);
+      const jid = await lab.bench.push("Gone", []);
+      await worker.logged("Waits for a worker with its class");
+      return jid;
+    },
+    alert: /No worker of queue "default" has a handler for Gone.*Its jobs wait for one, for/,
+    command: /^jobs run handlers\.js -q default$/,
+    why: /No worker of queue "default" has a handler for Gone: it waits for one\. jobs run/,
+    rule: "JobsNoHandler",
+  },
+  {
+    name: "a poison job crashes its workers",
+    stage: async (lab) => {
+      const jid = await lab.bench.push("Crash", [lab.bench.notes]);
+      await lab.worker(["-q", "other"]);
+      while ((await lab.bench.store.jobs.find([jid]))[0]?.place.in !== "dead") {
+        const worker = new JobsProcess({
+          store: lab.bench.url,
+          args: [lab.bench.handlers, "-c", "1", "--burst"],
+          env: { ...MORTAL, JOBS_HEARTBEAT_TIMEOUT: "1s" },
+        });
+        await lab.use(worker).status();
+      }
+      return jid;
+    },
+    alert: /Crash crashes its workers: 1 job moved to dead.*\S+ ago\. Each attempt ended its worker/,
+    command: /^jobs show \w+$/,
+    why: /It is dead: it crashed its workers/,
+    sample: /^jobs_set_size\{set="dead"\} 1$/m,
+    rule: "JobsCrashing",
+  },
+  {
+    name: "the store is slow",
+    on: "redis",
+    stage: async (lab) => {
+      await lab.worker();
+      const url = new URL(lab.bench.url);
+      const proxy = lab.use(await TcpProxy.start(Number(url.port)));
+      url.port = String(proxy.port);
+      lab.address = url.href;
+      proxy.delayMs = 510;
+    },
+    alert: /The store took 1(\.\d+)?s to return its counts/,
+    // Doctor itself is the command that the overview names.
+    command: /^undefined$/,
+    sample: /^jobs_store_round_trip_seconds 1\.\d+$/m,
+    rule: "JobsStoreSlow",
+  },
+  {
+    name: "another program has locked the store",
+    on: "sqlite",
+    stage: async (lab) => {
+      await lab.worker();
+      // The first page stores the key of its forms.
+      await lab.overview(lab.bench.store);
+      const file = lab.bench.url.slice("sqlite:".length);
+      const code = `import { DatabaseSync } from "node:sqlite"; const it = new DatabaseSync(${JSON.stringify(file)});
+        it.exec("BEGIN IMMEDIATE"); console.log("locked"); setTimeout(() => it.exec("ROLLBACK"), ${RUN_MS});`;
+      const child = lab.use(new Deno.Command(Deno.execPath(), { args: ["eval", code], stdout: "piped" }).spawn());
+      const reader = child.stdout.getReader();
+      await reader.read();
+      await reader.cancel();
+      // As if it had lasted longer than it does in this test.
+      lab.aheadMs = 12_000;
+    },
+    alert: /The heartbeat of a worker is late: it is known as of 1\d(\.\d)?s ago.*The store is slow or locked/,
+    finding: /another program \(PID \d+\) has locked the file for over 1s: no job is pushed or fetched/,
+    command: /^ps -fp \d+$/,
+    rule: "JobsStoreSlow",
+  },
+  {
+    name: "a cron entry died: no worker has it any more",
+    stage: async (lab) => {
+      await lab.worker();
+      const store = await lab.past(2 * 3_600_000);
+      const { active: [entry] } = checkCrontab([{ name: "sync stock", class: "Noop", every: "1h" }], {
+        environment: "production",
+        optionsOf: () => undefined,
+      });
+      const { now } = await store.cron.read();
+      const written = await store.cron.write([{
+        ...{ name: "sync stock", version: 0, jobs: [], awaited: false, records: [] },
+        definition: definitionText(entry!, "config"),
+        state: stateText(plan(entry!, undefined, now).state),
+      }]);
+      assertEquals(written.length, 1);
+    },
+    alert: /Cron entry "sync stock" did not run: due 1h\S* ago.*No running worker has it in its configuration/,
+    command: /^jobs cron run 'sync stock'$/,
+    sample: /^jobs_cron_overdue_seconds [3-7]\d\d\d/m,
+    rule: "JobsCronOverdue",
+  },
+  {
+    name: "a batch is stuck",
+    stage: async (lab) => {
+      await lab.worker();
+      const batch = await lab.bench.client.batches.open({ name: "mails" });
+      await lab.bench.push("Noop", [], { batch: batch.id });
+      const jid = await lab.bench.push("Fail", [], { retry: 0, batch: batch.id });
+      await batch.close();
+      return jid;
+    },
+    alert: /Batch "mails" \(\w+\) is stuck for \S+.*1 of 2 jobs is dead, the others have ended: retry or delete/,
+    command: /^jobs batch retry \w+$/,
+    why: /It is dead: its retries are exhausted\. jobs retry runs it again/,
+    sample: /^jobs_batches\{kind="batch",state="stuck"\} 1$/m,
+    rule: "JobsBatchStuck",
+  },
+  {
+    name: "an endless retry storm",
+    stage: async (lab) => {
+      const file = `${lab.bench.folder}/storm.js`;
+      await Deno.writeTextFile(
+        file,
+        `export function Boom() { throw new Error("remote is down"); }
+         Boom.options = { retry: 10_000, retryIn: () => 0.05 };`,
+      );
+      await lab.worker([file]);
+      const jids = await Promise.all([1, 2, 3].map(() => lab.bench.push("Boom", [], { retry: 10_000 })));
+      return jids[0]!;
+    },
+    alert: /100 % of attempts failed today.*of \d+ attempts/,
+    command: /^jobs errors$/,
+    why: /Error: remote is down/,
+    sample: /^jobs_failed_total \d\d+$/m,
+    rule: "JobsFailing",
+  },
+];
+
+const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+
+shareRedis();
+for (const { name, on, stage, alert, finding = alert, command, why, sample, rule } of INCIDENTS) {
+  for (const kind of ["sqlite", "redis"] as const) {
+    if (on !== undefined && on !== kind) continue;
+    Deno.test(`incident: ${name} (${kind})`, async () => {
+      await using stack = new AsyncDisposableStack();
+      const bench = stack.use(await Bench.open(kind === "redis" ? await sharedRedisUrl() : undefined));
+      const lab = new Lab(bench, stack);
+      const jid = await stage(lab);
+      const store = lab.address === bench.url ? bench.store : lab.use(await openStore(lab.address));
+      let seen = "";
+      await until(async () => {
+        const alerts = alertsOf(await readSituation({ store, clock: lab.clock, classes: [] }));
+        return alert.test(seen = alerts.map(({ title, detail }) => `${title}. ${detail}`).join("\n"));
+      }, () => `${alert}; it has: ${seen}`);
+
+      const [doctor, shown, overview, metrics] = await Promise.all([
+        lab.run("doctor", "--json"),
+        jid && lab.run("show", jid),
+        lab.overview(store),
+        sample && lab.visit(store, "/metrics"),
+      ]);
+      const findings: { message: string; cure?: string }[] = JSON.parse(doctor.stdout).findings;
+      const found = findings.find(({ message }) => finding.test(message));
+      assertMatch(String(found?.cure), command, `doctor found: ${JSON.stringify(findings)}`);
+      assertMatch(overview, alert);
+      if (shown && why) assertMatch(shown.stdout, why);
+      if (metrics && sample) assertMatch(metrics, sample);
+      assertMatch(await read("packaging/prometheus/alerts.yml"), new RegExp(`alert: ${rule}\n`));
+      assertMatch(await read("docs/operate/runbook.md"), new RegExp(`\`${rule}\``));
+    });
+  }
+}
