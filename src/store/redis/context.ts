@@ -4,7 +4,6 @@
  * @module
  */
 import type { Buffer } from "node:buffer";
-import { systemClock } from "../../clock.ts";
 import type { Arg } from "./client/encode.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Mover } from "./move.ts";
@@ -39,13 +38,13 @@ export interface Context {
  * Repeats a call while its reply is lost, for `waitMs` at most. For calls that must not be resent unchanged: `attempt` builds
  * its arguments again, from the state of the lease book by then, so that nothing happens twice.
  */
-export async function retryLostReply<T>({ waitMs }: Context, attempt: () => Promise<T>): Promise<T> {
-  const end = systemClock.monotonic() + waitMs;
+export async function retryLostReply<T>({ waitMs, client: { clock } }: Context, attempt: () => Promise<T>): Promise<T> {
+  const end = clock.monotonic() + waitMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isOutcomeUnknown(error) || systemClock.monotonic() >= end) throw error;
+      if (!isOutcomeUnknown(error) || clock.monotonic() >= end) throw error;
     }
   }
 }

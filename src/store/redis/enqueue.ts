@@ -9,7 +9,6 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { systemClock } from "../../clock.ts";
 import { around, setFields, wireTime } from "../../job/raw.ts";
 import { nameOf } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
@@ -52,14 +51,14 @@ export class Enqueuer {
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (jobs.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ jobs, since: systemClock.monotonic(), resolve, reject });
+      this.#waiting.push({ jobs, since: this.#context.client.clock.monotonic(), resolve, reject });
       if (!this.#running) void this.#run();
     });
   }
 
   async #run(): Promise<void> {
     this.#running = true;
-    await systemClock.turn();
+    await this.#context.client.clock.turn();
     while (this.#waiting.length > 0) await this.#push(this.#nextBatch());
     this.#running = false;
   }
@@ -94,7 +93,7 @@ export class Enqueuer {
 
   /** Fails the calls that have already waited for the full connection timeout. */
   #rejectOverdue(error: unknown): void {
-    const before = systemClock.monotonic() - this.#context.waitMs;
+    const before = this.#context.client.clock.monotonic() - this.#context.waitMs;
     const overdue = this.#waiting.filter((push) => push.since < before);
     this.#waiting = this.#waiting.filter((push) => push.since >= before);
     for (const push of overdue) push.reject(error);
@@ -103,7 +102,7 @@ export class Enqueuer {
   async #store(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     const { client, wire } = this.#context;
     const offset = this.#context.offset();
-    const now = Math.round(systemClock.now() + Number(offset) + this.#skewMs);
+    const now = Math.round(this.#context.client.clock.now() + Number(offset) + this.#skewMs);
     const { args, order } = pack(jobs, `,"enqueued_at":${wireTime(now, wire)}}`);
     const head = [offset, `${wire}`, `${++this.#batches}`, keepReplyMs(this.#context), `${now}`];
     const reply = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];

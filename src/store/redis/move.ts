@@ -10,7 +10,6 @@
  * @module
  */
 import { randomUUID } from "node:crypto";
-import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import { type Context, keepReplyMs } from "./context.ts";
@@ -73,7 +72,7 @@ export class Mover {
   async #run(): Promise<void> {
     this.#running = true;
     // Calls of the same turn share a script.
-    await systemClock.turn();
+    await this.#context.client.clock.turn();
     while (this.#waiting.length > 0) {
       const moves = this.#waiting.flatMap((part) => part.moves);
       const fitting = countFitting(moves);

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { systemClock } from "../../clock.ts";
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
@@ -110,7 +109,7 @@ export class Results implements ResultStore {
     const waiters = this.#waiting.get(jid) ?? new Set();
     this.#waiting.set(jid, waiters.add(wake));
     void this.#listen();
-    const promise = systemClock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(() => {
+    const promise = this.#context.client.clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(() => {
       waiters.delete(wake);
       if (waiters.size === 0) this.#waiting.delete(jid);
     });

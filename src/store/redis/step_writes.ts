@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { StepLease, StoredStep } from "../port/steps.ts";
 import { SCRIPTS } from "./client/scripts.ts";
@@ -38,7 +37,7 @@ export class StepWrites {
   /** See `StepStore.remember`. */
   add(lease: StepLease, step: StoredStep): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
-      if (this.#next.length === 0) void systemClock.turn().then(() => this.#flush());
+      if (this.#next.length === 0) void this.#context.client.clock.turn().then(() => this.#flush());
       this.#next.push({ lease, step, resolve, reject });
       this.#characters += step.record.length;
       if (this.#next.length >= MAX_TOGETHER || this.#characters >= MAX_CHARACTERS) this.#flush();

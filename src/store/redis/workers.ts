@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { systemClock } from "../../clock.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import {
   CANCELLED_WORKER,
@@ -49,9 +48,9 @@ export class Workers implements WorkerStore {
   }
 
   async heartbeat(record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
-    const start = systemClock.monotonic();
+    const start = this.#context.client.clock.monotonic();
     const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(record, ttlMs));
-    this.#roundTripUs = Math.round((systemClock.monotonic() - start) * 1000);
+    this.#roundTripUs = Math.round((this.#context.client.clock.monotonic() - start) * 1000);
     const reply = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#mayHaveLapsed };
     this.#mayHaveLapsed = false;
     return reply;
@@ -192,7 +191,7 @@ export class Workers implements WorkerStore {
     try {
       while (!signal.aborted && !client.closed) {
         const popped = await client.call(["BRPOP", ...keys, `${BLOCK_S}`])
-          .catch(() => systemClock.sleep(RETRY_MS, signal)) as [string, string] | null | undefined;
+          .catch(() => this.#context.client.clock.sleep(RETRY_MS, signal)) as [string, string] | null | undefined;
         if (popped) return popped;
       }
     } finally {

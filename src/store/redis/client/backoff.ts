@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { systemClock } from "../../../clock.ts";
+import type { Clock } from "../../../clock.ts";
 
 const FIRST_MS = 25;
 /** Default maximum pause, before jitter of up to a half. */
@@ -16,11 +16,13 @@ export function backoff(failures: number, maxMs = MAX_BACKOFF_MS): number {
 
 /** The growing pauses of one client. */
 export class Pauses {
+  readonly #clock: Clock;
   readonly #maxMs: number;
   #failures = 0;
   #waking = new AbortController();
 
-  constructor(maxMs: number | undefined) {
+  constructor(clock: Clock, maxMs: number | undefined) {
+    this.#clock = clock;
     this.#maxMs = maxMs ?? MAX_BACKOFF_MS;
   }
 
@@ -38,7 +40,7 @@ export class Pauses {
   async wait(signal: AbortSignal): Promise<void> {
     if (this.#failures === 0) return;
     this.#waking = new AbortController();
-    await systemClock.sleep(
+    await this.#clock.sleep(
       backoff(this.#failures - 1, this.#maxMs),
       AbortSignal.any([this.#waking.signal, signal]),
     );

@@ -3,12 +3,18 @@
  *
  * @module
  */
+import type { Clock } from "../../../clock.ts";
 import type { Connection } from "./connection.ts";
+
+/** An established connection, as the client uses it. */
+export type Line = Pick<Connection, "send" | "subscribe" | "destroy" | "lost">;
 
 /** Options of {@linkcode ReconnectingClient}. */
 export interface ReconnectingClientOptions {
   /** Makes a new connection. The signal aborts the attempt. A server that can't run the probe now is an error. */
-  readonly connect: (signal: AbortSignal, probe?: readonly string[]) => Promise<Connection>;
+  readonly connect: (signal: AbortSignal, probe?: readonly string[]) => Promise<Line>;
+  /** For its waits. Default: the system's. */
+  readonly clock?: Clock;
   /** The address without its password. */
   readonly shown: string;
   /** Longest total time that a call waits for a connection. */

@@ -8,15 +8,14 @@
  *     does, when it accepts writes.
  *  4. It logs once that the connection is lost, and once that it is back and how long it was lost.
  *
- * Its waits use the system's clock: a test that moves the store's time must not affect the network.
+ * Its waits use the clock of the process: a test that moves the store's time must not affect the network.
  *
  * @module
  */
-import { systemClock } from "../../../clock.ts";
+import { type Clock, systemClock } from "../../../clock.ts";
 import { StoreError } from "../../port/errors.ts";
 import { backoff, MAX_BACKOFF_MS, Pauses } from "./backoff.ts";
-import type { Connection } from "./connection.ts";
-import type { CallOptions, ReconnectingClientOptions } from "./client_options.ts";
+import type { CallOptions, Line, ReconnectingClientOptions } from "./client_options.ts";
 import type { Arg } from "./encode.ts";
 import { ConnectionLost, isNotMaster, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
 import type { Args, Script } from "./scripts.ts";
@@ -30,9 +29,11 @@ const CLOSE_WAIT_MS = 500;
 
 /** A connection that reconnects. */
 export class ReconnectingClient {
+  /** The clock of this process, for its waits. The store's time is the server's. */
+  readonly clock: Clock;
   readonly #options: ReconnectingClientOptions;
   readonly #end = new AbortController();
-  #connection: Connection | undefined;
+  #connection: Line | undefined;
   #connecting: Promise<void> | undefined;
   /** Called after each attempt to connect, successful or not. */
   #waiting: (() => void)[] = [];
@@ -47,7 +48,8 @@ export class ReconnectingClient {
 
   constructor(options: ReconnectingClientOptions) {
     this.#options = options;
-    this.#pauses = new Pauses(options.maxBackoffMs);
+    this.clock = options.clock ?? systemClock;
+    this.#pauses = new Pauses(this.clock, options.maxBackoffMs);
   }
 
   /** The address without its password. */
@@ -114,7 +116,7 @@ export class ReconnectingClient {
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     this.#channels.set(channel, listener);
     try {
-      const connection = await this.#connected(systemClock.monotonic() + this.#maxWaitMs);
+      const connection = await this.#connected(this.clock.monotonic() + this.#maxWaitMs);
       await connection.subscribe(channel, listener);
     } catch (error) {
       this.#channels.delete(channel);
@@ -141,12 +143,12 @@ export class ReconnectingClient {
     this.#options.onClose?.();
     if (!this.#connecting) return;
     const done = new AbortController();
-    await Promise.race([this.#connecting, systemClock.sleep(CLOSE_WAIT_MS, done.signal)]);
+    await Promise.race([this.#connecting, this.clock.sleep(CLOSE_WAIT_MS, done.signal)]);
     done.abort();
   }
 
   async #send(args: readonly Arg[], { repeatable = true, ...how }: CallOptions): Promise<unknown> {
-    const deadline = systemClock.monotonic() + this.#maxWaitMs;
+    const deadline = this.clock.monotonic() + this.#maxWaitMs;
     for (let failures = 0;; failures++) {
       const connection = this.#connection ?? await this.#connected(deadline);
       try {
@@ -161,16 +163,16 @@ export class ReconnectingClient {
             connection.destroy(error as RedisError);
           }
           const pause = backoff(failures);
-          if (systemClock.monotonic() + pause > deadline) throw error;
-          await systemClock.sleep(pause, this.#end.signal);
+          if (this.clock.monotonic() + pause > deadline) throw error;
+          await this.clock.sleep(pause, this.#end.signal);
         } else if (!(error instanceof ConnectionLost) || this.closed) {
           throw error;
         } else if (error.wasSent) {
           // The command itself may break the connection: its reply is too large for a limit of the server or of a proxy.
           // Resent without limit, it would break all other commands, too.
           const pause = failures === 0 ? 0 : backoff(failures - 1);
-          if (!repeatable || systemClock.monotonic() + pause > deadline) throw error;
-          await systemClock.sleep(pause, this.#end.signal);
+          if (!repeatable || this.clock.monotonic() + pause > deadline) throw error;
+          await this.clock.sleep(pause, this.#end.signal);
         }
       }
     }
@@ -179,14 +181,14 @@ export class ReconnectingClient {
   /** Longest wait of a call. In an outage that has already lasted longer, the call only waits for one more attempt. */
   get #maxWaitMs(): number {
     const { waitMs } = this.#options;
-    const isLongOutage = this.#downSince !== undefined && systemClock.monotonic() - this.#downSince >= waitMs;
+    const isLongOutage = this.#downSince !== undefined && this.clock.monotonic() - this.#downSince >= waitMs;
     return isLongOutage ? Math.min(waitMs, ONE_ATTEMPT_MS) : waitMs;
   }
 
   /** Resolves with the connection as soon as it is established. */
-  async #connected(deadline: number): Promise<Connection> {
+  async #connected(deadline: number): Promise<Line> {
     const done = new AbortController();
-    const timer = systemClock.sleep(deadline - systemClock.monotonic(), done.signal);
+    const timer = this.clock.sleep(deadline - this.clock.monotonic(), done.signal);
     try {
       let isLate = false;
       for (;;) {
@@ -210,7 +212,7 @@ export class ReconnectingClient {
 
   async #connectWithRetries(): Promise<void> {
     while (!this.closed) {
-      let connection: Connection | undefined;
+      let connection: Line | undefined;
       await this.#pauses.wait(this.#end.signal);
       try {
         connection = await this.#options.connect(this.#end.signal, this.#needsMaster ? WRITE_PROBE : undefined);
@@ -220,7 +222,7 @@ export class ReconnectingClient {
       } catch (error) {
         connection?.destroy();
         this.#failure = error;
-        this.#downSince ??= systemClock.monotonic();
+        this.#downSince ??= this.clock.monotonic();
         this.#pauses.fail();
         this.#wake();
       }
@@ -228,7 +230,7 @@ export class ReconnectingClient {
   }
 
   /** Renews the subscriptions. A channel that the user may not read is dropped; the connection still serves the others. */
-  async #subscribe(connection: Connection): Promise<void> {
+  async #subscribe(connection: Line): Promise<void> {
     for (const [channel, listener] of this.#channels) {
       try {
         await connection.subscribe(channel, listener);
@@ -239,7 +241,7 @@ export class ReconnectingClient {
     }
   }
 
-  #use(connection: Connection): void {
+  #use(connection: Line): void {
     if (this.#losses > 0) this.#logBack();
     this.#connection = connection;
     this.#downSince = undefined;
@@ -250,7 +252,7 @@ export class ReconnectingClient {
       if (this.#connection !== connection) return;
       this.#connection = undefined;
       this.#losses++;
-      this.#downSince = systemClock.monotonic();
+      this.#downSince = this.clock.monotonic();
       this.#failure = new ConnectionLost(reason(why));
       if (this.closed) return;
       this.#options.log?.("warn", `Connection to Redis at "${this.shown}" lost, reconnecting: ${reason(why)}`);
@@ -262,11 +264,11 @@ export class ReconnectingClient {
   }
 
   /** Pings until the connection is lost: without a pending command, a dead peer isn't noticed. */
-  async #ping(connection: Connection, everyMs: number): Promise<void> {
+  async #ping(connection: Line, everyMs: number): Promise<void> {
     const lost = new AbortController();
     void connection.lost.then(() => lost.abort());
     while (this.#connection === connection) {
-      await systemClock.sleep(everyMs, lost.signal);
+      await this.clock.sleep(everyMs, lost.signal);
       if (this.#connection === connection) {
         await connection.send(["PING"]).then(() => this.#pauses.reset(), () => {});
       }
@@ -274,7 +276,7 @@ export class ReconnectingClient {
   }
 
   #logBack(): void {
-    const now = systemClock.monotonic();
+    const now = this.clock.monotonic();
     const seconds = (now - (this.#downSince ?? now)) / 1000;
     this.#options.log?.("info", `Connection to Redis at "${this.shown}" is back after ${seconds.toFixed(1)} s`);
   }

@@ -12,7 +12,6 @@
  *
  * @module
  */
-import { systemClock } from "../../../clock.ts";
 import { ALL_QUEUES } from "../../port/paused_queues.ts";
 import { BLOCK_S, type Context } from "../context.ts";
 import { queueKey } from "../keys.ts";
@@ -70,7 +69,7 @@ export class QueueWatch {
     if (others.length > 0) waits.push(this.#poll(others, either));
     waits.push(this.#groupReady(queues, groups, groupsCount, either));
     if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, queuesCount, either));
-    if (waits.length === 0) waits.push(systemClock.sleep(POLL_CLOSED_MS, either));
+    if (waits.length === 0) waits.push(this.#context.client.clock.sleep(POLL_CLOSED_MS, either));
     await Promise.race(waits);
     woken.abort();
     await Promise.all(waits);
@@ -99,7 +98,7 @@ export class QueueWatch {
       const found = await client.run(SCRIPTS.hasQueuedJobs, [], { now: offset(), names: [ALL_QUEUES, ...queues] })
         .catch(() => 0);
       if (found === 1) return;
-      await systemClock.sleep(POLL_QUEUES_MS, signal);
+      await this.#context.client.clock.sleep(POLL_QUEUES_MS, signal);
     }
   }
 
@@ -159,7 +158,7 @@ export class QueueWatch {
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {
-      await systemClock.sleep(RETRY_MS, signal);
+      await this.#context.client.clock.sleep(RETRY_MS, signal);
       return { closed: queues.map(() => 0), groups: queues.map(() => -1) };
     }
   }
@@ -210,7 +209,7 @@ class WatchedQueue {
         const job = await this.#client.call(["BLMOVE", this.#key, this.#key, "RIGHT", "RIGHT", `${this.#blockS}`]);
         if (job !== null) this.#wakeAll();
       } catch {
-        await systemClock.sleep(RETRY_MS, this.#end.signal);
+        await this.#client.clock.sleep(RETRY_MS, this.#end.signal);
         this.#wakeAll();
       }
       if (this.#waiting.size === 0) await this.#idle();
@@ -222,7 +221,7 @@ class WatchedQueue {
   /** Keeps the connection for a while, for the next wait. */
   async #idle(): Promise<void> {
     this.#arrival = new AbortController();
-    await systemClock.sleep(this.#blockS * 1_000, AbortSignal.any([this.#arrival.signal, this.#end.signal]));
+    await this.#client.clock.sleep(this.#blockS * 1_000, AbortSignal.any([this.#arrival.signal, this.#end.signal]));
     this.#arrival = undefined;
   }
 

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { systemClock } from "../../../clock.ts";
 import { WAKE_CHANNEL } from "../keys.ts";
 import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 
@@ -54,7 +53,7 @@ export class WakeChannel {
     const woken = new AbortController();
     this.#waiting[topic].add(woken);
     if (!this.#listening) void this.#listen();
-    await systemClock.sleep(ms, AbortSignal.any([signal, woken.signal]));
+    await this.#client.clock.sleep(ms, AbortSignal.any([signal, woken.signal]));
     this.#waiting[topic].delete(woken);
   }
 
