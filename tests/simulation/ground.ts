@@ -4,6 +4,7 @@
  * @module
  */
 import type { Store } from "../../src/store/admin/store.ts";
+import type { Link } from "./link.ts";
 import type { Machine, World } from "./world.ts";
 
 export interface StoredJob {
@@ -19,13 +20,15 @@ export interface StoredBatch {
   readonly isEnded: boolean;
 }
 
-export interface Ground {
+export interface Ground extends AsyncDisposable {
+  /** Its name for `make simulate`. */
+  readonly name: string;
   /** By how much the store's wall clock is wrong, in milliseconds. */
   clockError: number;
   /** Empties the store for another run. */
   renew(world: World): Promise<void>;
   /** Returns the store as a process opens it. */
-  connect(machine: Machine): Promise<Store>;
+  connect(machine: Machine, link: Link): Promise<Store>;
   /** The jobs in the store, oldest first. */
   jobs(): Promise<readonly StoredJob[]>;
   /** Batches and flows, oldest first. */

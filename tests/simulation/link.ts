@@ -72,7 +72,7 @@ export class Link {
   async #watch(store: Store, topic: Topic, signal: AbortSignal): Promise<boolean> {
     const { world, clock } = this.#machine;
     const isOpen = await store.watch(topic, signal);
-    await new Promise<void>((resolve) => void world.at(world.time + this.#travel(), this.#machine, resolve));
+    await new Promise<void>((resolve) => void world.at(world.time + this.travel(), this.#machine, resolve));
     // Without a connection nothing is reported, and nothing is known.
     if (this.isCut) await clock.sleep(1_000, signal);
     return isOpen && !signal.aborted;
@@ -81,10 +81,9 @@ export class Link {
   #call(label: string, execute: () => unknown): Promise<unknown> {
     const machine = this.#machine;
     const { world } = machine;
-    const fault = this.#faultOf(label);
-    if (fault !== undefined) this.#onFault();
-    const lateMs = fault === "late" ? 5_000 + world.random.next() * 20_000 : 0;
-    const arrives = this.#arrives = Math.max(this.#arrives, world.time + this.#travel() + lateMs);
+    const fault = this.faultOf(label);
+    const lateMs = fault === "late" ? this.lateness() : 0;
+    const arrives = this.#arrives = Math.max(this.#arrives, world.time + this.travel() + lateMs);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     world.at(arrives, undefined, async () => {
       if (fault === "lost before" || this.isCut) {
@@ -101,16 +100,24 @@ export class Link {
       if (fault === "lost after" || this.isCut) reply(() => reject(unreachable()));
       else reply(() => outcome.status === "fulfilled" ? resolve(outcome.value) : reject(outcome.reason));
     });
-    const reply = (settle: () => void) => void world.at(world.time + this.#travel(), machine, settle);
+    const reply = (settle: () => void) => void world.at(world.time + this.travel(), machine, settle);
     return promise;
   }
 
-  #faultOf(label: string): CallFault | undefined {
-    if (this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
+  /** Returns the fault that the next call meets. */
+  faultOf(label: string): CallFault | undefined {
+    if (this.faults.length === 0 || this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
+    this.#onFault();
     return this.faults.shift();
   }
 
-  #travel(): number {
+  /** Returns how much longer a late message is under way. */
+  lateness(): number {
+    return 5_000 + this.#machine.world.random.next() * 20_000;
+  }
+
+  /** Returns how long a message is under way. */
+  travel(): number {
     const { random } = this.#machine.world;
     const { usualMs, slow, slowMs } = this.weather;
     return random.chance(slow) ? random.next() * slowMs : random.next() * usualMs;

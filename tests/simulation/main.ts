@@ -4,11 +4,10 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import type { Ground } from "./ground.ts";
 import { planOf } from "./plan.ts";
 import { run } from "./run.ts";
 import { simulate, type Tally } from "./simulate.ts";
-import { SqliteGround } from "./sqlite_ground.ts";
+import { GROUNDS } from "./grounds.ts";
 
 /** A failing rule usually fails in many seeds. */
 const MAX_FAILURES = 5;
@@ -22,7 +21,6 @@ const { values: options } = parseArgs({
     part: { type: "string" },
   },
 });
-const GROUNDS: Readonly<Record<string, () => Promise<Ground>>> = { sqlite: SqliteGround.open };
 const open = GROUNDS[options.store] ?? refuse("STORE", options.store, Object.keys(GROUNDS).join(", "));
 const first = numberOf("FIRST", options.first);
 const seeds = numberOf("SEEDS", options.seeds);
@@ -41,9 +39,10 @@ function refuse(name: string, text: string, expected: string): never {
 }
 
 async function showLog(): Promise<void> {
-  const { failure, log } = await run(await open(), planOf(first), { log: true });
+  await using ground = await open();
+  const { failure, log } = await run(ground, planOf(first), { log: true });
   console.log(log.join("\n"));
-  if (failure) Deno.exit(1);
+  if (failure) Deno.exitCode = 1;
 }
 
 /** Runs the seeds of one processor. Prints its tally as a line of JSON. */
@@ -51,7 +50,7 @@ async function runPart(part: number): Promise<void> {
   const own = function* () {
     for (let seed = first + part; seed < first + seeds; seed += navigator.hardwareConcurrency) yield seed;
   };
-  const ground = await open();
+  await using ground = await open();
   let failures = 0;
   const tally: Tally = { runs: 0, events: 0, failures: [] };
   for (const seed of own()) {

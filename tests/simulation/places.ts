@@ -57,7 +57,7 @@ export class Places {
     const machine = new Machine(name, world);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, () => model.hit(machine, 25_000));
     this.#links.add(link);
-    return { machine, link, store: link.through(await ground.connect(machine)) };
+    return { machine, link, store: await ground.connect(machine, link) };
   }
 
   /** Starts a worker at a place. */

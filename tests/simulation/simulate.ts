@@ -55,7 +55,7 @@ export async function report(ground: Ground, seed: number): Promise<string> {
     ...describe(plan),
     "Its last events:",
     ...log.slice(-40),
-    `Repeat it with: make simulate FIRST=${seed} SEEDS=1 LOG=1`,
+    `Repeat it with: make simulate STORE=${ground.name} FIRST=${seed} SEEDS=1 LOG=1`,
   ].join("\n");
 }
 

@@ -9,8 +9,9 @@ import { Operator } from "./operator.ts";
 import { Places, type Process, type Surroundings } from "./places.ts";
 import { type Act, isTrouble, TROUBLE_MS } from "./plan.ts";
 import { Producer } from "./producer.ts";
-import { Machine } from "./world.ts";
 
+/** The limits are set within this time. */
+const SETUP_MS = 60_000;
 /** The workers start within this time. Acts begin after it. */
 const START_MS = 500;
 /** The effects of trouble may last for this long: dead workers are offline, calls that were late have arrived. */
@@ -39,10 +40,11 @@ export class Simulation {
     const { world, ground, plan, model } = this.#in;
     await this.#prepare();
     for (let of = 0; of < plan.workers; of++) {
-      world.at(world.random.next() * START_MS, undefined, () => this.#places.start(of));
+      world.at(world.time + world.random.next() * START_MS, undefined, () => this.#places.start(of));
     }
-    for (const act of plan.acts) world.at(START_MS + act.at, undefined, () => this.#begin(act));
-    await this.#go(START_MS + TROUBLE_MS, () => false);
+    const begin = world.time + START_MS;
+    for (const act of plan.acts) world.at(begin + act.at, undefined, () => this.#begin(act));
+    await this.#go(begin + TROUBLE_MS, () => false);
     world.note("calm");
     this.#places.calm();
     ground.clockError = 0;
@@ -59,9 +61,14 @@ export class Simulation {
 
   async #prepare(): Promise<void> {
     const { ground, world, model } = this.#in;
-    const { admin } = await ground.connect(new Machine("setup", world));
-    await admin.configure("narrow", { limit: { running: NARROW } });
-    await admin.configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true });
+    const { store: { admin } } = await this.#places.open("setup");
+    let isReady = false;
+    const ready = Promise.all([
+      admin.configure("narrow", { limit: { running: NARROW } }),
+      admin.configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true }),
+    ]).then(() => isReady = true);
+    await world.until(() => isReady, SETUP_MS);
+    await ready;
     this.#client = await this.#places.open("client");
     this.#producer = new Producer(this.#client, model);
     this.#operator = new Operator(await this.#places.open("operator"), ground, model);

@@ -14,6 +14,7 @@ import { GroupCommit } from "../../src/store/sqlite/group_commit.ts";
 import { sqliteStore } from "../../src/store/sqlite/store.ts";
 import { Watch } from "../../src/store/sqlite/watch.ts";
 import type { Ground, StoredBatch, StoredJob } from "./ground.ts";
+import type { Link } from "./link.ts";
 import type { Machine, World } from "./world.ts";
 
 const PATH = ":memory:";
@@ -60,6 +61,7 @@ const LEFTOVERS = {
 };
 
 export class SqliteGround implements Ground {
+  readonly name = "sqlite";
   /** The store's wall clock may be set, too. */
   clockError = 0;
   readonly #database: DatabaseSync;
@@ -106,7 +108,7 @@ export class SqliteGround implements Ground {
   }
 
   /** Returns the store as a process opens it. */
-  connect(machine: Machine): Promise<Store> {
+  connect(machine: Machine, link: Link): Promise<Store> {
     const database = this.#database;
     const sql = this.#sql;
     // Each verb is executed as a whole, so its turns of the event loop let nothing else in.
@@ -142,7 +144,12 @@ export class SqliteGround implements Ground {
       deadMaxJobs: DEAD_MAX_JOBS,
       deadMaxAgeMs: DEAD_MAX_AGE_MS,
     });
-    return Promise.resolve(store);
+    return Promise.resolve(link.through(store));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#database.close();
+    return Promise.resolve();
   }
 
   jobs(): Promise<StoredJob[]> {

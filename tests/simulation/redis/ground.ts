@@ -1,0 +1,128 @@
+/**
+ * Redis as the store of a simulation: each process has the real adapter and the real client that reconnects; their connections lead
+ * through the simulation to one server.
+ *
+ * @module
+ */
+import type { Store } from "../../../src/store/admin/store.ts";
+import type { Context } from "../../../src/store/redis/context.ts";
+import type { ReconnectingClientOptions } from "../../../src/store/redis/client/client_options.ts";
+import { ConnectionLost } from "../../../src/store/redis/client/errors.ts";
+import { ReconnectingClient } from "../../../src/store/redis/client/reconnecting_client.ts";
+import { Mover } from "../../../src/store/redis/move.ts";
+import { redisStore } from "../../../src/store/redis/store.ts";
+import type { Ground, StoredBatch, StoredJob } from "../ground.ts";
+import type { Link } from "../link.ts";
+import type { Machine, World } from "../world.ts";
+import judge from "./judge.lua" with { type: "text" };
+import { SimulatedLine } from "./line.ts";
+import { SimulatedServer } from "./server.ts";
+
+const WAIT_MS = 10_000;
+const REPLY_TIMEOUT_MS = 2_500;
+/** Of a connection that blocks for 5 s. */
+const BLOCKING_TIMEOUT_MS = 10_000;
+const REFUSED_MS = 50;
+
+interface Findings {
+  readonly jobs: readonly StoredJob[];
+  readonly batches: readonly StoredBatch[];
+  readonly wrong: readonly string[];
+  readonly left: readonly string[];
+}
+
+export class RedisGround implements Ground {
+  readonly name = "redis";
+  readonly #server: SimulatedServer;
+  readonly #lines = new Set<SimulatedLine>();
+
+  private constructor(server: SimulatedServer) {
+    this.#server = server;
+    server.onMessage = (channel, message) => {
+      for (const line of this.#lines) line.deliver(channel, message);
+    };
+  }
+
+  static async open(): Promise<RedisGround> {
+    return new RedisGround(await SimulatedServer.open());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  get clockError(): number {
+    return this.#server.clockError;
+  }
+
+  set clockError(ms: number) {
+    this.#server.clockError = ms;
+  }
+
+  async renew(world: World): Promise<void> {
+    this.#lines.clear();
+    await this.#server.renew(world);
+  }
+
+  connect(machine: Machine, link: Link): Promise<Store> {
+    const { clock } = machine;
+    const clients = new Set<ReconnectingClient>();
+    const newClient = (replyTimeoutMs: number, options: Partial<ReconnectingClientOptions> = {}) => {
+      const client: ReconnectingClient = new ReconnectingClient({
+        connect: () => this.#connect(machine, link, replyTimeoutMs),
+        ...{ clock, shown: "redis://simulated", waitMs: WAIT_MS, onClose: () => clients.delete(client) },
+        ...options,
+      });
+      clients.add(client);
+      return client;
+    };
+    const client: ReconnectingClient = newClient(REPLY_TIMEOUT_MS, {
+      onLost: () => clients.forEach((other) => other === client || other.reset("the connection for commands is lost")),
+    });
+    const shared: Omit<Context, "mover"> = {
+      ...{ client, subscriptions: newClient(REPLY_TIMEOUT_MS, { pingMs: 15_000 }) },
+      blockingClient: () => newClient(BLOCKING_TIMEOUT_MS),
+      ...{ hasSentinel: false, offset: () => "0", waitMs: WAIT_MS, wire: 7, deadLimits: ["10000", "15552000000"] },
+    };
+    const close = async () => void await Promise.all([...clients].map((one) => one.close()));
+    return Promise.resolve(redisStore({ ...shared, mover: new Mover(shared) }, close));
+  }
+
+  async #connect(machine: Machine, link: Link, replyTimeoutMs: number): Promise<SimulatedLine> {
+    await machine.clock.sleep(2 * link.travel());
+    if (link.isCut) {
+      await machine.clock.sleep(REFUSED_MS);
+      throw new ConnectionLost("connection refused");
+    }
+    const line = new SimulatedLine(machine, link, this.#server, {
+      replyTimeoutMs,
+      onEnd: (ended) => this.#lines.delete(ended),
+    });
+    this.#lines.add(line);
+    return line;
+  }
+
+  async jobs(): Promise<readonly StoredJob[]> {
+    return (await this.#judge("")).jobs;
+  }
+
+  async batches(): Promise<readonly StoredBatch[]> {
+    return (await this.#judge("")).batches;
+  }
+
+  async contradictions(): Promise<readonly string[]> {
+    return (await this.#judge("")).wrong;
+  }
+
+  async leftovers(): Promise<readonly string[]> {
+    return (await this.#judge("all")).left;
+  }
+
+  async #judge(what: "" | "all"): Promise<Findings> {
+    const findings = JSON.parse(await this.#server.look(judge, what)) as Findings;
+    // Lua has one kind of empty table.
+    const list = <T>(value: readonly T[]) => Array.isArray(value) ? value : [];
+    const { jobs, batches, wrong, left } = findings;
+    return { jobs: list(jobs), batches: list(batches), wrong: list(wrong), left: list(left) };
+  }
+}

@@ -1,0 +1,65 @@
+-- Reads what the judges want to know, in one step: the jobs of all places, the batches, contradictions, and what is left over.
+-- ARGV: "all" for the leftovers, too. Reply as JSON.
+local call = redis.call
+local jobs, batches, wrong, left = {}, {}, {}, {}
+local places, live = {}, {}
+local function keys(pattern)
+  local found = call('KEYS', pattern)
+  table.sort(found)
+  return found
+end
+local function add(place, payload)
+  local fine, job = pcall(cjson.decode, payload)
+  local jid = fine and type(job) == 'table' and job.jid or '?'
+  jobs[#jobs + 1] = { jid = jid, place = place, isCron = fine and job.occurrence ~= nil }
+  live[jid] = true
+  if places[jid] then wrong[#wrong + 1] = 'a job is in one place: ' .. jid .. ' is in ' .. places[jid] .. ' and ' .. place end
+  places[jid] = place
+end
+for _, key in ipairs(keys('queue:*')) do
+  local list = call('LRANGE', key, 0, -1)
+  for i = #list, 1, -1 do add('queue', list[i]) end
+end
+for place, key in pairs({ scheduled = 'schedule', retry = 'retry', dead = 'dead' }) do
+  for _, payload in ipairs(call('ZRANGE', key, 0, -1)) do add(place, payload) end
+end
+local leases = keys('jobs:leases:*')
+for _, key in ipairs(leases) do
+  local fields = call('HGETALL', key)
+  for i = 2, #fields, 2 do
+    if string.find(fields[i - 1], ':') then add('lease', fields[i]) end
+  end
+end
+table.sort(jobs, function(a, b) return a.jid < b.jid end)
+local NUMBERS = { 'total', 'pending', 'dead', 'succeeded', 'failed', 'cancelled', 'expired', 'deleted', 'waiting' }
+for _, key in ipairs(keys('jobs:batch:*')) do
+  local id = string.sub(key, 12)
+  local row = { ended = false }
+  for i, text in ipairs(call('HMGET', key, unpack(NUMBERS))) do row[NUMBERS[i]] = tonumber(text or nil) or 0 end
+  local completeAt, abandonedAt = unpack(call('HMGET', key, 'complete_at', 'abandoned_at'))
+  local counted = row.pending + row.dead + row.succeeded + row.failed + row.cancelled + row.expired + row.deleted
+  if row.total ~= counted or row.pending < 0 or row.waiting < 0 or row.waiting > row.pending then
+    wrong[#wrong + 1] = 'a batch counts its members: ' .. id .. ' ' .. cjson.encode(row)
+  end
+  local ended = (completeAt or abandonedAt or row.dead > 0 and row.pending == row.waiting) and true or false
+  batches[#batches + 1] = { id = id, isFlow = call('EXISTS', 'jobs:flow:' .. id) == 1, isEnded = ended }
+  if row.pending ~= row.waiting or row.pending > 0 and row.dead == 0 then
+    left[#left + 1] = 'a pending member: ' .. id .. ' ' .. cjson.encode(row)
+  end
+end
+if ARGV[1] == 'all' then
+  local function report(what, key) left[#left + 1] = what .. ': ' .. key end
+  for _, key in ipairs(leases) do report('a lease', key) end
+  for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
+    if worker ~= 'cancelled' then report('a worker', worker) end
+  end
+  for _, worker in ipairs(call('SMEMBERS', 'processes')) do report('a worker', worker) end
+  for pattern, what in pairs({ ['jobs:claim:*'] = 'a name of a worker', ['jobs:commands:*'] = 'a command', ['jobs:debounce:*'] = 'a debounced push' }) do
+    for _, key in ipairs(keys(pattern)) do report(what, key) end
+  end
+  if call('LLEN', 'jobs:flows:pending') > 0 then report('a pending effect of a flow', call('LINDEX', 'jobs:flows:pending', 0)) end
+  for _, key in ipairs(keys('jobs:steps:*')) do
+    if not live[string.sub(key, 12)] then report('steps of a job that has ended', key) end
+  end
+end
+return cjson.encode({ jobs = jobs, batches = batches, wrong = wrong, left = left })

@@ -1,0 +1,179 @@
+/**
+ * A Redis server under the time of a simulation: a real server on a private socket that performs one command at a time.
+ *
+ * Scripts run with a prelude (`virtual_time.lua`) that replaces the time, expiry and random choices. Blocking commands and
+ * subscriptions are kept here, so that the world decides when a process learns of an event.
+ *
+ * @module
+ */
+import { Connection } from "../../../src/store/redis/client/connection.ts";
+import type { Arg } from "../../../src/store/redis/client/encode.ts";
+import { RedisError } from "../../../src/store/redis/client/errors.ts";
+import { SCRIPTS } from "../../../src/store/redis/client/scripts.ts";
+import { type RedisServer, startRedis } from "../../support/redis.ts";
+import type { World } from "../world.ts";
+import virtualTime from "./virtual_time.lua" with { type: "text" };
+
+/** Hashes keep the order of insertion, whatever their size: a hash table's order differs from server to server. */
+const CONFIG = {
+  ...{ "hash-max-listpack-entries": "1000000", "hash-max-listpack-value": "1000000" },
+  ...{ "list-max-listpack-size": "1000000", "lua-time-limit": "0" },
+};
+const REPLY_TIMEOUT_MS = 60_000;
+
+/** Sets the time, and deletes the keys whose time has passed. */
+const BEFORE = `redis.call('SET', 'sim:now', ARGV[1])
+for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do redis.call('DEL', key) end
+redis.call('ZREMRANGEBYSCORE', 'sim:expiry', '-inf', ARGV[1])`;
+/** Returns the messages of a command, and how many elements the awaited lists have. */
+const AFTER = `for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', 0, -1)) do
+  if redis.call('EXISTS', key) == 0 then redis.call('ZREM', 'sim:expiry', key) end
+end
+local messages = redis.call('LRANGE', 'sim:messages', 0, -1)
+redis.call('DEL', 'sim:messages')
+local full = {}
+for i, key in ipairs(ARGV) do full[i] = redis.call('LLEN', key) end
+return { messages, full }`;
+/** Performs a command that depends on the time. */
+const COMMAND = "return redis.call(unpack(ARGV))";
+const TIMED = new Set(["SET", "TIME", "PEXPIRE", "PUBLISH", "XADD", "SCAN", "SMEMBERS"]);
+
+/** A script with the prelude, as the server has it. */
+interface LoadedScript {
+  readonly name: string;
+  readonly sha: string;
+}
+
+/** A command that waits until a list has an element. */
+export interface Blocked {
+  readonly args: readonly Arg[];
+  readonly reply: (value: unknown) => void;
+  /** Whether its process still has the connection. */
+  readonly isOpen: () => boolean;
+}
+
+export class SimulatedServer implements AsyncDisposable {
+  /** By how much its clock is wrong. */
+  clockError = 0;
+  /** Called for each message. */
+  onMessage: (channel: string, message: string) => void = () => {};
+  world!: World;
+  readonly #server: RedisServer;
+  readonly #connection: Connection;
+  /** The scripts of the product by their digest. */
+  readonly #scripts: ReadonlyMap<string, LoadedScript>;
+  readonly #own: { readonly before: string; readonly after: string; readonly command: string };
+  readonly #blocked = new Set<Blocked>();
+
+  private constructor(
+    server: RedisServer,
+    connection: Connection,
+    scripts: ReadonlyMap<string, LoadedScript>,
+    own: readonly string[],
+  ) {
+    const [before, after, command] = own as [string, string, string];
+    this.#server = server;
+    this.#connection = connection;
+    this.#scripts = scripts;
+    this.#own = { before, after, command };
+  }
+
+  static async open(): Promise<SimulatedServer> {
+    const server = await startRedis({ config: CONFIG });
+    const connection = await Connection.connect({
+      ...{ endpoint: { host: "127.0.0.1", port: server.port }, login: {}, database: 0, name: "simulation" },
+      replyTimeoutMs: REPLY_TIMEOUT_MS,
+    }, new AbortController().signal);
+    const load = async (text: string) => await connection.send(["SCRIPT", "LOAD", text]) as string;
+    const scripts = new Map<string, LoadedScript>();
+    for (const { name, text, sha } of Object.values(SCRIPTS)) {
+      const [first, ...rest] = text.split("\n");
+      scripts.set(sha, { name, sha: await load([first, virtualTime, ...rest].join("\n")) });
+    }
+    const own = [BEFORE, AFTER, `${virtualTime}\n${COMMAND}`].map(load);
+    return new SimulatedServer(server, connection, scripts, await Promise.all(own));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#connection.destroy();
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  /** Empties it. */
+  async renew(world: World): Promise<void> {
+    this.world = world;
+    this.clockError = 0;
+    this.#blocked.clear();
+    await this.#connection.send(["FLUSHDB"]);
+  }
+
+  /** Performs a command. */
+  async execute(args: readonly Arg[], how: { readonly bytes?: boolean } = {}): Promise<unknown> {
+    const { before, after } = this.#own;
+    const now = Math.round(this.world.now + this.clockError);
+    const keys = [...this.#blocked].map(({ args }) => `${args[1]}`);
+    const [, reply, rest] = await Promise.allSettled([
+      this.#connection.send(["EVALSHA", before, "0", `${now}`]),
+      this.#connection.send(this.#real(args), how),
+      this.#connection.send(["EVALSHA", after, "0", ...keys]),
+    ]);
+    if (rest.status === "rejected") throw rest.reason;
+    const [messages, sizes] = rest.value as [string[], number[]];
+    for (let i = 0; i < messages.length; i += 2) this.onMessage(messages[i]!, messages[i + 1]!);
+    const full = new Set(keys.filter((_, i) => sizes[i]! > 0));
+    for (const blocked of [...this.#blocked]) if (full.has(`${blocked.args[1]}`)) await this.#serve(blocked);
+    if (reply.status === "rejected") throw reply.reason;
+    return reply.value;
+  }
+
+  /** Runs a script of the judges, outside of the simulated time. */
+  async look(script: string, ...args: readonly string[]): Promise<string> {
+    return await this.#connection.send(["EVAL", script, "0", ...args]) as string;
+  }
+
+  /** The name of a script. */
+  nameOf(sha: string): string {
+    return this.#scripts.get(sha)?.name ?? sha;
+  }
+
+  /** Performs a blocking command: replies now, or when its list has an element. */
+  async block(blocked: Blocked): Promise<void> {
+    this.#blocked.add(blocked);
+    // Each command looks at the awaited lists.
+    await this.execute(["PING"]);
+  }
+
+  /** Ends the wait of a blocking command without an element. */
+  unblock(blocked: Blocked): void {
+    this.#blocked.delete(blocked);
+  }
+
+  async #serve(blocked: Blocked): Promise<void> {
+    if (!blocked.isOpen()) return void this.#blocked.delete(blocked);
+    const [name, ...keys] = blocked.args as readonly string[];
+    const value = name === "BLMOVE"
+      ? await this.#connection.send(["LMOVE", ...keys.slice(0, 4)])
+      : await this.#pop(keys.slice(0, -1));
+    if (value === null || !this.#blocked.delete(blocked)) return;
+    blocked.reply(value);
+  }
+
+  async #pop(keys: readonly string[]): Promise<[string, string] | null> {
+    for (const key of keys) {
+      const value = await this.#connection.send(["RPOP", key]) as string | null;
+      if (value !== null) return [key, value];
+    }
+    return null;
+  }
+
+  /** Returns the command as the server performs it. */
+  #real(args: readonly Arg[]): readonly Arg[] {
+    const [name, ...rest] = args;
+    if (name === "EVALSHA") {
+      const script = this.#scripts.get(`${rest[0]}`);
+      if (script === undefined) throw new RedisError("NOSCRIPT No matching script");
+      return [name, script.sha, ...rest.slice(1)];
+    }
+    return TIMED.has(`${name}`) ? ["EVALSHA", this.#own.command, "0", ...args] : args;
+  }
+}
