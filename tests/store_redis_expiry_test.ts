@@ -13,6 +13,7 @@ const EXPIRING = [
   "jobs:commands:",
   "jobs:cron:done:",
   "jobs:debounce:",
+  "jobs:given-up:",
   "jobs:imported:",
   "jobs:measured:",
   "jobs:mover:",

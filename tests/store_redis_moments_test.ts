@@ -42,6 +42,24 @@ Deno.test("redis: a signal whose reply was lost is kept once, and reaches one of
   assertEquals(await signal("k"), {});
 });
 
+Deno.test("redis: a take that arrives after its worker has given it up leases nothing", async () => {
+  await redis.cli("FLUSHALL");
+  await using proxy = await TcpProxy.start(redis.port);
+  await using store = await openStore(`redis://127.0.0.1:${proxy.port}`, { waitMs: 4_000 });
+  const worker = await register(store);
+  assertEquals(await takeUpTo(store, worker), []);
+  const release = proxy.hold();
+  // Its reply is awaited for a second or two. Then it is repeated on another connection.
+  assertEquals(await takeUpTo(store, worker), []);
+  await store.jobs.enqueue(jobs(1, 1));
+  await release();
+  assertEquals([await redis.cli("LLEN", "queue:default"), await redis.cli("HLEN", `jobs:leases:${worker}`)], [
+    "1",
+    "0",
+  ]);
+  assertEquals((await takeUpTo(store, worker)).length, 1);
+});
+
 Deno.test("redis: a rescue takes no lease of a worker whose heartbeat arrived after the leases were read", async () => {
   await using t = await open();
   const worker = await register(t.store);

@@ -29,7 +29,10 @@ export async function shrink(ground: Ground, failing: Result): Promise<Result> {
       if (!isSmaller) from += size;
     }
   }
-  for (const simpler of [{ cron: [] }, { workers: 1 }, { weather: { usualMs: 0.1, slow: 0, slowMs: 0 } }]) {
+  const ofFirst = best.plan.acts.filter((act) => !("of" in act && typeof act.of === "number" && act.of > 0));
+  for (
+    const simpler of [{ cron: [] }, { workers: 1, acts: ofFirst }, { weather: { usualMs: 0.1, slow: 0, slowMs: 0 } }]
+  ) {
     await fails({ ...best.plan, ...simpler });
   }
   return best;

@@ -281,8 +281,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("jobs:signalled:1", "0 60000 k 1 60000 10", []),
   ],
   stepClear: [
-    call("jobs:steps:j", "1 w", SLEEPING),
-    call("jobs:steps:j", "0", SLEEPING),
+    call("jobs:steps:j", "0 j 1 w", SLEEPING),
+    call("jobs:steps:j", "0 j 0", SLEEPING),
   ],
   stepRemember: [
     {

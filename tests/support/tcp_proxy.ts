@@ -31,6 +31,10 @@ export class TcpProxy implements AsyncDisposable {
   /** The sockets of clients, and the number of reply bytes that each may still receive. */
   readonly #clients = new Map<Socket, number>();
   readonly #frozen = new WeakSet<Socket>();
+  /** The other ends of the clients' connections. */
+  readonly #servers = new Map<Socket, Socket>();
+  /** Until when the bytes of clients wait. */
+  readonly #held = new WeakMap<Socket, Promise<void>>();
   readonly #timers = new Map<ReturnType<typeof setTimeout>, () => void>();
   /** Sockets with pending bytes, and the promise of their write. */
   readonly #queues = new Map<Socket, Promise<void>>();
@@ -94,6 +98,25 @@ export class TcpProxy implements AsyncDisposable {
     for (const client of this.#clients.keys()) this.#frozen.add(client);
   }
 
+  /**
+   * Holds what the clients send on the open connections from now on, also beyond their end: as a network does whose lost packets
+   * arrive much later. New connections are not affected.
+   *
+   * @returns forwards it; resolves when the server's ends are closed
+   */
+  hold(): () => Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const closed: Promise<unknown>[] = [];
+    for (const [client, server] of this.#servers) {
+      closed.push(once(server, "close"));
+      this.#held.set(client, promise);
+    }
+    return async () => {
+      resolve();
+      await Promise.all(closed);
+    };
+  }
+
   /** Cuts every open connection within its next reply, after this many bytes. */
   cutNextAnswer(bytes = 0): void {
     for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
@@ -119,11 +142,13 @@ export class TcpProxy implements AsyncDisposable {
   #join(client: Socket, server: Socket): void {
     server.setNoDelay(true);
     this.#clients.set(client, this.bytesToLive());
+    this.#servers.set(client, server);
     for (const [socket, other] of [[client, server], [server, client]] as const) {
       socket.on("error", () => socket.destroy());
       socket.on("end", () => this.#after(other, () => other.end()));
       socket.on("close", () => {
         if (socket === client) this.#clients.delete(client);
+        this.#servers.delete(client);
         this.#after(other, () => other.destroySoon());
       });
     }
@@ -131,6 +156,8 @@ export class TcpProxy implements AsyncDisposable {
     client.on("data", (bytes) => {
       if (isTurn) this.#trips++;
       isTurn = false;
+      const until = this.#held.get(client);
+      if (until) return this.#enqueue(server, async () => (await until, void server.write(bytes)));
       if (!this.#frozen.has(client)) this.#pass(server, bytes);
     });
     server.on("data", (bytes) => {

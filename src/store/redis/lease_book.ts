@@ -6,7 +6,8 @@
  *
  *  1. **A lost reply of `take` strands no lease.** Each take has a name, which its tokens contain. The book keeps the name
  *     until the reply is here. The next take passes the names of unanswered takes, and `take` returns their leases
- *     again. A worker that takes no more jobs passes them with a limit of 0: the leases return to their queues.
+ *     again. A worker that takes no more jobs passes them with a limit of 0: the leases return to their queues. The network may
+ *     deliver an unanswered take even later, on the connection that was given up: then it leases nothing (`jobs:given-up`).
  *  2. **A lost reply of `settle` doesn't make an outcome count as lost.** The book keeps the tokens that may be settled. When
  *     the settlement is repeated and such a token is missing, this process ended it itself.
  *  3. **A server that lost its latest writes strands no lease.** It may again have leases that this process has settled. After

@@ -109,10 +109,12 @@ export class Results implements ResultStore {
     const waiters = this.#waiting.get(jid) ?? new Set();
     this.#waiting.set(jid, waiters.add(wake));
     void this.#listen();
-    const promise = this.#context.client.clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(() => {
-      waiters.delete(wake);
-      if (waiters.size === 0) this.#waiting.delete(jid);
-    });
+    const promise = this.#context.client.clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(
+      () => {
+        waiters.delete(wake);
+        if (waiters.size === 0) this.#waiting.delete(jid);
+      },
+    );
     return { promise, cancel: wake };
   }
 

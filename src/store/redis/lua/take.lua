@@ -25,6 +25,9 @@ local result = { prefix, again, {} }
 
 -- Fail on a key of the wrong type before a job is popped.
 call('HLEN', leasesKey)
+-- The worker has given this take up: the network delivers it when the worker has taken again.
+local given = 'jobs:given-up:' .. worker
+if call('SISMEMBER', given, id) == 1 then return result end
 if #lost > 0 then checkCancelled(leasesKey) end
 -- The rescuer must find the leases of a worker that has no heartbeat yet.
 call('ZADD', 'jobs:workers', 'NX', now, worker)
@@ -32,7 +35,11 @@ call('ZADD', 'jobs:workers', 'NX', now, worker)
 -- Leases of takes whose reply was lost: the worker doesn't have them yet. Those beyond the limits return to their queues.
 if #lost > 0 then
   local unanswered = {}
-  for _, one in ipairs(lost) do unanswered[one] = true end
+  for _, one in ipairs(lost) do
+    unanswered[one] = true
+    call('SADD', given, one)
+  end
+  call('EXPIRE', given, 3600)
   local tokens = {}
   for _, token in ipairs(call('HKEYS', leasesKey)) do
     if unanswered[string.sub(token, 12, 27)] then tokens[#tokens + 1] = token end
