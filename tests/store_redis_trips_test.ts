@@ -141,6 +141,7 @@ const TRIPS: Readonly<Record<string, readonly [most: number, given: Given]>> = {
     await store.steps.wait(lease, { name: "w", about: `"kind":"wait","key":"k"`, forMs: HOUR_MS, key: "k" });
     return () => store.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS });
   }],
+  "steps.waits": [1, (store) => () => store.steps.waits({ limit: 10 })],
   "steps.clear": [1, async (store) => {
     const lease = await leased(store);
     await store.steps.remember(lease, { name: "s", record: `{"state":"succeeded","since":1}` });
