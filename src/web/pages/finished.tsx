@@ -95,7 +95,8 @@ function NothingFinished() {
   );
 }
 
-function FinishedTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
+/** The rows. */
+export function FinishedTable({ view, rows }: { readonly view: View; readonly rows: readonly EndedJob[] }) {
   return (
     <List
       view={view}

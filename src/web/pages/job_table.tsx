@@ -169,10 +169,9 @@ export function JobTable({ view, place, rows, actions }: {
           <input type="checkbox" name="ref" value={ref} aria-label={`Select ${name} ${jid}`} />
         ),
       }}
-      acts={rowActions.length === 0
-        ? undefined
-        : (job) =>
-          rowActions.filter((action) => isOffered(view, action, job.queue)).map((action) => (
+      acts={rowActions.length === 0 ? undefined : (job) => (
+        <div class="over">
+          {rowActions.filter((action) => isOffered(view, action, job.queue)).map((action) => (
             <button
               type="submit"
               name="row"
@@ -183,6 +182,8 @@ export function JobTable({ view, place, rows, actions }: {
               {actionLabel(action, place)}
             </button>
           ))}
+        </div>
+      )}
     />
   );
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import { placePath } from "../read/job_sets.ts";
-import type { WaitingNode } from "../../operator/query/waiting_nodes.ts";
-import type { Found } from "../read/search.ts";
+import type { FoundEverywhere } from "../read/search.ts";
 import { WAITING_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import { Empty, jobs, link, type View } from "./view.tsx";
+import { FinishedTable } from "./finished.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
@@ -133,28 +133,28 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** `/search`. */
-export function SearchPage({ view, text, found, waiting, looked }: {
+export function SearchPage({ view, text, results: { found, waiting, ended, looked } }: {
   readonly view: View;
   readonly text: string;
-  readonly found: readonly Found[];
-  readonly waiting: readonly WaitingNode[];
-  readonly looked: number;
+  readonly results: FoundEverywhere;
 }) {
-  const count = found.reduce((sum, one) => sum + one.rows.length, waiting.length);
+  const count = found.reduce((sum, one) => sum + one.rows.length, waiting.length + ended.rows.length);
+  const isComplete = !ended.more && found.every((one) => !one.more);
   return (
     <Layout view={view} title={`Search ${text}`}>
       <div class="heading">
         <h1>Search</h1>
         <span class="note">
           {text === ""
-            ? "by ID, class, error or argument"
-            : `“${text}”: ${jobs(count)} found, searched ${number(looked)}`}
+            ? "by ID, class, error, argument or result"
+            : `“${text}”: ${isComplete ? "" : "the first "}${jobs(count)} found, searched ${
+              number(looked)
+            } and the finished ones`}
         </span>
       </div>
-      {text !== "" && count === 0 && found.every((one) => !one.more) && (
+      {text !== "" && count === 0 && isComplete && (
         <Empty title="No results.">
-          No waiting, running, retrying or dead job contains this text. Search finished jobs on{" "}
-          <a href={link(view, "/finished", { q: text })}>Finished</a>.
+          No job contains this text. A finished job is found as long as its result is kept, by default for 500 seconds.
         </Empty>
       )}
       {found.filter((one) => one.rows.length > 0 || one.more).map(({ place, rows, more }) => (
@@ -172,6 +172,17 @@ export function SearchPage({ view, text, found, waiting, looked }: {
           )}
         </section>
       ))}
+      {(ended.rows.length > 0 || ended.more) && (
+        <section>
+          <h2>Finished</h2>
+          {ended.rows.length > 0 && <FinishedTable view={view} rows={ended.rows} />}
+          {ended.more && (
+            <p>
+              <a href={link(view, "/finished", { q: text })}>Show more results →</a>
+            </p>
+          )}
+        </section>
+      )}
       {waiting.length > 0 && (
         <section>
           <h2>Waiting in flows</h2>

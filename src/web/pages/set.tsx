@@ -21,7 +21,7 @@ export const SET_TITLES: Readonly<Record<SetName, string>> = {
 const ABOUT: Readonly<Record<SetName, (count: number) => string>> = {
   scheduled: (count) => `${jobs(count)} waiting for their time`,
   retry: (count) => `${jobs(count)} failed and will run again`,
-  dead: (count) => `${jobs(count)} exhausted their retries`,
+  dead: (count) => `${jobs(count)} failed for good, or ${count === 1 ? "was" : "were"} moved here`,
 };
 
 /** One set. */
@@ -58,14 +58,14 @@ function NothingInSet({ view, set }: { readonly view: View; readonly set: SetNam
     case "retry":
       return (
         <Empty title="No jobs are waiting for a retry.">
-          A job that fails is retried with growing delays. Jobs that exhausted their retries are on{" "}
+          A job that fails is retried with growing delays. Jobs that failed for good are on{" "}
           <a href={link(view, "/dead")}>Dead</a>.
         </Empty>
       );
     case "dead":
       return (
         <Empty title="No dead jobs.">
-          Jobs that exhausted their retries are kept here, to be fixed and retried, or deleted.
+          Jobs that failed for good are kept here, to be fixed and retried, or deleted.
         </Empty>
       );
   }

@@ -50,7 +50,7 @@ export function SettingsPage({ view, settings, tokens, mask }: {
                 <td data-label="From" class="nowrap">
                   {origin === "default" ? <span class="note">default</span> : origin}
                 </td>
-                <td data-label="Meaning" class="note">{about}</td>
+                <td data-label="Meaning" class="meaning note">{about}</td>
               </tr>
             ))}
           </tbody>

@@ -184,11 +184,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.get("/search", async (c) => {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
-    const [view, { found, waiting, looked }] = await Promise.all([
-      viewOf(services, c),
-      searchEverywhere(services, text),
-    ]);
-    return html(services, c, <SearchPage view={view} text={text} found={found} waiting={waiting} looked={looked} />);
+    const [view, results] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
+    return html(services, c, <SearchPage {...{ view, text, results }} />);
   });
 }
 

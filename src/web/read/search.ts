@@ -4,9 +4,10 @@
  * @module
  */
 import type { Place } from "../../store/port/entries.ts";
+import type { EndedJob } from "../../job/result.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import type { Services } from "../services.ts";
-import { jobsIn } from "../../operator/query/jobs.ts";
+import { finishedJobs, jobsIn } from "../../operator/query/jobs.ts";
 import { page } from "../../store/ops/scan.ts";
 import type { JobFilter } from "../../operator/query/filter.ts";
 import { type JobView, viewEntries } from "./job_view.ts";
@@ -24,29 +25,50 @@ export interface Found {
   readonly more: boolean;
 }
 
+/** The finished jobs of a search. */
+export interface FoundEnded {
+  /** The latest first. */
+  readonly rows: readonly EndedJob[];
+  /** There may be more. */
+  readonly more: boolean;
+}
+
 /** The results of a search everywhere. */
 export interface FoundEverywhere {
   readonly found: readonly Found[];
   /** Nodes of flows that wait for others. */
   readonly waiting: readonly WaitingNode[];
-  /** Number of jobs searched. */
+  /** Finished jobs whose records are kept. */
+  readonly ended: FoundEnded;
+  /** Number of jobs searched, without finished ones. */
   readonly looked: number;
 }
 
 /**
- * Returns matches in running jobs, the sets, the largest queues and the flows. The remaining time is shared between the
- * places; flows have what is left.
+ * Returns matches in running jobs, the sets, the largest queues, the flows and the finished jobs. The remaining time is shared
+ * between the places; flows have what is left.
  */
 export async function searchEverywhere(services: Services, text: string): Promise<FoundEverywhere> {
-  if (text === "") return { found: [], waiting: [], looked: 0 };
+  if (text === "") return { found: [], waiting: [], ended: { rows: [], more: false }, looked: 0 };
   const until = services.clock.monotonic() + BUDGET_MS;
-  const { found, looked } = await searchPlaces(services, { q: text }, until);
+  const [{ found, looked }, ended] = await Promise.all([
+    searchPlaces(services, { q: text }, until),
+    searchEnded(services, text, until),
+  ]);
   const waiting: WaitingNode[] = [];
   for await (const nodes of waitingNodes(services.store, { q: text })) {
     waiting.push(...nodes);
     if (waiting.length >= ROWS_PER_PLACE || services.clock.monotonic() >= until) break;
   }
-  return { found, waiting: waiting.slice(0, ROWS_PER_PLACE), looked };
+  return { found, waiting: waiting.slice(0, ROWS_PER_PLACE), ended, looked };
+}
+
+async function searchEnded(services: Services, text: string, until: number): Promise<FoundEnded> {
+  const { rows, next } = await page(finishedJobs(services, { q: text }), services.clock, {
+    limit: ROWS_PER_PLACE,
+    until,
+  });
+  return { rows: rows.flatMap((one) => one?.job ?? []), more: next !== undefined || rows.length === ROWS_PER_PLACE };
 }
 
 /**
