@@ -81,11 +81,20 @@ function checkName(label: string, full: unknown): string {
 /** Returns the JSON text of the example of a wait, checked; undefined without one. */
 export function exampleText(step: string, example: unknown): string | undefined {
   if (example === undefined) return undefined;
-  const text = stringifyLossless(example);
+  const text = jsonOf(example);
   if (text !== undefined && text.length <= MAX_EXAMPLE_CHARACTERS) return text;
   throw new StepError(
     `Invalid example of step "${step}": expected JSON of at most ${MAX_EXAMPLE_CHARACTERS} characters`,
   );
+}
+
+/** Returns the JSON text of a value; undefined if it has none, such as a function or a cycle. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return stringifyLossless(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns a span in milliseconds, checked. */

@@ -579,6 +579,11 @@ Deno.test("invalid options are errors before anything runs", async () => {
     [(ctx) => ctx.sleep("a", "whenever"), /duration is "whenever"/],
     [(ctx) => ctx.waitFor("a", { key: "", timeout: "1h" }), /Invalid key ""/],
     [(ctx) => ctx.waitFor("a", { key: "k" } as never), /timeout is undefined/],
+    [
+      (ctx) => ctx.waitFor("a", { key: "k", timeout: "1h", example: "x".repeat(499) }),
+      /Invalid example of step "a": expected JSON of at most 500 characters/,
+    ],
+    [(ctx) => ctx.waitFor("a", { key: "k", timeout: "1h", example: () => {} }), /Invalid example of step "a"/],
     [(ctx) => ctx.run("a", "Double", [1], { unique_for: "1h" }), /has unique_for/],
   ];
   for (const [use, message] of uses) {

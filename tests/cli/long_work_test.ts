@@ -15,6 +15,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 import type { Edit, PlaceSelection } from "../../src/store/port/entries.ts";
 import { interceptStore } from "../support/intercept.ts";
 import { keepRecord } from "../support/records.ts";
+import { asleep } from "../web/asleep.ts";
 
 const sqlite = (folder: string) => `sqlite:${folder}/jobs.db`;
 
@@ -150,6 +151,29 @@ Deno.test("delete, kill and cancel --all ask with the count; without a terminal,
     await inTerminal(bench, ["delete", "--all", "queued", "-q", "low"], "y\n"),
     "Deleted 1,200 queued jobs",
   );
+});
+
+Deno.test("on a terminal, delete, cancel and signal ask about a single job, with what is lost; in scripts they don't", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  for (const [jid, key] of [["o1", "order:1"], ["o2", "order:2"], ["o3", "order:3"]] as const) {
+    await asleep(bench.store, { jid, key });
+  }
+  const cases: [string[], string][] = [
+    [["delete", "o1"], 'Delete job "o1" and the results of its steps charge, approval? [y/N] '],
+    [["cancel", "o1"], 'Cancel job "o1"? [y/N] '],
+    [["signal", "order:1", "{}"], 'Send {} to step "approval" of job "o1"? [y/N] '],
+    [["signal", "ordre:1"], 'Keep true, because no job waits for "ordre:1"? [y/N] '],
+  ];
+  for (const [args, question] of cases) {
+    const terminal = await inTerminal(bench, args, "n\n", 200);
+    assertStringIncludes(terminal, question);
+    assertStringIncludes(terminal, "Declined: nothing changed");
+  }
+  assertEquals((await bench.store.steps.waits({ limit: 9 })).waits.length, 3);
+  assertStringIncludes(await inTerminal(bench, ["delete", "o1"], "y\n"), "Deleted 1 job");
+  assertEquals((await on(bench, ["signal", "order:2"])).stdout, 'Job "o2" continues\n');
+  assertEquals((await on(bench, ["cancel", "o3"])).stdout, "Cancelled 1 job\n");
 });
 
 Deno.test("kill --all shows the limit of the dead set, before and after", async () => {

@@ -35,13 +35,14 @@ Deno.test("a program repeats no completed step, sleeps, waits for a signal and f
 set -eu
 charge=$($step run charge -- sh -c "echo charge >> $notes; echo '{\\"n\\":12345678901234567890}'")
 $step sleep "cooling off" 0.1
-answer=$($step wait approval --key "order:$JOBS_JID" --timeout 1h)
+answer=$($step wait approval --key "order:$JOBS_JID" --timeout 1h --example '{"ok":true}')
 child=$($step child double Doubles 21)
 for i in 1 2; do $step run line --each $i -- sh -c "echo line $i >> $notes"; done
 echo "{\\"charge\\":$charge,\\"answer\\":\\"$answer\\",\\"child\\":$child}"`,
   );
   const jid = await bench.push("Program", []);
   await bench.until(async () => (await bench.store.steps.read(jid)).length === 3, "it waits for the signal");
+  assertEquals(JSON.parse((await bench.store.steps.read(jid))[2]!.record).example, '{"ok":true}');
   await bench.client.signal(`order:${jid}`, "yes");
   const ended = await bench.client.result(jid);
   assertEquals(ended?.result, { charge: { n: 12345678901234567890n }, answer: "yes", child: 42 });

@@ -34,6 +34,7 @@ step with --retry, and a child, exit 1 when they have failed for good.
       --backoff TIME     run: the first pause (1s)
       --timeout TIME     run, wait: after this time it has failed, or ends
       --key KEY          wait: the key of the signal
+      --example JSON     wait: data as expected, for the page that sends it
   -q, --queue QUEUE      child: its queue
       --give-up-after TIME
                          child: it has failed after this time (30d)
@@ -55,6 +56,7 @@ const FLAGS = {
   backoff: { takes: "text" },
   timeout: { takes: "text" },
   key: { takes: "text" },
+  example: { takes: "text" },
   queue: { takes: "text", short: "q" },
   "give-up-after": { takes: "text" },
 } as const;
@@ -89,12 +91,13 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   wait: {
     usage: "NAME",
-    flags: ["key", "timeout"],
-    request: ([name], { key, timeout }) => {
+    flags: ["key", "timeout", "example"],
+    request: ([name], { key, timeout, example }) => {
       if (key === undefined || timeout === undefined) {
         throw new UsageError("Missing option. Usage: jobs step wait NAME --key KEY --timeout TIME");
       }
-      return { kind: "wait", name: name!, key, timeout };
+      if (example !== undefined) checkJson(example);
+      return { kind: "wait", name: name!, key, timeout, ...(example !== undefined && { example }) };
     },
   },
   child: {
@@ -166,4 +169,12 @@ function retries(text: string): number {
 function shown(json: string): string {
   const value = parseLossless(json);
   return typeof value === "string" ? value : json;
+}
+
+function checkJson(example: string): void {
+  try {
+    parseLossless(example);
+  } catch (error) {
+    throw new UsageError(`Invalid --example "${example}": expected JSON (${(error as Error).message})`);
+  }
 }

@@ -7,7 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { getField } from "../../job/raw.ts";
-import { editJids, type JobAction } from "../../operator/actions/job_ids.ts";
+import { editJids, isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { editJobs } from "../../operator/actions/jobs.ts";
 import { type All, select, type Selected, windowsOf } from "../../operator/actions/selection.ts";
 import { isEmptyFilter } from "../../operator/query/filter.ts";
@@ -19,7 +19,7 @@ import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { actHere } from "./act.ts";
 import { actInSteps } from "./bulk_edit.ts";
 import { attempt } from "./report.ts";
-import { confirm, jobCount, YES } from "../terminal/confirm.ts";
+import { confirm, confirmHere, jobCount, YES } from "../terminal/confirm.ts";
 import { criteriaOf, describeFilterFlags, FILTER_FLAGS, hasFilter, parseFilter } from "./filter_flags.ts";
 import { jobRow } from "./job_rows.ts";
 import { jobColumns, type State } from "../../text/jobs.ts";
@@ -156,6 +156,7 @@ async function editByJid(
   flags: EditFlags,
 ): Promise<number> {
   const isDry = flags["dry-run"];
+  if (!isDry && isRemoval(action)) confirmHere(imperative, await removedText(store, jids, action), flags);
   const given = { action, jids, ...(queue !== undefined && { queue }) };
   const { changed = 0, aborted = 0, failures = [] } = isDry
     ? await editJids({ store, clock: systemClock }, given, { isDry })
@@ -172,6 +173,16 @@ async function editByJid(
   else if (changed > 0 || failures.length === 0) print(`${past} ${jobCount(changed)}${suffix}`);
   if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids));
   return failures.length === 0 ? 0 : 1;
+}
+
+/** Returns the jobs that an action removes; of a single one that is deleted, with the results of steps that are lost. */
+async function removedText(store: Store, jids: readonly string[], action: JobAction): Promise<string> {
+  const [jid = ""] = jids;
+  if (jids.length > 1) return jobCount(jids.length);
+  const steps = action === "delete" ? await store.steps.read(jid) : [];
+  return `job "${jid}"${
+    steps.length === 0 ? "" : ` and the results of its steps ${steps.map(({ name }) => name).join(", ")}`
+  }`;
 }
 
 /** Tells when running jobs that were cancelled end, and which of them can't: their workers are blocked. */

@@ -153,7 +153,11 @@ async function runStep(job: JobContext, request: StepRequest, part: (step: StepR
     case "sleep":
       return await job.sleep(name, request.duration);
     case "wait":
-      return await job.waitFor(name, { key: request.key, timeout: request.timeout });
+      return await job.waitFor(name, {
+        key: request.key,
+        timeout: request.timeout,
+        ...(request.example !== undefined && { example: parseLossless(request.example) }),
+      });
     case "cursor": {
       const steps = stepRunnerOf(job);
       if (request.cursor === undefined) return await steps.cursor(name);

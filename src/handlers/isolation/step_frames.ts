@@ -40,7 +40,7 @@ export type StepRequest =
       readonly timeout?: string;
     }
     | { readonly kind: "sleep"; readonly duration: string }
-    | { readonly kind: "wait"; readonly key: string; readonly timeout: string }
+    | { readonly kind: "wait"; readonly key: string; readonly timeout: string; readonly example?: string }
     /** Stores the cursor of a loop, or requests it. JSON text; the reply has none if none is stored. */
     | { readonly kind: "cursor"; readonly cursor?: string }
     | {

@@ -22,6 +22,11 @@ export const JOB_ACTIONS = ["retry", "kill", "cancel", "delete", "move"] as cons
 /** An action on jobs. */
 export type JobAction = typeof JOB_ACTIONS[number];
 
+/** Returns whether an action ends the job. */
+export function isRemoval(action: JobAction): boolean {
+  return action === "delete" || action === "cancel" || action === "kill";
+}
+
 /** The edit of each action. */
 export const EDITS: Readonly<Record<Exclude<JobAction, "cancel">, Edit>> = {
   retry: "requeue",

@@ -7,7 +7,7 @@
 import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { editJobs, oneJob } from "../../operator/actions/jobs.ts";
-import type { JobAction } from "../../operator/actions/job_ids.ts";
+import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { dump, quiet, resume, stop } from "../../operator/actions/workers.ts";
@@ -25,7 +25,6 @@ import type { Place } from "../../store/port/entries.ts";
 import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
 import { localPath } from "../read/paging.ts";
-import { isRemoval } from "./job_table.tsx";
 import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { askedAt, askFirst, MovePage, type Question } from "./confirm.tsx";

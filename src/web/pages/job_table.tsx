@@ -9,7 +9,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
 import { jobColumns, STATE_BY_PLACE } from "../../text/jobs.ts";
 import { isEmpty } from "../read/filter.ts";
-import type { JobAction } from "../../operator/actions/job_ids.ts";
+import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn, hasErrors } from "../read/job_sets.ts";
 import type { JobView } from "../read/job_view.ts";
 import type { JobList } from "../read/paging.ts";
@@ -30,11 +30,6 @@ const LABELS: Readonly<Record<JobAction, string>> = {
 /** Returns the label of an action. Retrying a scheduled job runs it now. */
 export function actionLabel(action: JobAction, place: Place): string {
   return action === "retry" && place.in === "scheduled" ? "Run now" : LABELS[action];
-}
-
-/** Returns whether an action removes the job. */
-export function isRemoval(action: JobAction): boolean {
-  return action === "delete" || action === "cancel" || action === "kill";
 }
 
 /** Returns whether the visitor may do this with jobs of a queue; without one, with those of some queue. */

@@ -17,7 +17,6 @@ import { askFirst, SignalPage } from "./confirm.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { DEFAULT_EXAMPLE, SIGNAL_COLUMNS, type WaitRow } from "../../text/signals.ts";
 import { readSignalPage, SIGNAL_FILTERS, type SignalList } from "../read/signals.ts";
-import { FilterForm } from "./filters.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
 import { Empty, Hidden, link, type View } from "./view.tsx";
@@ -47,12 +46,18 @@ function SignalsPage({ view, list: { rows, filter, cursor, next } }: {
       </div>
       {(rows.length > 0 || isFiltered) && (
         <div class="filters">
-          <FilterForm
-            view={view}
-            path="/signals"
-            fields={[{ ...SIGNAL_FILTERS.key, name: "key" }]}
-            values={filter}
-          />
+          <form action={link(view, "/signals")} aria-label="Filter" class="inline">
+            <input
+              type="search"
+              name="key"
+              value={filter.key ?? ""}
+              placeholder={`Key, such as ${SIGNAL_FILTERS.key.example}`}
+              aria-label="Key"
+              autocomplete="off"
+            />
+            <button type="submit">Find</button>
+            {isFiltered && <a class="button" href={link(view, "/signals")}>Clear</a>}
+          </form>
         </div>
       )}
       <div id="rows" data-live>
