@@ -12,6 +12,7 @@ const VALUES: Readonly<Record<Exclude<CriterionName, "state">, string>> = {
   class: "Imp*rt",
   queue: "low*",
   group: "*-7",
+  batch: "b1",
   error: "no ACCOUNT *7",
   tag: "mail*",
   older: "1h",
@@ -22,12 +23,13 @@ async function fill({ store }: Site): Promise<void> {
   const now = Date.now() / 1_000;
   const [queue, group] = ["low1", "customer-7"];
   const error = { error_class: "IOError", error_message: "No account 4_7" };
-  const a = { class: "Import", queue, group, ...error, tags: ["x", "mailing"], args: ["a needle"] };
+  const a = { class: "Import", queue, group, batch: "b1", ...error, tags: ["x", "mailing"], args: ["a needle"] };
   await push(store, "a", { ...a, created_at: now - 2 * HOUR_S }, HOUR_S * 1_000);
   const b = {
     class: "Importer",
     queue: "high",
     group: "7-",
+    batch: "b11",
     error_class: "E",
     error_message: "account",
     tags: ["e-mail"],

@@ -59,6 +59,14 @@ export const CRITERIA = {
     about: "the group in its queue, exactly",
     isPattern: true,
   },
+  batch: {
+    label: "Batch",
+    word: "batch",
+    preposition: "in",
+    example: "1a203f735340c7e1a8800001",
+    about: "the ID of the batch or flow, exactly",
+    isPattern: true,
+  },
   error: {
     label: "Error",
     word: "error",

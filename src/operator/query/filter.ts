@@ -1,7 +1,7 @@
 /**
  * Filters of jobs, shared by the command line, the dashboard and the HTTP API.
  *
- * Criteria combine with "and". Class, queue, group and tag are exact and case-sensitive, so that a bulk action on the class
+ * Criteria combine with "and". Class, queue, group, batch and tag are exact and case-sensitive, so that a bulk action on the class
  * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case.
  *
  * @module
@@ -14,7 +14,7 @@ import type { EndedJob } from "../../job/result.ts";
 import type { CriterionName } from "./criteria.ts";
 
 /** The criteria that match a field of the job as a whole; `*` stands for any characters. */
-const EXACT = ["state", "class", "queue", "group"] as const;
+const EXACT = ["state", "class", "queue", "group", "batch"] as const;
 
 /** The criteria of a filter, as `CRITERIA` describes them. An absent criterion matches every job. */
 export interface JobFilter extends Readonly<Partial<Record<Exclude<CriterionName, "older" | "newer">, string>>> {
@@ -48,6 +48,8 @@ export interface JobFacts {
   readonly queue: string;
   /** Empty if the job has none. */
   readonly group: string;
+  /** The ID of its batch or flow; empty if it has none. */
+  readonly batch: string;
   /** `ErrorClass: message`; empty if the job hasn't failed. */
   readonly error: string;
   readonly tags: readonly string[];
@@ -93,7 +95,9 @@ export function isPlainText(text: string): boolean {
  * no parsing. True decides nothing.
  */
 export function compileHint(filter: JobFilter): (raw: string) => boolean {
-  const exact = [filter.class, filter.group, filter.tag].flatMap((pattern) => hintsOf(pattern, /[*\\"/]+/));
+  const exact = [filter.class, filter.group, filter.batch, filter.tag].flatMap((pattern) =>
+    hintsOf(pattern, /[*\\"/]+/)
+  );
   // The error joins two fields; a text may contain the syntax between fields, which others space differently.
   const folded = [
     ...hintsOf(filter.error?.toLowerCase(), /[*\\"/:\s]+/),
@@ -132,7 +136,16 @@ export function factsOf(entry: Entry, mask?: Mask): JobFacts {
   const named = place.in === "queue" ? place.queue : undefined;
   if (job === undefined) {
     const since = place.in === "dead" || place.in === "running" ? entry.at : undefined;
-    return { class: "", queue: named ?? "", group: "", error: "", tags: [], text: () => mask?.json(raw) ?? raw, since };
+    return {
+      class: "",
+      queue: named ?? "",
+      group: "",
+      batch: "",
+      error: "",
+      tags: [],
+      text: () => mask?.json(raw) ?? raw,
+      since,
+    };
   }
   const shown = mask === undefined ? job : { ...job, class: mask.text(job.class), payload: mask.payload(job.payload) };
   const facts = payloadFacts(shown, () => mask?.json(raw) ?? raw);
@@ -148,6 +161,7 @@ export function payloadFacts(
     class: textOf(payload.display_class) || name,
     queue: textOf(payload.queue) || "default",
     group: textOf(payload["group"]),
+    batch: textOf(payload["batch"]),
     error: errorOf(payload),
     tags: (Array.isArray(payload.tags) ? payload.tags : []).filter((tag) => typeof tag === "string"),
     text: () => searchableText(name, payload, raw),
@@ -167,6 +181,7 @@ export function finishedFacts(job: EndedJob, record: () => string): JobFacts {
     class: String(job.class),
     queue: String(job.queue),
     group: String(job.payload?.["group"] ?? ""),
+    batch: String(job.payload?.["batch"] ?? ""),
     error,
     tags: Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [],
     text: () => `${record()}\n${error}`,

@@ -50,9 +50,9 @@ export async function stoppingNodes(
 export async function* waitingNodes(store: WaitingStore, filter: JobFilter = {}): AsyncGenerator<WaitingNode[]> {
   const mayMatch = compileHint(filter);
   const matches = compileFilter(filter);
-  const isFound = (node: FlowNode) =>
-    node.state === "waiting" && mayMatch(node.payload ?? "") && matches(factsOf(node));
   for await (const flow of flowsWithWaiting(store)) {
+    const isFound = (node: FlowNode) =>
+      node.state === "waiting" && mayMatch(node.payload ?? "") && matches(factsOf(node, flow));
     for (let cursor: string | undefined;;) {
       const request = { limit: NODES_PER_READ, ...(cursor !== undefined && { cursor }) };
       const { nodes, next } = await store.flows.nodes(flow, request);
@@ -70,9 +70,9 @@ async function* flowsWithWaiting({ batches }: WaitingStore): AsyncGenerator<stri
   }
 }
 
-function factsOf({ payload = "", queue, changedAt }: FlowNode): JobFacts {
+function factsOf({ payload = "", queue, changedAt }: FlowNode, batch: string): JobFacts {
   const job = parsePayload(payload);
-  const facts = { queue, since: changedAt };
+  const facts = { queue, batch, since: changedAt };
   return job === undefined
     ? { ...facts, class: "", group: "", error: "", tags: [], text: () => payload }
     : { ...payloadFacts(job, () => payload), ...facts };

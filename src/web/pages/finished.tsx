@@ -29,7 +29,7 @@ import { Tree } from "./tree.tsx";
 
 /** The final states of jobs. */
 const STATES = ["succeeded", "failed", "dead", "cancelled", "expired"];
-const FIELDS = (["class", "queue", "group", "error", "tag", "older", "newer"] as const).map((name) => ({
+const FIELDS = (["class", "queue", "group", "batch", "error", "tag", "older", "newer"] as const).map((name) => ({
   ...CRITERIA[name],
   name,
   list: name === "queue" ? "queue-names" : undefined,
