@@ -71,6 +71,21 @@ async function loadModule(file: string, registry: Registry, extensions: Extensio
   } catch (error) {
     throw new HandlerError(`Handlers "${file}" cannot be loaded: ${whyNotLoaded(file, error)}`, { cause: error });
   }
+  addExports(exports, file, registry, extensions);
+}
+
+/**
+ * Registers the handlers among the exports of a module, and collects its middleware and hooks.
+ *
+ * @param file the name of the module, for messages
+ * @throws {HandlerError}
+ */
+export function addExports(
+  exports: Readonly<Record<string, unknown>>,
+  file: string,
+  registry: Registry,
+  extensions: Extensions,
+): void {
   let found = 0;
   for (const [name, value] of Object.entries(exports)) {
     if (name === "default") continue;

@@ -7,7 +7,9 @@
 import { Client } from "../client/client.ts";
 import type { PushMiddleware } from "../client/middleware.ts";
 import type { JobContext } from "../handlers/context.ts";
-import type { JobDefinition } from "../handlers/handler.ts";
+import { Extensions } from "../handlers/extensions.ts";
+import { defineJob, type JobDefinition } from "../handlers/handler.ts";
+import { addExports } from "../handlers/load.ts";
 import { Registry } from "../handlers/registry.ts";
 import { RunningJob } from "../handlers/running_job.ts";
 import { checkJobClass, type JobClass } from "../job/definition.ts";
@@ -48,6 +50,11 @@ export interface FakeClientOptions {
   /** The classes whose jobs {@linkcode FakeClient.drain} runs. */
   // deno-lint-ignore no-explicit-any -- definitions with any arguments
   readonly jobs?: readonly JobDefinition<any>[];
+  /**
+   * Modules with handlers, as `import * as handlers from "./handlers.js"` has them. Each exported function performs the jobs of the
+   * class that has its name, as in a worker. Their middleware and hooks aren't used.
+   */
+  readonly modules?: readonly Readonly<Record<string, unknown>>[];
   /** The initial time of its clock. Default: 2026-01-01T00:00:00Z. */
   readonly now?: Date;
   /** Wraps each push. */
@@ -77,17 +84,28 @@ export class FakeClient extends Client {
   readonly logged: string[] = [];
 
   /** See {@linkcode fakeClient}. */
-  constructor({ jobs = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {}) {
+  constructor(
+    { jobs = [], modules = [], now = new Date("2026-01-01T00:00:00Z"), middleware = [] }: FakeClientOptions = {},
+  ) {
     const clock = new TestClock(now.getTime());
     const pushed = new Map<string, Remembered>();
     const store = memoryStore(clock, ({ jid, payload, queue }) => {
       pushed.set(jid, { raw: payload, queue, at: clock.now() });
     });
-    super({ store, clock, jobs, middleware, onUnregistered: () => {} });
+    const exported = new Registry();
+    modules.forEach((module, i) => addExports(module, `modules[${i}]`, exported, new Extensions()));
+    const defined = exported.list().map((handler) => defineJob(handler.class, handler.perform, handler.options));
+    super({
+      store,
+      clock,
+      jobs: defined.length === 0 ? jobs : [...jobs, ...defined],
+      middleware,
+      onUnregistered: () => {},
+    });
     this.#clock = clock;
     this.#store = store;
     this.#jobs = pushed;
-    this.#registry = new Registry().define(...jobs);
+    this.#registry = new Registry().define(...jobs, ...defined);
     this.#worker = new TestWorker({ clock, store, registry: this.#registry, client: this, logged: this.logged });
   }
 
@@ -136,7 +154,9 @@ export class FakeClient extends Client {
     this.#jobs.set(jid, taken);
     if (this.#registry.get(name) === undefined) {
       await this.#worker.settle({ kind: "release", token: lease.token });
-      throw new Error(`No handler for class "${name}": add it to fakeClient({ jobs: [...] })`);
+      throw new Error(
+        `No handler for class "${name}": add it to fakeClient({ jobs: [...] }) or its module to { modules: [...] }`,
+      );
     }
     const performed = await this.#worker.perform(lease);
     const { outcome: _, hasStarted: __, ...returned } = performed;

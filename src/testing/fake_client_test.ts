@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import type { JobContext } from "../handlers/context.ts";
 import { defineJob } from "../handlers/handler.ts";
 import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { context, fakeClient } from "./fake_client.ts";
@@ -173,6 +174,37 @@ Deno.test("context returns the first argument of a handler", async () => {
   const ctx = await context(Job, { attempt: 3, payload: { tenant: "acme" }, stopping: stop.signal, client, logged });
   assertEquals(await Job(ctx, "Ada"), ["Job", 3, "acme", true, false]);
   assertEquals([logged, (await client.pushed("Next"))[0]!.args], [["hello Ada"], [3]]);
+});
+
+Deno.test("performs the handlers of a module as a worker does, with their options", async () => {
+  const handlers = {
+    Charge: Object.assign(
+      async (ctx: JobContext, id: number) => {
+        if (ctx.attempt === 1) throw new Error("declined");
+        await ctx.client.push("Billing::Mail", [id]);
+      },
+      { options: { queue: "billing", retry: 1 } },
+    ),
+    handlers: { "Billing::Mail": (_ctx: JobContext, id: number) => `mailed ${id}` },
+    default: 1,
+    limit: 5,
+  };
+  const client = fakeClient({ modules: [handlers] });
+  await client.push("Charge", [7]);
+  await client.drain({ until: "1h" });
+  const seen = (await client.pushed()).map(({ class: name, queue, state, result }) => [name, queue, state, result]);
+  assertEquals(seen, [["Charge", "billing", "succeeded", undefined], [
+    "Billing::Mail",
+    "default",
+    "succeeded",
+    "mailed 7",
+  ]]);
+  assertThrows(
+    () => fakeClient({ modules: [{ limit: 5 }] }),
+    Error,
+    'Handlers "modules[0]" cannot be loaded: it exports no',
+  );
+  assertThrows(() => fakeClient({ jobs: [Add], modules: [{ Add: () => 1 }] }), Error, 'Class "Add"');
 });
 
 Deno.test("rejects a plain function and anything else that isn't a definition, by name", async () => {

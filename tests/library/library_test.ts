@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { runHere } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { blocksOf } from "../support/page_runner.ts";
 import { requireTool } from "../support/tools.ts";
 
 const library = new URL("../../dist/test/library/", import.meta.url).pathname;
@@ -102,12 +103,30 @@ Deno.test("testing.js runs a handler with steps in Node, or names the version of
       console.log(error.message);
     }`;
   await using folder = await newFolder({ "main.mjs": program });
-  const has = `console.log(require("node:module").isBuiltin("node:sqlite"))`;
-  const hasSqlite = await runHere("node", ["-e", has]) === "true";
+  const hasSqlite = await nodeHasSqlite();
   assertEquals(
     await runHere("node", [`${folder.path}/main.mjs`]),
     hasSqlite ? "asleep,succeeded 7" : "Tests with jobs need SQLite: expected Deno, or Node 22.13 or later",
   );
+});
+
+async function nodeHasSqlite(): Promise<boolean> {
+  const has = `console.log(require("node:module").isBuiltin("node:sqlite"))`;
+  return await runHere("node", ["-e", has]) === "true";
+}
+
+Deno.test("the tests for Node of docs/guides/testing.md pass there, or in Deno where Node has no SQLite", async () => {
+  requireTool("node");
+  const page = blocksOf(await Deno.readTextFile(new URL("../../docs/guides/testing.md", import.meta.url)));
+  const files = page.filter(({ text, file }) => file?.startsWith("orders.") || text.includes("./orders.mjs"));
+  assertEquals(files.length, 2);
+  await using folder = await newFolder({ "orders.mjs": files[0]!.text, "orders.test.mjs": files[1]!.text });
+  await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
+  const [program, ...args] = await nodeHasSqlite() ? ["node", "--test"] : [Deno.execPath(), "test", "-A"];
+  const { success, stdout } = await new Deno.Command(program!, { args, cwd: folder.path }).output();
+  const text = new TextDecoder().decode(stdout);
+  assert(success, text);
+  assertMatch(text, /pass 2\n|2 passed/);
 });
 
 Deno.test("the library reads no file outside its folder", async () => {

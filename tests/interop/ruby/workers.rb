@@ -48,3 +48,12 @@ class Listen
     note(file, "end #{jid}")
   end
 end
+
+# A class that has moved: docs/migrate/sidekiq.md has these lines.
+class Moved
+  include Sidekiq::Worker
+
+  def perform(*args)
+    Sidekiq::Client.push("class" => "Moved", "args" => args, "queue" => "js")
+  end
+end
