@@ -78,9 +78,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("jobs:claim:n", `0 ${WORKER} 0`, [`HSET jobs:claim:n worker ${WORKER} till 1`]),
   ],
   claimScratch: [
-    call("", "take bench q 1000", []),
+    call("", `take bench q 1000 ""`, []),
     call("", "clear bench q 1000 0", [`SET jobs:scratch ${LATER}·bench·q`, "LPUSH queue:q x", "ZADD jobs:workers 1 w"]),
-    call("", "leave bench q 1000", [`SET jobs:scratch ${LATER}·bench·q`]),
+    call("", `leave bench q 1000 ""`, [`SET jobs:scratch ${LATER}·bench·q`]),
   ],
   countLeases: [call(LEASES, `${WORKER} default 1 ${GROUPED}`, [...GROUPS, ...LEASED])],
   cronRead: [call("", "0 1 1 e 0", CRON)],
@@ -99,8 +99,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       `0 8 1 60000 ${NOW} ` +
         `[[1,"debounce","k","j1",1000,0],[2,"lock","u","j2",1000],[3,"lock","v","j3",1000],[3,"once","o","j3",1000],` +
         `[3,"throttle","t","j3",2,1000],[3,"member","b","",""]] ` +
-        `debounced 1 {"class":"A","jid":" "} replacing 1 now 0 default 0 {"class":"A","jid":" "} ` +
-        `now default 1 ${payload("j3")} now default|g 1 ${payload("j4")} later 2 in 1000 default ${payload("j5")} ` +
+        `1 {"class":"A","jid":" "} 1 now 0 default 0 {"class":"A","jid":" "} ` +
+        `2 now default 1 ${payload("j3")} now default|g 1 ${payload("j4")} 2 in 1000 default ${payload("j5")} ` +
         `in 0 other ${payload("j6")}`,
       [
         ...BATCHES,
@@ -119,7 +119,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call(
       "jobs:pusher:c",
       `0 8 1 60000 ${NOW} [[1,"debounce","k","j1",1000,0],[2,"throttle","t","j2",2,1000]] ` +
-        `debounced 1 {"class":"A","jid":" "} now default 1 ${payload("j2")}`,
+        `1 {"class":"A","jid":" "} 0 1 now default 1 ${payload("j2")} 0`,
       [],
     ),
   ],
@@ -251,10 +251,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   settle: [
     call(
       LEASES,
-      `0 10 100000 2 1 10 2 2 1 ${TOKEN} u j1 ${TOKEN} "" j1 ${TOKEN} j1 1000 {} ${TOKEN} j w succeeded· "value":1 ` +
-        `t3 j "" asleep "" ${TOKEN} j1 "" t5 j 1 1 1 b pending succeeded ` +
-        `ack 1 ${TOKEN} release 1 ${GROUPED} retry 1 t2 1000 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
-        `schedule 1 t3 1000 ${payload("j13")} dead 1 t5 ${payload("j15")}`,
+      `0 10 100000 10 2 ${TOKEN} u j1 ${TOKEN} "" j1 1 ${TOKEN} j1 1000 {} 1 t3 j 1 ${TOKEN} j w succeeded "" "value":1 ` +
+        `0 2 ${TOKEN} j1 "" t5 j 1 1 1 1 b pending succeeded ` +
+        `5 ack 1 ${TOKEN} 0 0 release 1 ${GROUPED} 0 0 ` +
+        `retry 1 t2 1 1000 1 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
+        `schedule 1 t3 1 1000 1 ${payload("j13")} dead 1 t5 0 1 ${payload("j15")}`,
       [
         ...GROUPS,
         ...SLEEPING,
@@ -269,10 +270,12 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ],
       ['"j2"', '"j12"', '"j13"', '"j15"'],
     ),
-    call(LEASES, `0 10 100000 0 0 10 0 0 0 release 1 ${GROUPED}`, [...GROUPS, ...LEASED, ...CANCELLED], ['"j2"']),
+    call(LEASES, `0 10 100000 10 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`, [...GROUPS, ...LEASED, ...CANCELLED], [
+      '"j2"',
+    ]),
     call(
       LEASES,
-      `0 10 100000 0 0 10 1 0 0 ${TOKEN} f pending node succeeded·n·{} held·ack 1 ${TOKEN}`,
+      `0 10 100000 10 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 1 held·ack 1 ${TOKEN} 0 0`,
       [...FLOW, ...LEASED, "HSET jobs:flow:f s:n pending·1", "HSET jobs:batch:f closed_as closed waiting 1"],
     ),
   ],

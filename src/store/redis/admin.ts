@@ -30,13 +30,13 @@ export function adminPart(context: Context): AdminStore {
         return found && { ...entryOf(found), ...(isCounted && { before: Math.min(found.position, before) }) };
       })),
     async configure(queue, settings) {
-      if ("forget" in settings) return await client.run(SCRIPTS.forgetQueue, [], { now: offset(), name: queue }) === 1;
+      if ("forget" in settings) return await client.run(SCRIPTS.forgetQueue, { now: offset(), name: queue }) === 1;
       if ("pause" in settings) {
         const { group, pause } = settings;
         const isResumed = pause === false || pause !== true && pause <= 0;
         const time = isResumed ? "0" : pause === true ? "" : `${Math.max(1, Math.round(pause))}`;
-        if (group !== undefined) await client.run(SCRIPTS.pauseGroup, [], { now: offset(), queue, group, ms: time });
-        else await client.run(SCRIPTS.pauseQueue, [], { now: offset(), queue, ms: time });
+        if (group !== undefined) await client.run(SCRIPTS.pauseGroup, { now: offset(), queue, group, ms: time });
+        else await client.run(SCRIPTS.pauseQueue, { now: offset(), queue, ms: time });
         if (group === undefined && isResumed) await wake("resume");
         return true;
       }
@@ -47,7 +47,7 @@ export function adminPart(context: Context): AdminStore {
       } else {
         const { running, starts } = settings.limit;
         const limit = { running: running ?? 0, starts: starts?.count ?? 0, per: starts?.perMs ?? 0 };
-        await client.run(SCRIPTS.limitQueue, [], { queue, ...limit });
+        await client.run(SCRIPTS.limitQueue, { queue, ...limit });
         await wake("limit");
       }
       return true;

@@ -20,8 +20,15 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     async create(
       { id, parent, closeWithinMs, keepMs, flow, once, ...spec }: NewBatch,
     ): Promise<BatchRefusal | FirstBatch | undefined> {
-      const reply = await client.run(SCRIPTS.batchCreate, [batchKey(id)], {
-        ...{ now: offset(), id, parent: parent?.id, worker: parent?.by?.worker, token: parent?.by?.token },
+      const reply = await client.run(SCRIPTS.batchCreate, {
+        ...{
+          key: batchKey(id),
+          now: offset(),
+          id,
+          parent: parent?.id,
+          worker: parent?.by?.worker,
+          token: parent?.by?.token,
+        },
         ...{ closeWithin: Math.round(closeWithinMs), keep: Math.round(keepMs), wire, flow, spec: JSON.stringify(spec) },
         ...{ once: once?.key, onceFor: Math.ceil(once?.ttlMs ?? 0), fingerprint: once?.fingerprint },
         callbacks: packCallbacks(spec),
@@ -40,15 +47,15 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
         };
       }
       const { cursor = "", limit = 25, flows = false } = request;
-      const args = { after: cursor, limit: limit + 1 };
-      const reply = await client.run(SCRIPTS.batchPage, [flows ? FLOWS : BATCHES], args) as string[][];
+      const args = { list: flows ? FLOWS : BATCHES, after: cursor, limit: limit + 1 };
+      const reply = await client.run(SCRIPTS.batchPage, args) as string[][];
       const batches = reply.map((fields) => rowOf(pairs(fields))).filter((row) => row !== undefined).map(batchOf);
       const shown = batches.slice(0, limit);
       return { batches: shown, ...(batches.length > limit && { next: shown.at(-1)!.id }) };
     },
 
     async close(id, as) {
-      const reply = await client.run(SCRIPTS.batchClose, [], { now: offset(), id, as }) as [
+      const reply = await client.run(SCRIPTS.batchClose, { now: offset(), id, as }) as [
         (0 | 1)?,
         ClosedAs?,
         number?,
@@ -58,13 +65,14 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
     },
 
     async admit({ worker, token }, id) {
-      const payload = await client.run(SCRIPTS.batchAdmit, [leasesKey(worker)], { now: offset(), token, id });
+      const args = { leases: leasesKey(worker), now: offset(), token, id };
+      const payload = await client.run(SCRIPTS.batchAdmit, args);
       return payload as string | null ?? undefined;
     },
 
     async count(id) {
       const limits = { maxJobs: MAX_COUNTED_JOBS, maxBytes: MAX_COUNTED_BYTES };
-      const reply = await client.run(SCRIPTS.batchCount, [], { id, ...limits }) as "large" | [
+      const reply = await client.run(SCRIPTS.batchCount, { id, ...limits }) as "large" | [
         number,
         number,
         ...string[],
@@ -77,11 +85,11 @@ export function batchesPart({ client, offset, wire }: Context): BatchStore {
 
     async correct(id, { pending, dead, version }) {
       const args = { now: offset(), id, version, pending, dead };
-      return await client.run(SCRIPTS.batchCorrect, [], args) === 1;
+      return await client.run(SCRIPTS.batchCorrect, args) === 1;
     },
 
     async tend(limit, only) {
-      const reply = await client.run(SCRIPTS.batchTend, [], { now: offset(), limit, only }) as [number, number, 0 | 1];
+      const reply = await client.run(SCRIPTS.batchTend, { now: offset(), limit, only }) as [number, number, 0 | 1];
       return { abandoned: reply[0], removed: reply[1], more: reply[2] === 1 };
     },
   };

@@ -16,7 +16,8 @@ export function classesPart({ client, offset }: Context): ClassStore {
   return {
     async declare(classes) {
       const declared = classes.map(({ name, options }) => ({ name, options }));
-      await client.run(SCRIPTS.declareClasses, [CLASSES], { now: offset(), keepMs: DECLARATION_TTL_MS, declared });
+      const args = { classes: CLASSES, now: offset(), keepMs: DECLARATION_TTL_MS, declared };
+      await client.run(SCRIPTS.declareClasses, args);
     },
     async read(names) {
       if (names === undefined) {

@@ -70,13 +70,13 @@ async function readRows(
     const rows: QueueRow[] = [];
     for (let from = 0; from < names.length; from += MAX_QUEUES_PER_SCRIPT) {
       const some = names.slice(from, from + MAX_QUEUES_PER_SCRIPT);
-      rows.push(...await client.run(SCRIPTS.readQueueRows, [], { now: offset(), names: some }) as QueueRow[]);
+      rows.push(...await client.run(SCRIPTS.readQueueRows, { now: offset(), names: some }) as QueueRow[]);
     }
     return rows;
   };
   const most = named === undefined ? MAX_QUEUES_PER_SCRIPT : 0;
   const [[counts, rows, others], some] = await Promise.all([
-    client.run(SCRIPTS.stats, [], { now: offset(), maxRows: most }) as Promise<[number[], QueueRow[], string[]]>,
+    client.run(SCRIPTS.stats, { now: offset(), maxRows: most }) as Promise<[number[], QueueRow[], string[]]>,
     readNamed([...new Set(named)]),
   ]);
   return [counts, [...some, ...rows, ...await readNamed(others)]];

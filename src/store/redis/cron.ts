@@ -10,7 +10,8 @@ import { MAX_CRON_RECORDS } from "../port/logs.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { CRON_CHANGES, cronDoneKey } from "./keys.ts";
 import { withoutBrace } from "./enqueue.ts";
-import { type Args, SCRIPTS } from "./client/scripts.ts";
+import type { Args } from "./client/script_head.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
 
 /** Poll interval for changes that aren't announced: the writing client may lack the permission to publish. */
@@ -36,7 +37,7 @@ export class Cron implements CronStore {
   ): Promise<CronReading> {
     const { client, offset } = this.#context;
     const args = { now: offset(), all: names === undefined, configured, names: names ?? [] };
-    const reply = await client.run(SCRIPTS.cronRead, [], args);
+    const reply = await client.run(SCRIPTS.cronRead, args);
     const [now, changes, ...entries] = reply as [number, number, ...EntryReply[]];
     if (names === undefined) this.#changesRead = changes;
     return { now, entries: entries.map(toStored) };
@@ -52,10 +53,10 @@ export class Cron implements CronStore {
 
   async #write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const { client, offset, wire } = this.#context;
-    const head = { now: offset(), wire, maxRecords: MAX_CRON_RECORDS, keepMs: keepReplyMs(this.#context) };
     // A resent write must not look like a conflict: the caller would write once more.
-    const key = cronDoneKey(randomUUID());
-    const versions = await client.run(SCRIPTS.cronWrite, [key], { ...head, writes: writes.map(pack) }) as number[];
+    const done = cronDoneKey(randomUUID());
+    const head = { done, now: offset(), wire, maxRecords: MAX_CRON_RECORDS, keepMs: keepReplyMs(this.#context) };
+    const versions = await client.run(SCRIPTS.cronWrite, { ...head, writes: writes.map(pack) }) as number[];
     return versions.map((version) => version === 0 ? undefined : version);
   }
 

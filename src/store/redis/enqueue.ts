@@ -16,6 +16,7 @@ import type { BatchRefusal } from "../port/batches.ts";
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { pusherKey } from "./keys.ts";
+import type { Args } from "./client/script_head.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** Maximum numbers of jobs and characters of calls that share a script. A larger call goes alone. */
@@ -104,8 +105,10 @@ export class Enqueuer {
     const offset = this.#context.offset();
     const now = Math.round(this.#context.client.clock.now() + Number(offset) + this.#skewMs);
     const { args, order } = pack(jobs, `,"enqueued_at":${wireTime(now, wire)}}`);
-    const head = [offset, `${wire}`, `${++this.#batches}`, keepReplyMs(this.#context), `${now}`];
-    const reply = await client.run(SCRIPTS.enqueue, [this.#key], [...head, ...args]) as (number | string)[];
+    const reply = await client.run(SCRIPTS.enqueue, {
+      ...{ pusher: this.#key, now: offset, wire, number: ++this.#batches, keepMs: keepReplyMs(this.#context) },
+      ...{ pushedAt: now, ...args },
+    }) as (number | string)[];
     const results: EnqueueResult[] = Array.from(jobs, () => ({ kind: "stored" }));
     const undecided: number[] = [];
     for (let i = 0; i < reply.length; i += 2) {
@@ -144,74 +147,54 @@ function resultIn(text: string, isFirst: boolean): EnqueueResult {
 }
 
 /**
- * Returns the script's arguments, and the index in `jobs` of each place in them.
+ * Returns the rows and lists of the script, and the index in `jobs` of each place in them.
  *
  * @param ending follows payloads for queues, in place of their closing brace
  */
-function pack(jobs: readonly NewJob[], ending: string): { args: string[]; order: number[] } {
-  const groups = new Map<string, { readonly head: readonly [string, string]; readonly members: number[] }>();
-  const later: number[] = [];
-  const debounced: number[] = [];
-  const replacing: { readonly i: number; readonly before: number }[] = [];
-  const payloads: string[] = [];
-  for (const [i, { queue: of, group: key, at, delayMs, payload, debounce, unique }] of jobs.entries()) {
-    const queue = nameOf(of, key);
-    const isLater = at !== undefined || delayMs !== undefined || debounce !== undefined;
-    const replaces = unique?.replace === true;
+function pack(jobs: readonly NewJob[], ending: string): { readonly args: Args; readonly order: readonly number[] } {
+  const plain = new Map<string, { kind: string; queue: string; payloads: string[]; readonly members: number[] }>();
+  const lists = { debounced: [] as Args[], replacing: [] as Args[], later: [] as Args[] };
+  const members: Record<keyof typeof lists, number[]> = { debounced: [], replacing: [], later: [] };
+  for (const [i, job] of jobs.entries()) {
+    const { at, delayMs, payload, debounce, unique } = job;
+    const queue = nameOf(job.queue, job.group);
     const open = withoutBrace(payload);
-    payloads.push(open === undefined ? payload : open + (isLater || replaces ? "}" : ending));
-    if (replaces) {
-      replacing.push({ i, before: groups.get(`now:${queue}`)?.members.length ?? 0 });
+    const isPlain = at === undefined && delayMs === undefined && debounce === undefined && !unique?.replace;
+    if (isPlain) {
+      const kind = open === undefined ? "raw" : "now";
+      const name = `${kind}:${queue}`;
+      let group = plain.get(name);
+      if (group === undefined) plain.set(name, group = { kind, queue, payloads: [], members: [] });
+      group.payloads.push(open === undefined ? payload : open + ending);
+      group.members.push(i);
       continue;
     }
-    if (isLater) {
-      (debounce === undefined ? later : debounced).push(i);
-      continue;
-    }
-    const kind = open === undefined ? "raw" : "now";
-    const name = `${kind}:${queue}`;
-    const group = groups.get(name);
-    if (group) group.members.push(i);
-    else groups.set(name, { head: [kind, queue], members: [i] });
-  }
-  const args: string[] = [];
-  const order: number[] = [];
-  if (debounced.length > 0) {
-    args.push("debounced", `${debounced.length}`);
-    for (const i of debounced) args.push(...aroundJid(payloads[i]!));
-    order.push(...debounced);
-  }
-  if (replacing.length > 0) {
-    args.push("replacing", `${replacing.length}`);
-    for (const { i, before } of replacing) {
-      const { queue, group } = jobs[i]!;
-      args.push(...timeOf(jobs[i]!), nameOf(queue, group), `${before}`, ...aroundJid(payloads[i]!));
-      order.push(i);
+    const text = open === undefined ? payload : open + "}";
+    const list = unique?.replace ? "replacing" : debounce ? "debounced" : "later";
+    members[list].push(i);
+    if (list === "debounced") lists.debounced.push(aroundJid(text));
+    else if (list === "later") lists.later.push({ ...timeOf(job), queue, payload: text });
+    else {
+      const preceding = plain.get(`now:${queue}`)?.members.length ?? 0;
+      lists.replacing.push({ ...timeOf(job), queue, preceding, ...aroundJid(text) });
     }
   }
-  for (const { head, members } of groups.values()) {
-    args.push(...head, `${members.length}`);
-    for (const i of members) args.push(payloads[i]!);
-    order.push(...members);
-  }
-  if (later.length > 0) {
-    args.push("later", `${later.length}`);
-    for (const i of later) {
-      const { queue, group } = jobs[i]!;
-      args.push(...timeOf(jobs[i]!), nameOf(queue, group), payloads[i]!);
-    }
-    order.push(...later);
-  }
+  const groups = [...plain.values()];
+  const order = [
+    ...[...members.debounced, ...members.replacing],
+    ...[...groups.flatMap(({ members }) => members), ...members.later],
+  ];
   const rows: Row[] = [];
   const places = new Map(order.map((i, place) => [i, place + 1]));
   for (const [i, job] of jobs.entries()) addRequests(rows, places.get(i)!, job);
-  return { args: [rows.length === 0 ? "" : JSON.stringify(rows), ...args], order };
+  const shown = groups.map(({ kind, queue, payloads }) => ({ kind, queue, payloads }));
+  return { args: { rows: rows.length === 0 ? "" : JSON.stringify(rows), ...lists, plain: shown }, order };
 }
 
 /** Returns when a job runs, as the script reads it. */
-function timeOf({ at, delayMs }: NewJob): readonly [string, string] {
-  if (delayMs !== undefined) return ["in", `${Math.round(delayMs)}`];
-  return at === undefined ? ["now", "0"] : ["at", `${Math.round(at)}`];
+function timeOf({ at, delayMs }: NewJob): { readonly when: string; readonly ms: number } {
+  if (delayMs !== undefined) return { when: "in", ms: Math.round(delayMs) };
+  return at === undefined ? { when: "now", ms: 0 } : { when: "at", ms: Math.round(at) };
 }
 
 /** A request of a push: the place of its job, the kind, and the details. */
@@ -229,9 +212,9 @@ function addRequests(rows: Row[], place: number, { jid, unique, once, batch, thr
 }
 
 /** Returns the payload up to its jid, and after it. */
-function aroundJid(payload: string): readonly [string, string] {
+function aroundJid(payload: string): { readonly before: string; readonly after: string } {
   const [before, after] = around(payload, "jid") ?? around(setFields(payload, { jid: '""' }), "jid")!;
-  return [`${before}"`, `"${after}`];
+  return { before: `${before}"`, after: `"${after}` };
 }
 
 /**

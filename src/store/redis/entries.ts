@@ -103,8 +103,8 @@ export async function readLeases(
   { maxBytes = MAX_BATCH_BYTES, isFirst = true }: { readonly maxBytes?: number; readonly isFirst?: boolean } = {},
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
-  const args = { maxBytes, isFirst, tokens };
-  const payloads = await client.run(SCRIPTS.readLeases, [leasesKey(worker)], args, {
+  const args = { leases: leasesKey(worker), maxBytes, isFirst, tokens };
+  const payloads = await client.run(SCRIPTS.readLeases, args, {
     bytes: true,
   }) as (Buffer | null)[];
   const found = payloads.flatMap((bytes, i) =>

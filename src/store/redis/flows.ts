@@ -35,7 +35,7 @@ export function flowsPart({ client, offset }: Context): FlowStore {
         payload: withoutBrace(node.payload),
       }));
       const args = { now: offset(), id, nodes: packed };
-      const reply = await client.run(SCRIPTS.flowAdd, [], args) as BatchRefusal | "";
+      const reply = await client.run(SCRIPTS.flowAdd, args) as BatchRefusal | "";
       return reply === "" ? undefined : reply;
     },
 

@@ -49,15 +49,15 @@ export async function limitGroup(
 ): Promise<void> {
   const limit = { running: running ?? 0, starts: starts?.count ?? 0, per: starts?.perMs ?? 0, weight: weight ?? 0 };
   const args = { queue, group, ...limit, ttl: forMs ? Math.max(1, Math.round(forMs)) : 0 };
-  const apply = (verb: "begin" | "set") => client.run(SCRIPTS.limitGroup, [], { verb, now: offset(), ...args });
+  const apply = (verb: "begin" | "set") => client.run(SCRIPTS.limitGroup, { verb, now: offset(), ...args });
   const isRemoval = Object.values(limit).every((part) => !part);
   if (!isRemoval && await apply("begin") === 1) await countLeases(client, queue);
   // Without limits, leases are no longer counted.
   if (await apply("set") === 0) await countLeases(client, queue);
-  let held = await client.run(SCRIPTS.wakeGroups, [], { queue, group, max: MAX_WOKEN }) as number;
+  let held = await client.run(SCRIPTS.wakeGroups, { queue, group, max: MAX_WOKEN }) as number;
   // Meanwhile workers hold groups again that are at their limit. The loop wakes each group once: those left were held again.
   for (let steps = Math.ceil(held / MAX_WOKEN); steps > 0 && held > 0; steps--) {
-    held = await client.run(SCRIPTS.wakeGroups, [], { queue, group: "", max: MAX_WOKEN }) as number;
+    held = await client.run(SCRIPTS.wakeGroups, { queue, group: "", max: MAX_WOKEN }) as number;
   }
 }
 
@@ -70,7 +70,7 @@ async function countLeases(client: ReconnectingClient, queue: string): Promise<v
     });
     for (let from = 0; from < tokens.length; from += MAX_COUNTED) {
       const some = tokens.slice(from, from + MAX_COUNTED);
-      await client.run(SCRIPTS.countLeases, [leasesKey(worker)], { worker, queue, tokens: some });
+      await client.run(SCRIPTS.countLeases, { leases: leasesKey(worker), worker, queue, tokens: some });
     }
   }
 }
@@ -117,7 +117,7 @@ async function findSlowest(
   const names = queued.slice(0, MAX_COUNTED_GROUPS);
   for (let from = 0; from < names.length;) {
     const some = names.slice(from, from + MAX_COUNTED);
-    const [count, name, latencyMs] = await client.run(SCRIPTS.slowestGroup, [], {
+    const [count, name, latencyMs] = await client.run(SCRIPTS.slowestGroup, {
       now: offset(),
       queue,
       maxBytes: MAX_BATCH_BYTES,
@@ -153,7 +153,7 @@ async function readTurns(
   running: ReadonlyMap<string, number>,
 ): Promise<{ readonly each: GroupLimit; readonly ungrouped: number; readonly turns: readonly Turn[] }> {
   const read = (some: readonly string[]) =>
-    client.run(SCRIPTS.readGroupRows, [], { now: offset(), queue, maxBytes: MAX_BATCH_BYTES, groups: some }) as Promise<
+    client.run(SCRIPTS.readGroupRows, { now: offset(), queue, maxBytes: MAX_BATCH_BYTES, groups: some }) as Promise<
       Row[]
     >;
   const [[ungrouped, weight, , , , ...parts]] = await read([""]) as [Row];

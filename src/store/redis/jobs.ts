@@ -39,7 +39,7 @@ export function jobsPart(context: Context, { dueWatch, book }: JobsServices): Jo
     },
     rescue: (request) => rescue(context, request),
     hasQueuedJobs: async (queues) =>
-      await client.run(SCRIPTS.hasQueuedJobs, [], { now: offset(), names: [ALL_QUEUES, ...queues] }) === 1,
+      await client.run(SCRIPTS.hasQueuedJobs, { now: offset(), names: [ALL_QUEUES, ...queues] }) === 1,
     find: (selection) => find(client, selection),
     edit: (selection, edit, queue) => editEntries(context, selection, { edit, queue }),
   };

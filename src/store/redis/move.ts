@@ -112,6 +112,7 @@ export class Mover {
     const { client, offset, deadLimits } = this.#context;
     const [maxDead, maxDeadAgeMs] = deadLimits;
     const args = {
+      done: this.#key,
       ...{ now: offset(), number: ++this.#scripts, keepMs: keepReplyMs(this.#context) },
       ...{ maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS },
       moves: moves.map(({ from, position, old, to, payload, unlock, record }) => {
@@ -119,7 +120,7 @@ export class Mover {
         return { from, position, old, to, new: payload, jid: unlock, record: jid, ttl, body };
       }),
     };
-    const [states, now, next] = await client.run(SCRIPTS.move, [this.#key], args) as [string, number, number | ""];
+    const [states, now, next] = await client.run(SCRIPTS.move, args) as [string, number, number | ""];
     return { states, now, nextInMs: next === "" ? undefined : next };
   }
 }

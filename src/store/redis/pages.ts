@@ -57,7 +57,7 @@ async function placePage(
   const first = start ?? (reverse ? Number.MAX_SAFE_INTEGER : 0);
   const bounds = { position: first, limit: limit + 1, maxBytes: MAX_BATCH_BYTES };
   const args = { key: keyOf(place), isQueue: place.in === "queue", ...bounds, reverse };
-  const reply = await client.run(SCRIPTS.readEntries, [], args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
+  const reply = await client.run(SCRIPTS.readEntries, args, { bytes: true }) as [number, 0 | 1, ...Buffer[]];
   const found = readWindow(place, reply, reverse);
   const [, isCut] = reply;
   const shown = isCut ? found.slice(0, -1) : found.slice(0, limit);

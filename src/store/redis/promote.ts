@@ -44,7 +44,7 @@ export async function promote(context: Context, limit: number): Promise<Promotio
 
 async function promoteSome(context: Context, limit: number): Promise<Promotion> {
   const args = { now: context.offset(), limit, maxBytes: MAX_BATCH_BYTES };
-  const reply = await context.client.run(SCRIPTS.readDue, [], args, { bytes: true });
+  const reply = await context.client.run(SCRIPTS.readDue, args, { bytes: true });
   const [now, sets, ...due] = reply as [number, Buffer, ...Buffer[]];
   const moves = due.map((bytes, i) => toQueue(context, sets[i] === RETRY ? SETS.retry : SETS.scheduled, bytes, now));
   const { made, now: later, nextInMs } = await makeMoves(context, moves);

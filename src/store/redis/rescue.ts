@@ -8,7 +8,8 @@ import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
 import type { Context } from "./context.ts";
-import { type Args, SCRIPTS } from "./client/scripts.ts";
+import type { Args } from "./client/script_head.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 import { queueOf } from "./take.ts";
 
 /** See `JobStore.rescue`. Both scripts check which workers are offline: between the two, a heartbeat may arrive or the clock may jump. */
@@ -17,7 +18,7 @@ export async function rescue(
   { worker: rescuer, limit, maxRescues }: RescueRequest,
 ): Promise<RescueResult> {
   const request = { now: offset(), rescuer, limit, maxBytes: MAX_BATCH_BYTES };
-  const read = await client.run(SCRIPTS.readOfflineLeases, [], request);
+  const read = await client.run(SCRIPTS.readOfflineLeases, request);
   const [waits, more, ...found] = read as [0 | 1, 0 | 1, ...OfflineWorker[]];
   const rest = { more: more === 1, waits: waits === 1 };
   if (found.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };
@@ -36,7 +37,7 @@ export async function rescue(
       doomed.push({ worker, token, ...splitName(queueOf(token)), ...end, ...(ended !== "" && { ended }) });
     }
   }
-  const reply = await client.run(SCRIPTS.rescue, [], { now: offset(), rescuer, workers });
+  const reply = await client.run(SCRIPTS.rescue, { now: offset(), rescuer, workers });
   const [rescued, ...offline] = reply as [number, ...string[]];
   const still = new Set(offline);
   return { rescued, doomed: doomed.filter(({ worker }) => still.has(worker)), offline, ...rest };

@@ -96,7 +96,7 @@ export class Results implements ResultStore {
     const args = { before, limit, maxBytes: MAX_BATCH_BYTES };
     const [now, [next, isCut, ...entries]] = await Promise.all([
       serverTime(this.#context),
-      client.run(SCRIPTS.readRecords, [], args) as Promise<[string, 0 | 1, ...string[]]>,
+      client.run(SCRIPTS.readRecords, args) as Promise<[string, 0 | 1, ...string[]]>,
     ]);
     const bodies = entries.flatMap((entry) => readEntry(entry, now) ?? []);
     return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };

@@ -33,15 +33,16 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
   const bench = crypto.randomUUID();
   const claim = (database: number, verb: "take" | "keep" | "leave") =>
     within({ ...address, database }, async (connection) => {
-      const send = (...args: string[]) => connection.send(["EVAL", SCRIPTS.claimScratch.text, "0", ...args]);
-      const run = () => send(verb, bench, queue, `${TTL_MS}`);
+      const send = (verb: string, cursor = "") =>
+        connection.send(SCRIPTS.claimScratch.command({ verb, bench, queue, ttl: TTL_MS, cursor }, "text"));
+      const run = () => send(verb);
       if (verb === "keep") return await run();
       if (verb === "take") {
         const reply = await run();
         if (reply !== -1) return reply;
       }
       let cursor = "0";
-      do cursor = String(await send("clear", bench, queue, `${TTL_MS}`, cursor)); while (cursor !== "0");
+      do cursor = String(await send("clear", cursor)); while (cursor !== "0");
       return await run();
     });
   for (let database = LAST_DATABASE; database >= 0; database--) {

@@ -58,7 +58,11 @@ export function redisSeries(context: Context): SeriesStore {
 async function addMetrics(context: Context, measurements: readonly ClassMetrics[]): Promise<void> {
   const { client, wire } = context;
   const now = await serverTime(context);
-  const keys = [ownKey(now), coarseKey(now), fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])];
+  const keys = {
+    own: ownKey(now),
+    coarse: coarseKey(now),
+    fine: [fineKey(now), ...(wire === 7 ? [fineKey7(now)] : [])],
+  };
   for (let at = 0; at < measurements.length; at += MAX_CLASSES_PER_SCRIPT) {
     const classes = measurements.slice(at, at + MAX_CLASSES_PER_SCRIPT).map((
       { class: name, processed, failed, workedMs, histogram },
@@ -71,9 +75,9 @@ async function addMetrics(context: Context, measurements: readonly ClassMetrics[
       olderHistogram: wire === 7 && histogramKey7(name, now),
       counts: histogram.flatMap((count, i) => count > 0 ? [`${i} ${count}`] : []).join(" "),
     }));
-    const args = { coarseS: COARSE.keptMs / 1_000, fineS: FINE.keptMs / 1_000, classes };
+    const args = { ...keys, coarseS: COARSE.keptMs / 1_000, fineS: FINE.keptMs / 1_000, classes };
     // A resent script would count twice.
-    await client.run(SCRIPTS.recordMetrics, keys, args, { repeatable: false });
+    await client.run(SCRIPTS.recordMetrics, args, { repeatable: false });
   }
 }
 
@@ -209,13 +213,13 @@ function two(value: number): string {
 /** Sending a sample twice changes nothing. */
 async function addSamples(context: Context, samples: readonly QueueSample[]): Promise<void> {
   const now = await serverTime(context);
-  const keys = SAMPLE_STEPS.map(({ stepMs }) => sampleKey(stepMs, Math.floor(now / stepMs) * stepMs));
+  const hashes = SAMPLE_STEPS.map(({ stepMs }) => sampleKey(stepMs, Math.floor(now / stepMs) * stepMs));
   const values = keptSamples(samples).flatMap(({ queue, size, latencyMs }) => [
     { field: "size|" + queue, value: size },
     { field: "latency|" + queue, value: Math.round(latencyMs) },
   ]);
   const keepS = SAMPLE_STEPS.map(({ keptMs }) => keptMs / 1_000);
-  await context.client.run(SCRIPTS.sampleQueues, keys, { samples: values, keepS });
+  await context.client.run(SCRIPTS.sampleQueues, { hashes, samples: values, keepS });
 }
 
 async function readSamples(context: Context, window: SampleWindow): Promise<QueueSeries[]> {

@@ -11,6 +11,7 @@ import { type Context, retryLostReply } from "./context.ts";
 import type { LeaseBook } from "./lease_book.ts";
 import { leasesKey } from "./keys.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
+import type { Args } from "./client/script_head.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -33,11 +34,14 @@ export async function settle(
 ): Promise<SettleResult> {
   if (outcomes.length === 0) return { lost: [], dropped: 0 };
   const { client, offset, deadLimits } = context;
-  const packed = pack(outcomes, book.held(worker));
+  const [maxDead, maxDeadAgeMs] = deadLimits;
+  const packed = {
+    ...{ leases: leasesKey(worker), maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS },
+    ...pack(outcomes, book.held(worker)),
+  };
   return await retryLostReply(context, async () => {
-    const args = [offset(), ...deadLimits, ...packed];
     try {
-      const reply = await client.run(SCRIPTS.settle, [leasesKey(worker)], args, { repeatable: false });
+      const reply = await client.run(SCRIPTS.settle, { ...packed, now: offset() }, { repeatable: false });
       const [dropped, ...missing] = reply as [number, ...string[]];
       return { lost: book.endSettlement(worker, outcomes, missing), dropped };
     } catch (error) {
@@ -47,75 +51,55 @@ export async function settle(
   });
 }
 
-/** Returns the script's arguments without the first three. */
-function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): string[] {
-  const locks: string[] = [];
-  for (const { token, unlock, jid, occurrence } of outcomes) {
-    if (unlock !== undefined) locks.push(token, unlock, jid ?? "");
-    if (occurrence !== undefined) locks.push(token, "", jid ?? "");
+/** Returns the lists of the script. */
+function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
+  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs", Args[]> = {
+    locks: [],
+    records: [],
+    sleepers: [],
+    waits: [],
+    nodes: [],
+    stepJobs: [],
+  };
+  for (const { kind, token, unlock, jid, occurrence, record, steps, parent, batch } of outcomes) {
+    if (unlock !== undefined) lists.locks.push({ token, key: unlock, jid });
+    if (occurrence !== undefined) lists.locks.push({ token, key: "", jid });
+    if (record !== undefined) {
+      const [jid, ttl, body] = packRecord(record);
+      lists.records.push({ token, jid, ttl, body });
+    }
+    if (steps && jid !== undefined) {
+      if (kind === "snooze") lists.sleepers.push({ token, jid });
+      // One that dies waits for no signal any more.
+      else if (kind === "ack" || kind === "discard" || kind === "bury") {
+        lists.stepJobs.push({ token, jid, dies: kind === "bury" });
+      }
+    }
+    if (parent !== undefined) {
+      const { jid, step, state, child, outcome } = parent;
+      lists.waits.push({ token, jid, step, state, child, outcome });
+    }
+    if (batch?.node !== undefined) {
+      const { id, from, to, node, result } = batch;
+      lists.nodes.push({ token, batch: id, from, to, name: node, result });
+    }
   }
-  const records = outcomes.flatMap(({ token, record }) => record === undefined ? [] : [token, ...packRecord(record)]);
-  const steps = outcomes.flatMap(packSteps);
-  const jobs = packEndedJobs(outcomes);
-  const runs = packMembers(outcomes);
-  const counts = [
-    locks.length / 3,
-    records.length / 4,
-    MAX_RECORDS,
-    steps.length / 5,
-    jobs.length / 3,
-    runs.length / 5,
-  ];
-  const args = [...counts.map(String), ...locks, ...records, ...steps, ...jobs, ...runs];
-  let from = 0;
-  while (from < outcomes.length) {
-    const kind = KINDS[outcomes[from]!.kind];
-    let to = from + 1;
-    while (to < outcomes.length && KINDS[outcomes[to]!.kind] === kind) to++;
-    packSame(kind, outcomes.slice(from, to), { held, args });
-    from = to;
-  }
-  return args;
-}
-
-/** Packs the jobs that end and have steps, which the script deletes, and those that die, which wait for no signal any more. */
-function packEndedJobs(outcomes: readonly Outcome[]): string[] {
-  const packed: string[] = [];
-  for (const { kind, token, steps, jid } of outcomes) {
-    if (!steps || jid === undefined) continue;
-    if (kind === "ack" || kind === "discard" || kind === "bury") packed.push(token, jid, kind === "bury" ? "1" : "");
-  }
-  return packed;
-}
-
-/** Packs the effects of an outcome on the job's steps if it sleeps, on the step of another job that waits for its end, and on its flow. */
-function packSteps({ kind, token, steps, jid, parent, batch }: Outcome): string[] {
-  const packed: string[] = [];
-  if (steps && jid !== undefined && kind === "snooze") packed.push(token, jid, "", "asleep", "");
-  if (parent !== undefined) {
-    packed.push(token, parent.jid, parent.step, `${parent.state} ${parent.child ?? ""}`, parent.outcome);
-  }
-  if (batch?.node !== undefined) packed.push(token, batch.id, batch.from, "node", packEnd(batch));
-  return packed;
-}
-
-function packEnd({ to, node, result }: MemberChange): string {
-  return result === undefined ? `${to} ${node}` : `${to} ${node} ${result}`;
+  return { ...lists, runs: packMembers(outcomes), outcomes: packOutcomes(outcomes, held) };
 }
 
 /** Packs the changes of batches that aren't flows: consecutive outcomes with the same change together, because most are. */
-function packMembers(outcomes: readonly Outcome[]): string[] {
-  const packed: string[] = [];
+function packMembers(outcomes: readonly Outcome[]): Args[] {
+  const runs: Args[] = [];
   for (let from = 0; from < outcomes.length;) {
     const { batch } = outcomes[from]!;
     let to = from + 1;
     if (batch !== undefined && batch.node === undefined) {
       while (to < outcomes.length && isSameChange(outcomes[to]!.batch, batch)) to++;
-      packed.push(`${from + 1}`, `${to - from}`, batch.id, batch.from, batch.to);
+      runs.push({ first: from + 1, count: to - from, batch: batch.id, from: batch.from, to: batch.to });
     }
     from = to;
   }
-  return packed;
+  return runs;
 }
 
 function isSameChange(one: MemberChange | undefined, other: MemberChange): boolean {
@@ -123,25 +107,24 @@ function isSameChange(one: MemberChange | undefined, other: MemberChange): boole
     one.to === other.to;
 }
 
-/** Packs consecutive outcomes of one kind. */
-function packSame(
-  kind: string,
-  outcomes: readonly Outcome[],
-  { held, args }: { readonly held: ReadonlySet<string>; readonly args: string[] },
-): void {
-  const canSkipCheck = kind === "ack" || kind === "discard";
-  args.push(canSkipCheck && areHeld(outcomes, held) ? `held ${kind}` : kind, `${outcomes.length}`);
-  for (const outcome of outcomes) {
-    args.push(outcome.token);
-    switch (outcome.kind) {
-      case "retry":
-      case "snooze":
-        args.push(`${Math.round(outcome.delayMs)}`, outcome.payload);
-        break;
-      case "bury":
-        args.push(isReadable(outcome.payload) ? outcome.payload : "");
-    }
+/** Packs consecutive outcomes of one kind together. */
+function packOutcomes(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args[] {
+  const groups: Args[] = [];
+  for (let from = 0; from < outcomes.length;) {
+    const kind = KINDS[outcomes[from]!.kind];
+    let to = from + 1;
+    while (to < outcomes.length && KINDS[outcomes[to]!.kind] === kind) to++;
+    const same = outcomes.slice(from, to);
+    const canSkipCheck = kind === "ack" || kind === "discard";
+    groups.push({
+      kind: canSkipCheck && areHeld(same, held) ? `held ${kind}` : kind,
+      tokens: same.map(({ token }) => token),
+      delays: same.flatMap((outcome) => "delayMs" in outcome ? Math.round(outcome.delayMs) : []),
+      payloads: same.flatMap((outcome) => "payload" in outcome ? payloadFor(outcome) : []),
+    });
+    from = to;
   }
+  return groups;
 }
 
 /** Returns whether the worker holds all these leases, each named once: then Redis needn't check each. */
@@ -150,7 +133,10 @@ function areHeld(outcomes: readonly Outcome[], held: ReadonlySet<string>): boole
   return outcomes.length === 1 || new Set(outcomes.map(({ token }) => token)).size === outcomes.length;
 }
 
-/** An unreadable payload is buried unchanged by the script: its bytes may not be valid UTF-8, which a string can't carry. */
-function isReadable(payload: string): boolean {
-  return !payload.includes("\ufffd") || getField(payload, "class") !== undefined;
+/**
+ * Returns the payload to store. An unreadable one is buried unchanged by the script: its bytes may not be valid UTF-8, which a
+ * string can't carry.
+ */
+function payloadFor({ kind, payload }: Outcome & { readonly payload: string }): string {
+  return kind !== "bury" || !payload.includes("\ufffd") || getField(payload, "class") !== undefined ? payload : "";
 }

@@ -52,10 +52,10 @@ export class StepWrites {
   }
 
   async #write(worker: string, writes: readonly StepWrite[]): Promise<void> {
-    const keys = [leasesKey(worker), ...writes.map(({ lease }) => stepsKey(lease.jid))];
+    const keys = { leases: leasesKey(worker), hashes: writes.map(({ lease }) => stepsKey(lease.jid)) };
     const steps = writes.map(({ lease: { token }, step: { name, record } }) => ({ token, name, record }));
     try {
-      const reply = await this.#context.client.run(SCRIPTS.stepRemember, keys, { steps }, {
+      const reply = await this.#context.client.run(SCRIPTS.stepRemember, { ...keys, steps }, {
         atOnce: true,
       }) as (number | string | null)[];
       const unwritten = new Map<number, string | undefined>();

@@ -40,7 +40,9 @@ export function stepsPart(context: Context): StepStore {
 
     async wait({ worker, token, jid }: StepLease, wait: NewWait): Promise<Wait | undefined> {
       const { name, about, forMs, after = 0, key = "", child } = wait;
-      const reply = await client.run(SCRIPTS.stepWait, [leasesKey(worker), stepsKey(jid)], {
+      const reply = await client.run(SCRIPTS.stepWait, {
+        leases: leasesKey(worker),
+        steps: stepsKey(jid),
         now: offset(),
         token,
         jid,
@@ -61,10 +63,12 @@ export function stepsPart(context: Context): StepStore {
     waits: (request: WaitRequest): Promise<WaitPage> => readWaits(client, request),
 
     async signal({ key, data, ttlMs }: Signal): Promise<SignalResult> {
-      const keys = [signalledKey(crypto.randomUUID())];
-      const args = { keepMs: keepReplyMs(context), key, data, ttl: Math.round(ttlMs), maxKept: MAX_KEPT_SIGNALS };
+      const args = {
+        ...{ done: signalledKey(crypto.randomUUID()), keepMs: keepReplyMs(context) },
+        ...{ key, data, ttl: Math.round(ttlMs), maxKept: MAX_KEPT_SIGNALS },
+      };
       let reply: string | null | 0;
-      do reply = await client.run(SCRIPTS.signal, keys, { now: offset(), ...args }) as typeof reply; while (
+      do reply = await client.run(SCRIPTS.signal, { now: offset(), ...args }) as typeof reply; while (
         reply === 0
       );
       if (reply === null) throw tooManySignals(key);
@@ -74,13 +78,10 @@ export function stepsPart(context: Context): StepStore {
     async clear(jid: string, which?: readonly string[] | "waits"): Promise<number> {
       if (which?.length === 0) return 0;
       if (which === "waits") {
-        return await client.run(SCRIPTS.stepWake, [stepsKey(jid)], { now: offset(), jid }) as number;
+        return await client.run(SCRIPTS.stepWake, { steps: stepsKey(jid), now: offset(), jid }) as number;
       }
-      return await client.run(SCRIPTS.stepClear, [stepsKey(jid)], {
-        now: offset(),
-        jid,
-        names: which ?? [],
-      }) as number;
+      const args = { steps: stepsKey(jid), now: offset(), jid, names: which ?? [] };
+      return await client.run(SCRIPTS.stepClear, args) as number;
     },
   };
 }
@@ -97,7 +98,7 @@ async function readWaits(client: ReconnectingClient, { key, cursor, limit }: Wai
   const [score, after] = cursor === undefined ? ["", ""] : positionIn(cursor);
   const args = { limit, maxBytes: MAX_BATCH_BYTES, score, after };
   const list = key === undefined ? WAITING : waitingKey(key);
-  const [at, last, ...parts] = await client.run(SCRIPTS.stepWaits, [list], args) as [string, string, ...string[]];
+  const [at, last, ...parts] = await client.run(SCRIPTS.stepWaits, { list, ...args }) as [string, string, ...string[]];
   const waits = Array.from({ length: parts.length / WAIT_PARTS }, (_, i) => {
     const [key, jid, name, record, payload] = parts.slice(i * WAIT_PARTS) as [string, string, string, string, string?];
     return { key, jid, name, record, ...(payload && { payload }) };

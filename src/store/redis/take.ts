@@ -32,7 +32,7 @@ export async function stillLeased(
   worker: string,
   tokens: readonly string[],
 ): Promise<string[]> {
-  const still = await client.run(SCRIPTS.stillLeased, [leasesKey(worker)], { tokens }) as string[];
+  const still = await client.run(SCRIPTS.stillLeased, { leases: leasesKey(worker), tokens }) as string[];
   const left = new Set(still);
   book.drop(worker, tokens.filter((token) => !left.has(token)));
   return still;
@@ -43,9 +43,17 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   const { client, offset } = context;
   const names = book.beginTake(worker);
   const bounds = { maxJobs: Math.floor(limit), maxBytes: MAX_BATCH_BYTES, minTurn };
-  const args = { now: offset(), worker, id: names.name, ...bounds, lost: names.lost, queues };
+  const args = {
+    leasesKey: leasesKey(worker),
+    now: offset(),
+    worker,
+    id: names.name,
+    ...bounds,
+    lost: names.lost,
+    queues,
+  };
   try {
-    const reply = await client.run(SCRIPTS.take, [leasesKey(worker)], args, { repeatable: false });
+    const reply = await client.run(SCRIPTS.take, args, { repeatable: false });
     const leases = readLeases(reply as TakeReply);
     book.endTake(worker, names, leases);
     return leases;
@@ -61,9 +69,9 @@ async function reconcile(context: Context, book: LeaseBook, worker: string): Pro
   const tokens = book.tokensToCheck(worker);
   if (tokens.length > 0) await stillLeased(context, book, worker, tokens);
   await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
-    const args = { prefix: book.prefix, unanswered: [...unanswered], held: [...held] };
+    const args = { leases: leasesKey(worker), prefix: book.prefix, unanswered: [...unanswered], held: [...held] };
     // Not sent again unchanged: by then the worker may hold more.
-    await client.run(SCRIPTS.reconcileLeases, [leasesKey(worker)], args, { repeatable: false });
+    await client.run(SCRIPTS.reconcileLeases, args, { repeatable: false });
   });
 }
 

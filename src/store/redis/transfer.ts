@@ -13,7 +13,8 @@ import { transferOf } from "../ops/transfer.ts";
 import { numberIn } from "../port/cursor.ts";
 import { packCallbacks, rowOf } from "./batches.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
-import { type Args, SCRIPTS } from "./client/scripts.ts";
+import type { Args } from "./client/script_head.ts";
+import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, serverTime } from "./context.ts";
 import { withoutBrace } from "./enqueue.ts";
 import { entryOf } from "./entries.ts";
@@ -44,7 +45,7 @@ export function transferPart(context: Context): TransferStore {
     async mark(refs) {
       const reply = refs.length === 0
         ? client.call(["HMGET", ANNOUNCED, "id", "refs"])
-        : client.run(SCRIPTS.announce, [ANNOUNCED], { id: randomUUID(), refs: JSON.stringify(refs) });
+        : client.run(SCRIPTS.announce, { announced: ANNOUNCED, id: randomUUID(), refs: JSON.stringify(refs) });
       const [id, announced] = await reply as [string | null, string | null];
       return announced === null ? undefined : { id: id!, refs: JSON.parse(announced) as string[] };
     },
@@ -64,7 +65,7 @@ export function transferPart(context: Context): TransferStore {
         const { found, ...page } = await scan(cursor, throttleKey("*"));
         const rows: ThrottleRow[] = [];
         while (found.length > 0) {
-          const [read, ...fields] = await client.run(SCRIPTS.readThrottles, found, { now: offset() }) as [
+          const [read, ...fields] = await client.run(SCRIPTS.readThrottles, { throttles: found, now: offset() }) as [
             number,
             ...Field[],
           ];
@@ -97,12 +98,13 @@ export function transferPart(context: Context): TransferStore {
           ...{ lock: unique?.key, jid: unique?.jid, ttl: Math.ceil(unique?.ttlMs ?? 0) },
           ...{ debounced: debounce?.key, first: Math.round(debounce?.firstAt ?? 0), waiting: debounce?.jid },
         }));
-        await client.run(SCRIPTS.importJobs, [importedKey(batch)], { now: offset(), keepMs: KEYS_KEPT_MS, jobs });
+        const head = { batch: importedKey(batch), now: offset(), keepMs: KEYS_KEPT_MS };
+        await client.run(SCRIPTS.importJobs, { ...head, jobs });
       },
       step: (rows) =>
         Promise.all(rows.map(({ jid, steps }) => {
           const imported = steps.map(({ name, record }) => ({ name, record }));
-          return client.run(SCRIPTS.importSteps, [keys.stepsKey(jid)], { now: offset(), jid, imported });
+          return client.run(SCRIPTS.importSteps, { steps: keys.stepsKey(jid), now: offset(), jid, imported });
         })),
       async batch(rows) {
         for (const columns of rows) await putBatch(client, columns as unknown as BatchRow, wire);
@@ -110,7 +112,7 @@ export function transferPart(context: Context): TransferStore {
       async node(rows) {
         for (const [flow, some] of Map.groupBy(rows, ({ flow }) => flow)) {
           const nodes = some.map(({ columns }) => packNode(columns as unknown as NodeRecord));
-          await client.run(SCRIPTS.flowImport, [keys.flowKey(flow)], { nodes });
+          await client.run(SCRIPTS.flowImport, { flow: keys.flowKey(flow), nodes });
         }
       },
       async throttle(rows) {
@@ -119,7 +121,7 @@ export function transferPart(context: Context): TransferStore {
           per: Math.ceil(perMs),
           pushes: pushes.map(({ agoMs, jid }) => ({ before: Math.round(agoMs), jid })),
         }));
-        await client.run(SCRIPTS.importThrottles, [], { now: offset(), throttles });
+        await client.run(SCRIPTS.importThrottles, { now: offset(), throttles });
       },
       async once(rows) {
         const now = await serverTime(context);
@@ -142,7 +144,7 @@ export function transferPart(context: Context): TransferStore {
             : { place: SETS[place.in as SetName], position: undefined }),
           ...{ member: exact, jid: jidOf(text) },
         }));
-        return await client.run(SCRIPTS.migrateOut, [ANNOUNCED], { id: batch, entries });
+        return await client.run(SCRIPTS.migrateOut, { announced: ANNOUNCED, id: batch, entries });
       },
       async batch(rows) {
         for (const { id } of rows) {

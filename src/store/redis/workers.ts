@@ -71,7 +71,7 @@ export class Workers implements WorkerStore {
       work: record.work.map((job) => ({ task: job.task, record: workOf(job) })),
     };
     try {
-      return await client.run(SCRIPTS.heartbeat, [], args, { repeatable: false }) as [number, ...string[]];
+      return await client.run(SCRIPTS.heartbeat, args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
       if (isOutcomeUnknown(error)) this.#mayHaveLapsed = true;
       throw error;
@@ -84,17 +84,22 @@ export class Workers implements WorkerStore {
   ): Promise<void> {
     const { client, offset } = this.#context;
     const suspects = running && JSON.stringify(running.tokens);
-    await client.run(SCRIPTS.note, [], { now: offset(), worker, suspects, alone: running?.alone ? 1 : 0, ended });
+    await client.run(SCRIPTS.note, { now: offset(), worker, suspects, alone: running?.alone ? 1 : 0, ended });
   }
 
   async deregister(worker: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.deregister, [leasesKey(worker)], { worker });
+    await this.#context.client.run(SCRIPTS.deregister, { leases: leasesKey(worker), worker });
     this.#book.dropAll(worker);
   }
 
   async claim(name: string, worker: string, ttlMs: number): Promise<NameHolder | undefined> {
     const { client, offset } = this.#context;
-    const reply = await client.run(SCRIPTS.claim, [nameKey(name)], { now: offset(), worker, ttl: Math.ceil(ttlMs) });
+    const reply = await client.run(SCRIPTS.claim, {
+      claim: nameKey(name),
+      now: offset(),
+      worker,
+      ttl: Math.ceil(ttlMs),
+    });
     if (reply === null) return undefined;
     const [holder, heartbeatUntil] = reply as [string, string];
     return { worker: holder, heartbeatUntil: Number(heartbeatUntil) };
@@ -136,7 +141,7 @@ export class Workers implements WorkerStore {
   async send(to: string, message: Command | string): Promise<boolean> {
     const { client, offset } = this.#context;
     if (typeof message === "string") {
-      await client.run(SCRIPTS.reply, [replyKey(to)], { now: offset(), text: message }, { repeatable: false });
+      await client.run(SCRIPTS.reply, { replies: replyKey(to), now: offset(), text: message }, { repeatable: false });
       return true;
     }
     const { ref, ...command } = message;
@@ -145,7 +150,7 @@ export class Workers implements WorkerStore {
     const token = lease?.in === "running" ? lease.token : "";
     const signal = SIGNAL_FOR[command.verb];
     const args = { now: offset(), worker: to, command: JSON.stringify(command), signal, token };
-    return await client.run(SCRIPTS.send, [], args, { repeatable: false }) === 1;
+    return await client.run(SCRIPTS.send, args, { repeatable: false }) === 1;
   }
 
   async list(): Promise<WorkerInfo[]> {

@@ -18,7 +18,8 @@ import { backoff, MAX_BACKOFF_MS, Pauses } from "./backoff.ts";
 import type { CallOptions, Line, ReconnectingClientOptions } from "./client_options.ts";
 import type { Arg } from "./encode.ts";
 import { ConnectionLost, isNotMaster, isPermanent, isTransient, reason, RedisError, toStoreError } from "./errors.ts";
-import type { Args, Script } from "./scripts.ts";
+import type { Args } from "./script_head.ts";
+import type { Script } from "./scripts.ts";
 
 /** A write without an effect. */
 const WRITE_PROBE = ["UNLINK", "jobs:none"];
@@ -91,21 +92,15 @@ export class ReconnectingClient {
    */
   async run(
     script: Script,
-    keys: readonly string[],
-    args: readonly Arg[] | Args,
+    args: Args,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const rest = [
-      `${keys.length}`,
-      ...keys,
-      ...(Array.isArray(args) ? args as readonly Arg[] : script.pack(args as Args)),
-    ];
     try {
-      return await this.#send(["EVALSHA", script.sha, ...rest], options);
+      return await this.#send(script.command(args), options);
     } catch (error) {
       if (!(error instanceof RedisError && error.word === "NOSCRIPT")) throw this.#storeError(error);
     }
-    return await this.call(["EVAL", script.text, ...rest], options);
+    return await this.call(script.command(args, "text"), options);
   }
 
   /**

@@ -4,8 +4,8 @@
  * A file of `lua/` has the scripts of one subject, and parts that they share. The line before each names it, its flags, and the
  * parts that it uses: `--- script NAME FLAGS: PART PART`, `--- part NAME: PART`. A part brings the parts that it uses itself.
  *
- * The keys and arguments of a script may follow its name: `NAME(key; now, limit, nodes[name, needs], names[])`. Its text then has
- * local variables of these names, and the client passes the arguments by name. `now` is the time, from the offset of the clock. Lists
+ * The keys and arguments of a script follow its name: `NAME(key, others[]; now, limit, nodes[name, needs], names[])`. Its text has
+ * local variables of these names, and the client passes the values by name. `now` is the time, from the offset of the clock. Lists
  * come last: `nodes` has tables with these fields, `names` has texts.
  *
  * The text of a script begins with `#!lua`: Redis then decides before the first line whether it can run the script. A server that
@@ -15,6 +15,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Arg } from "./encode.ts";
+import { type Args, type Head, pack, parseHead, variablesOf } from "./script_head.ts";
 import batches from "../lua/batches.lua" with { type: "text" };
 import classes from "../lua/classes.lua" with { type: "text" };
 import cron from "../lua/cron.lua" with { type: "text" };
@@ -42,27 +43,14 @@ import transfer from "../lua/transfer.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
 import workers from "../lua/workers.lua" with { type: "text" };
 
-/** Arguments of a script by their names. `undefined` and `false` are passed as "", `true` as "1". */
-export interface Args {
-  readonly [name: string]: Value | readonly (Value | Args)[];
-}
-
-type Value = Arg | number | boolean | undefined;
-
-/** An argument of a script. A list has fields: none if its items are texts. */
-interface Field {
-  readonly name: string;
-  fields?: readonly Field[];
-}
-
 /** A script or a part of `lua/`. */
 export interface Section {
   /** Of Redis, such as "no-writes"; "" for none. */
   readonly flags: string;
   /** The names of the parts that it uses. */
   readonly parts: readonly string[];
-  /** The arguments of a script that names them. */
-  readonly args?: readonly Field[];
+  /** The keys and arguments of a script. */
+  readonly head?: Head;
   readonly text: string;
 }
 
@@ -74,80 +62,18 @@ export function readSections(): ReadonlyMap<string, Section> {
   return sections ??= new Map(files.flatMap((file) => file.slice(4).split("\n--- ").map(sectionIn)));
 }
 
-const HEAD = /^(\w+ \w+)(?:\(([^;]*);([^)]*)\))?(?: ([\w-]+))?(?:: (.*))?\n/;
+const HEAD = /^(\w+ \w+)(?:\(([^)]*)\))?(?: ([\w-]+))?(?:: (.*))?\n/;
 
 function sectionIn(section: string): [string, Section] {
-  const [head, name, keys, names, flags = "", parts] = HEAD.exec(section)!;
-  const text = section.slice(head.length);
-  const used = parts?.split(" ") ?? [];
-  if (names === undefined) return [name!, { flags, parts: used, text }];
-  const args = fieldsIn(names.match(/\w+|[[\]]/g) ?? []);
-  const hasLists = args.some(({ fields }) => fields);
-  return [name!, { flags, parts: hasLists ? ["lists", ...used] : used, args, text: variables(keys!, args) + text }];
-}
-
-/** Parses arguments up to the end of a list. Removes the tokens. */
-function fieldsIn(tokens: string[]): Field[] {
-  const fields: Field[] = [];
-  for (let token = tokens.shift(); token !== undefined && token !== "]"; token = tokens.shift()) {
-    if (token === "[") fields.at(-1)!.fields = fieldsIn(tokens);
-    else fields.push({ name: token });
-  }
-  return fields;
-}
-
-/** Returns the Lua that makes variables of the keys and arguments. */
-function variables(keys: string, args: readonly Field[]): string {
-  const lines = keys === "" ? [] : [`local ${keys} = ${keys.split(",").map((_, i) => `KEYS[${i + 1}]`).join(", ")}`];
-  const texts = args.filter(({ fields }) => !fields);
-  for (const [i, { name }] of texts.entries()) {
-    if (name === "now") lines.push("local time = redis.call('TIME')");
-    const value = name === "now" ? `time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[${i + 1}]` : `ARGV[${i + 1}]`;
-    lines.push(`local ${name} = ${value}`);
-  }
-  if (texts.length < args.length) lines.push(`local readList = listsFrom(${texts.length + 1})`);
-  const shapeOf = (fields: readonly Field[]): string =>
-    `{${fields.map(({ name, fields }) => fields ? `{'${name}',${shapeOf(fields)}}` : `'${name}'`).join(",")}}`;
-  for (const { name, fields } of args) if (fields) lines.push(`local ${name} = readList(${shapeOf(fields)})`);
-  return lines.map((line) => `${line}\n`).join("");
-}
-
-/** Adds arguments in the order of their fields; of a list first its length. Workers pack one call for every few jobs. */
-function pack(script: string, fields: readonly Field[], args: Args, packed: Arg[]): void {
-  let known = 0;
-  for (const { name, fields: inner } of fields) {
-    const value = args[name];
-    if (value !== undefined || name in args) known++;
-    else throw wrongName(script, name);
-    if (!inner) {
-      packed.push(textOfValue(value as Value));
-      continue;
-    }
-    const items = value as readonly (Value | Args)[];
-    packed.push(`${items.length}`);
-    for (const item of items) {
-      if (inner.length === 0) packed.push(textOfValue(item as Value));
-      else pack(script, inner, item as Args, packed);
-    }
-  }
-  if (Object.keys(args).length > known) {
-    throw wrongName(script, Object.keys(args).find((name) => fields.every((field) => field.name !== name))!);
-  }
-}
-
-function wrongName(script: string, name: string): TypeError {
-  return new TypeError(`Script ${script}: "${name}" is unknown or missing`);
-}
-
-function textOfValue(value: Value): Arg {
-  if (typeof value === "boolean") return value ? "1" : "";
-  return typeof value === "number" ? `${value}` : value ?? "";
+  const [line, name, head, flags = "", parts] = HEAD.exec(section)!;
+  const text = section.slice(line.length);
+  return [name!, { flags, parts: parts?.split(" ") ?? [], ...(head !== undefined && { head: parseHead(head) }), text }];
 }
 
 /** A script. Its text and digest are made when it first runs: those of all scripts take as long as a tenth of `jobs push`. */
 export class Script {
   readonly name: string;
-  #args: readonly Field[] | undefined;
+  #head: Head | undefined;
   #text: string | undefined;
   #sha: string | undefined;
 
@@ -155,11 +81,11 @@ export class Script {
     this.name = name;
   }
 
-  /** Returns the arguments as Redis receives them. @throws {TypeError} if a name is unknown or missing */
-  pack(args: Args): readonly Arg[] {
-    const packed: Arg[] = [];
-    pack(this.name, this.#args ??= readSections().get(`script ${this.name}`)!.args ?? [], args, packed);
-    return packed;
+  /** Returns the command that runs the script, by its digest or its text. @throws {TypeError} if a name is unknown or missing */
+  command(values: Args, by: "digest" | "text" = "digest"): Arg[] {
+    const command: Arg[] = by === "text" ? ["EVAL", this.text] : ["EVALSHA", this.sha];
+    pack(this.name, this.#head ??= readSections().get(`script ${this.name}`)!.head!, values, command);
+    return command;
   }
 
   get text(): string {
@@ -174,7 +100,7 @@ export class Script {
 
 function textOf(name: string): string {
   const all = readSections();
-  const { flags, parts, text } = all.get(`script ${name}`)!;
+  const { flags, parts, head, text } = all.get(`script ${name}`)!;
   const included = new Set<string>();
   const include = (part: string) => {
     const { parts, text } = all.get(`part ${part}`)!;
@@ -182,7 +108,7 @@ function textOf(name: string): string {
     included.add(text);
   };
   parts.forEach(include);
-  return [`#!lua${flags && ` flags=${flags}`}\n`, ...included, text].join("");
+  return [`#!lua${flags && ` flags=${flags}`}\n`, ...included, variablesOf(head!), text].join("");
 }
 
 /** Returns the scripts of a file by their names. A test compares the names with those in the file. */

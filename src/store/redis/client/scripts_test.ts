@@ -1,4 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { parseHead, variablesOf } from "./script_head.ts";
 import { readSections, SCRIPTS } from "./scripts.ts";
 
 /** Returns Lua without strings and comments. */
@@ -71,20 +72,53 @@ Deno.test("a script begins with its flags, then the parts in an order in which e
   assertEquals(at.includes(-1), false);
 });
 
-Deno.test("a script that names its arguments uses each, hides none, and has no index", () => {
-  for (const [name, { args, text }] of sections) {
-    if (args === undefined) continue;
+Deno.test("a script names its keys and arguments, uses each, hides none, and has no index", () => {
+  for (const [name, { head, text }] of sections) {
+    assertEquals(head !== undefined, name.startsWith("script "), name);
     const code = codeOf(text);
-    assertEquals([...code.matchAll(/\bARGV\b/g)].length, args.filter(({ fields }) => !fields).length, `${name}: ARGV`);
-    const unused = args.filter(({ name }) => [...code.matchAll(new RegExp(`\\b${name}\\b`, "g"))].length < 2);
-    assertEquals(unused.map(({ name }) => name), [], name);
-    const declared = declaredIn(code);
-    const own = [...args.map(({ name }) => name), ...namesIn(code, /^local (.+) = KEYS\[1\]/gm)];
-    assertEquals(own.filter((name) => declared.indexOf(name) !== declared.lastIndexOf(name)), [], name);
+    assertEquals(code.match(/\b(ARGV|KEYS)\b/), null, name);
+    const own = head ? [...head.keys, ...head.args].map(({ name }) => name) : [];
+    assertEquals(own.filter((one) => !new RegExp(`\\b${one}\\b`).test(code)), [], name);
+    const declared = [...own, ...declaredIn(code)];
+    assertEquals(own.filter((one) => declared.indexOf(one) !== declared.lastIndexOf(one)), [], name);
   }
 });
 
-Deno.test("arguments are packed by their names, and a list with its length", () => {
+Deno.test("a script has variables of its keys and arguments, and tables of its lists", () => {
+  assertEquals(
+    variablesOf(parseHead("one, more[]; now, limit, workers[worker, leases[token, payload]], names[]")),
+    [
+      "local one = KEYS[1]",
+      "local more = { unpack(KEYS, 2) }",
+      "local time = redis.call('TIME')",
+      "local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]",
+      "local limit = ARGV[2]",
+      "local given, lastRead = ARGV, 2",
+      "local workers = {}",
+      "lastRead = lastRead + 1",
+      "for i1 = 1, given[lastRead] do",
+      "local item1 = { worker = given[lastRead + 1], leases = {} }",
+      "lastRead = lastRead + 1",
+      "lastRead = lastRead + 1",
+      "for i2 = 1, given[lastRead] do",
+      "local item2 = { token = given[lastRead + 1], payload = given[lastRead + 2] }",
+      "lastRead = lastRead + 2",
+      "item1.leases[i2] = item2",
+      "end",
+      "workers[i1] = item1",
+      "end",
+      "local names = {}",
+      "lastRead = lastRead + 1",
+      "for i1 = 1, given[lastRead] do",
+      "names[i1] = given[lastRead + i1]",
+      "end",
+      "lastRead = lastRead + #names",
+      "",
+    ].join("\n"),
+  );
+});
+
+Deno.test("keys and arguments are packed by their names, and a list with its length", () => {
   const write = {
     name: "e",
     version: 1,
@@ -95,10 +129,11 @@ Deno.test("arguments are packed by their names, and a list with its length", () 
     records: ["r"],
   };
   const job = { queue: "q", jid: "j", payload: "{" };
-  const head = { now: "0", wire: 8, maxRecords: 10, keepMs: 5 };
-  const packed = SCRIPTS.cronWrite.pack({ ...head, writes: [{ ...write, jobs: [job] }] });
-  assertEquals(packed.join(" "), "0 8 10 5 1 e 1  1 keep  1 q j { 1 r");
+  const head = { done: "d", now: "0", wire: 8, maxRecords: 10, keepMs: 5 };
+  const [verb, sha, ...packed] = SCRIPTS.cronWrite.command({ ...head, writes: [{ ...write, jobs: [job] }] });
+  assertEquals([verb, sha], ["EVALSHA", SCRIPTS.cronWrite.sha]);
+  assertEquals(packed.join(" "), "1 d 0 8 10 5 1 e 1  1 keep  1 q j { 1 r");
   for (const writes of [[{ ...write, jobs: [{ ...job, at: 1 }] }], [{ ...write, jobs: [{ queue: "q", jid: "j" }] }]]) {
-    assertThrows(() => SCRIPTS.cronWrite.pack({ ...head, writes }), TypeError, "Script cronWrite: ");
+    assertThrows(() => SCRIPTS.cronWrite.command({ ...head, writes }), TypeError, "Script cronWrite: ");
   }
 });

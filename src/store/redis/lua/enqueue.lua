@@ -1,24 +1,25 @@
---- script enqueue: job addMember onceKeys throttle debounce replace groups batch flow
+--- script enqueue(pusher; now, wire, number, keepMs, pushedAt, rows, debounced[before, after], replacing[when, ms, queue, preceding, before, after], plain[kind, queue, payloads[]], later[when, ms, queue, payload]): job addMember onceKeys throttle debounce replace groups batch flow
 -- Stores a batch of jobs, once: in their queues or in `schedule`, with their unique locks.
 --
--- KEYS[1]  jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
--- ARGV     offset of the clock in ms, wire (7 or 8), number of this batch, ms to keep its result, the time in ms that the
---          payloads of "now" have,
---          rows as JSON, one text for all, because each argument costs the client more than the rest of its job; in the order of
---          the pushes, so that the first one of two gets a lock:
+-- pusher   jobs:pusher:CLIENT: the number of that client's last batch, a space, its result as MessagePack
+-- wire     7 or 8
+-- number   of this batch; keepMs: how long to keep its result
+-- pushedAt  the time in ms that the payloads of "now" have
+-- rows     JSON, one text for all, because each argument costs the client more than the rest of its job; in the order of the
+--          pushes, so that the first one of two gets a lock:
 --            [place of its job in the batch (from 1), then what the push of the job requests:
 --             "lock", key, jid, TTL in ms]                a unique lock
 --             "once", key, jid, TTL in ms, fingerprint ("" for none)]     a once key
 --             "member", batch, worker and token of the running member that adds it ("" for none)]
 --             "throttle", key, jid, count, ms]            at most count pushes with the key in this time
 --             "debounce", key, jid, ms, max ms (0 for none)]
---          then groups, the first one first:
---            "debounced", count, per job: payload up to its jid, payload after its jid
---            "replacing", count, per job: "now", "at" or "in", ms, queue, how many jobs of this queue in "now" were pushed before
---              it, payload up to its jid, payload after its jid
---            "now", queue, count, per job: payload that ends with the time as enqueued_at
---            "raw", queue, count, per job: a payload that isn't a JSON object, to be stored unchanged
---            "later", count, per job: "at" or "in", ms, queue, payload
+--          The jobs of the batch are those of the lists, in their order.
+-- debounced  before, after: the payload up to its jid, and after it
+-- replacing  jobs that may replace others; when: "now", "at" or "in"; preceding: how many jobs of this queue in "now" were
+--          pushed before it
+-- plain    by queue; kind: "now", payloads that end with the time as enqueued_at; or "raw", payloads that aren't JSON objects,
+--          to be stored unchanged
+-- later    when: "at" or "in"
 -- Result   per refused job: place, jid of the job that has its lock; or: minus the place, jid of the job that was stored
 --          with its once key; or: place, "#" and that jid if the fingerprints differ; or: place, " " and the refusal of its batch; or: place, "!", ms until its throttle accepts the
 --          next push, a space, jid of the job whose place that is;
@@ -28,10 +29,8 @@
 -- O(N + L log M) for N jobs, L of them scheduled, M members of `schedule`. To replace a job in a queue: O(its length)
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 local function endingAt(ms)
-  return ',"enqueued_at":' .. (ARGV[2] == '8' and string.format('%d', ms) or string.format('%.3f', ms / 1000)) .. '}'
+  return ',"enqueued_at":' .. (wire == '8' and string.format('%d', ms) or string.format('%.3f', ms / 1000)) .. '}'
 end
 local enqueuedAt = endingAt(now)
 local refused = {}
@@ -40,47 +39,27 @@ local result = {}
 -- The client writes the time into payloads, because Redis hashes each byte of each text that Lua makes: to append the time here
 -- would double the time that a large payload takes. A time that is this wrong, in ms, is replaced by the server's.
 local MAX_WRONG = 100
-local wrongEnding = math.abs(now - ARGV[5]) > MAX_WRONG and #endingAt(tonumber(ARGV[5]))
+local wrongEnding = math.abs(now - pushedAt) > MAX_WRONG and #endingAt(tonumber(pushedAt))
 
-local groups = 7
-
--- The groups "now" and "raw", by the index of their first argument. place, at: of the job before the first one. stored: how many
--- of their jobs are stored, or were refused.
-local plain = {}
--- The groups "now" by queue.
+-- The groups "now" by queue. A group also gets the place of the job before its first one, and how many of its jobs are stored, or
+-- were refused.
 local plainIn = {}
+local firstLater = #debounced + #replacing
 
 -- Fail on a key of the wrong type before anything is written.
-do
-  local i, place = groups, 0
-  while i <= #ARGV do
-    if ARGV[i] == 'debounced' then
-      call('ZCARD', 'schedule')
-      place = place + ARGV[i + 1]
-      i = i + 2 + 2 * ARGV[i + 1]
-    elseif ARGV[i] == 'replacing' then
-      call('ZCARD', 'schedule')
-      for k = i + 2, i + 1 + 6 * ARGV[i + 1], 6 do checkQueue(ARGV[k + 2]) end
-      place = place + ARGV[i + 1]
-      i = i + 2 + 6 * ARGV[i + 1]
-    elseif ARGV[i] ~= 'later' then
-      local kind, queue, count = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
-      checkQueue(queue)
-      plain[i] = { queue = queue, count = count, place = place, at = i + 2, stored = 0, cut = kind == 'now' and wrongEnding }
-      if kind == 'now' then plainIn[queue] = plain[i] end
-      place = place + count
-      i = i + 3 + count
-    else
-      call('ZCARD', 'schedule')
-      for k = i + 2, i + 1 + 4 * ARGV[i + 1], 4 do checkQueue(ARGV[k + 2]) end
-      i = i + 2 + 4 * ARGV[i + 1]
-    end
-  end
+if #debounced + #replacing + #later > 0 then call('ZCARD', 'schedule') end
+for _, job in ipairs(replacing) do checkQueue(job.queue) end
+for _, group in ipairs(plain) do
+  checkQueue(group.queue)
+  group.place, group.stored, group.cut = firstLater, 0, group.kind == 'now' and wrongEnding
+  if group.kind == 'now' then plainIn[group.queue] = group end
+  firstLater = firstLater + #group.payloads
 end
+for _, job in ipairs(later) do checkQueue(job.queue) end
 
 -- A batch sent again because its reply was lost is stored already. Return the first result: the locks may be free by now.
-local number, reply = string.match(call('GET', KEYS[1]) or '', '^(%d+) (.*)$')
-if number and tonumber(number) >= tonumber(ARGV[3]) then return cmsgpack.unpack(reply) end
+local last, reply = string.match(call('GET', pusher) or '', '^(%d+) (.*)$')
+if last and tonumber(last) >= tonumber(number) then return cmsgpack.unpack(reply) end
 
 local function replyWith(place, text)
   result[#result + 1] = place
@@ -102,7 +81,7 @@ do
     for i, line in ipairs(call('MGET', unpack(keys))) do lines[keys[i]] = line end
     keys = {}
   end
-  for _, row in ipairs(ARGV[6] == '' and {} or cjson.decode(ARGV[6])) do
+  for _, row in ipairs(rows == '' and {} or cjson.decode(rows)) do
     local place, kind, key = unpack(row)
     if not requests[place] then
       requests[place] = {}
@@ -145,26 +124,18 @@ end
 local counts = {}
 local function countPushed(queue, count) counts[queue] = (counts[queue] or 0) + count end
 
--- Where the arguments of a job that may replace another begin, by place.
-local replacing = {}
-do
-  local i = groups
-  if ARGV[i] == 'debounced' then i = i + 2 + 2 * ARGV[i + 1] end
-  if ARGV[i] == 'replacing' then
-    local before = i == groups and 0 or tonumber(ARGV[groups + 1])
-    for k = 1, ARGV[i + 1] do replacing[before + k] = i + 2 + 6 * (k - 1) end
-  end
-end
+-- Returns the job at a place if it may replace another.
+local function replacingAt(place) return replacing[place - #debounced] end
 
 -- Stores the jobs of a group up to the `last`-th one.
 local function storePlain(group, last)
   while group.stored < last do
     -- Lua limits the number of arguments of a call.
-    local to = math.min(group.stored + 1000, last)
+    local from, to = group.stored + 1, math.min(group.stored + 1000, last)
     local batch = {}
-    for k = group.stored + 1, to do
+    for k = from, to do
       if not refused[group.place + k] then
-        local payload = ARGV[group.at + k]
+        local payload = group.payloads[k]
         batch[#batch + 1] = group.cut and string.sub(payload, 1, -group.cut - 1) .. enqueuedAt or payload
       end
     end
@@ -177,9 +148,9 @@ end
 -- Stores a job at once, so that the next one of this batch finds it, and after those of its queue that were pushed before it.
 -- waiting: the job that it replaces, as findReplaceable returns it.
 -- A job in the same queue keeps its position there; otherwise the time and the queue of the new one count.
-local function storeReplacing(place, jid, waiting)
-  local when, ms, queue, preceding, before, after = unpack(ARGV, replacing[place], replacing[place] + 5)
-  local text = before .. jid .. after
+local function storeReplacing(job, jid, waiting)
+  local when, ms, queue = job.when, job.ms, job.queue
+  local text = job.before .. jid .. job.after
   local at = when == 'now' and 0 or when == 'in' and now + ms or tonumber(ms)
   local to = at > now and 'schedule' or 'queue:' .. queue
   if to ~= 'schedule' then text = string.sub(text, 1, -2) .. enqueuedAt end
@@ -190,7 +161,7 @@ local function storeReplacing(place, jid, waiting)
     if to == 'schedule' then
       text = schedule(at, text)
     else
-      if plainIn[queue] then storePlain(plainIn[queue], tonumber(preceding)) end
+      if plainIn[queue] then storePlain(plainIn[queue], tonumber(job.preceding)) end
       call('LPUSH', to, text)
       -- Not at the end of this script: a later job of this batch may replace this one, which notes the removal.
       notePush(queue, 1)
@@ -210,7 +181,7 @@ for _, place in ipairs(places) do
     and fullThrottle(now, unpack(request.throttle, 3))
   local holder = holderIn(now, lineAt(request.lock))
   local waiting
-  if not earlierJid and not refusal and not throttled and holder and replacing[place] then waiting = findReplaceable(holder) end
+  if not earlierJid and not refusal and not throttled and holder and replacingAt(place) then waiting = findReplaceable(holder) end
   refused[place] = true
   if differs then
     replyWith(place, '#' .. earlierJid)
@@ -237,52 +208,30 @@ for _, place in ipairs(places) do
     if request.lock then store(request.lock) end
     if request.throttle then noteThrottled(now, unpack(request.throttle, 3)) end
     if request.member then noteMember(request.member[3], '', 'pending') end
-    if replacing[place] then storeReplacing(place, request.lock[4], waiting) end
+    if replacingAt(place) then storeReplacing(replacingAt(place), request.lock[4], waiting) end
   end
 end
 
-local place = 0
-local i = groups
-if ARGV[i] == 'debounced' then
-  local last = i + 1 + 2 * ARGV[i + 1]
-  for k = i + 2, last, 2 do
-    place = place + 1
-    if not refused[place] then
-      local key, jid, wait, max = unpack(requests[place].debounce, 3)
-      local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, max = max }, ARGV[k], ARGV[k + 1], schedule)
-      if waiting then replyWith(place, '=' .. waiting) end
-    end
+for place, job in ipairs(debounced) do
+  if not refused[place] then
+    local key, jid, wait, max = unpack(requests[place].debounce, 3)
+    local waiting = debounce({ now = now, key = key, jid = jid, wait = wait, max = max }, job.before, job.after, schedule)
+    if waiting then replyWith(place, '=' .. waiting) end
   end
-  i = last + 1
 end
-if ARGV[i] == 'replacing' then
-  place = place + ARGV[i + 1]
-  i = i + 2 + 6 * ARGV[i + 1]
-end
-call('SET', KEYS[1], ARGV[3] .. ' ' .. cmsgpack.pack(result), 'PX', ARGV[4])
+call('SET', pusher, number .. ' ' .. cmsgpack.pack(result), 'PX', keepMs)
 
-while i <= #ARGV do
-  if ARGV[i] ~= 'later' then
-    local group = plain[i]
-    storePlain(group, group.count)
-    place = place + group.count
-    i = i + 3 + group.count
-  else
-    local last = i + 1 + 4 * ARGV[i + 1]
-    for k = i + 2, last, 4 do
-      place = place + 1
-      if not refused[place] then
-        local at, queue, payload = tonumber(ARGV[k + 1]), ARGV[k + 2], ARGV[k + 3]
-        if ARGV[k] == 'in' then at = now + at end
-        if at <= now then
-          call('LPUSH', 'queue:' .. queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
-          countPushed(queue, 1)
-        else
-          schedule(at, payload)
-        end
-      end
+for _, group in ipairs(plain) do storePlain(group, #group.payloads) end
+for i, job in ipairs(later) do
+  if not refused[firstLater + i] then
+    local at, payload = tonumber(job.ms), job.payload
+    if job.when == 'in' then at = now + at end
+    if at <= now then
+      call('LPUSH', 'queue:' .. job.queue, string.sub(payload, -1) == '}' and string.sub(payload, 1, -2) .. enqueuedAt or payload)
+      countPushed(job.queue, 1)
+    else
+      schedule(at, payload)
     end
-    i = last + 1
   end
 end
 notePushes(counts)

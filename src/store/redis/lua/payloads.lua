@@ -108,27 +108,3 @@ local function addMember(set, at, payload)
   endings[set][payload] = free
   return nth(free)
 end
-
---- part lists
--- Returns a function that reads the next list of arguments: its length, then its items. shape: the names of their fields, a list
--- among them with the shape of its items; empty for texts.
-local function listsFrom(first)
-  local at = first - 1
-  local function read()
-    at = at + 1
-    return ARGV[at]
-  end
-  local readList
-  function readList(shape)
-    local list = {}
-    for i = 1, tonumber(read()) do
-      local item = {}
-      for _, field in ipairs(shape) do
-        if type(field) == 'table' then item[field[1]] = readList(field[2]) else item[field] = read() end
-      end
-      list[i] = #shape == 0 and read() or item
-    end
-    return list
-  end
-  return readList
-end

@@ -1,10 +1,13 @@
---- script claimScratch allow-oom
+--- script claimScratch(; verb, bench, queue, ttl, cursor) allow-oom
 -- Claims an empty database for a bench, renews the claim, and clears the database.
 --
 -- jobs:scratch is the claim: "TILL BENCH QUEUE", TILL in ms by the server's clock. The key doesn't expire, so that the keys of
 -- a killed bench can be distinguished from those of other programs.
 --
--- ARGV     take, clear, keep or leave; bench; the queue that the bench uses; TTL in ms; clear: a cursor, "0" first
+-- verb     "take", "clear", "keep" or "leave"
+-- queue    the queue that the bench uses
+-- ttl      in ms
+-- cursor   of "clear": "0" first
 -- Result   take: 1; 0 if the database isn't available; -1 if the bench must clear it first and take it again;
 --          clear: the cursor for the next step, "0" at the end or without a claim;
 --          keep: 1, or 0 without a claim;
@@ -12,7 +15,6 @@
 -- O(1); clear: O(N) for N keys of one step of SCAN
 
 local call = redis.call
-local verb, bench, queue, ttl = unpack(ARGV)
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -42,7 +44,7 @@ local function isOurs(key)
 end
 
 -- Deletes a part of the bench's keys, and nothing else. Returns the next cursor.
-local function clear(cursor)
+local function clear()
   if cursor == '0' then
     redis.pcall('SREM', 'queues', used)
     call('UNLINK', 'queue:' .. used)
@@ -76,12 +78,12 @@ if verb == 'take' then
   hold(used)
   return -1
 end
-if verb == 'clear' then return holder == bench and clear(ARGV[5]) or '0' end
+if verb == 'clear' then return holder == bench and clear() or '0' end
 if holder ~= bench then return verb == 'keep' and 0 end
 if verb == 'keep' then return hold(queue) end
 call('UNLINK', 'jobs:scratch')
 local left = { call('DBSIZE') }
-local cursor = '0'
+cursor = '0'
 repeat
   local page = call('SCAN', cursor)
   cursor = page[1]

@@ -1,62 +1,42 @@
---- script settle allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records
+--- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
--- KEYS[1]  jobs:leases:WORKER
--- ARGV     offset of the clock in ms, max members of `dead`, their max age in ms,
---          number of locks, number of records, max number of records that are kept, number of steps, number of
---          jobs with steps that end or die, number of runs; then these:
---          a lock to release: token of its job, key ("": the job is the live job of a cron entry), jid
---          a record to keep: token of its job, jid, TTL in ms ("": without a limit), body
---          a step, five texts in one of three forms:
---            token, jid, "", "asleep", ""                                    the job has steps
---            token, parent's jid, step, "succeeded JID" or "failed JID", members
---                                                                            a step of another job waits for it; members of JSON
---            token, batch, old state, "node", "STATE NAME RESULT"            it is a node of a flow; a result is optional, as JSON
---          a job with steps that ends, or dies: token, jid, "1" if it dies
---          a run of consecutive outcomes that a batch counts alike: place of the first (from 1), number, batch, old and new state
---          then groups in the order of the outcomes: kind, count, and per job
---            "ack", "discard", "release": token
---            "held ack", "held discard": token that the worker holds, unless a rescue took it away
---            "retry", "schedule": token, delay in ms, payload
---            "dead": token, payload ("": unchanged)
+-- leases    jobs:leases:WORKER
+-- maxDead, maxDeadAgeMs  of `dead`
+-- maxRecords  how many records are kept
+-- locks     to release; key "": the job is the live job of a cron entry
+-- records   to keep; ttl in ms ("": without a limit)
+-- sleepers  snoozed jobs with steps
+-- waits     steps of other jobs that wait for these; jid, step: the other job's; state: "succeeded" or "failed"; child: jid, or "";
+--           outcome: members of JSON
+-- nodes     of flows; from, to: old and new state; result: JSON, or ""
+-- stepJobs  jobs with steps that end; dies: "1" if they die
+-- runs      consecutive outcomes that a batch counts alike; first: place of the first one (from 1); from, to: old and new state
+-- outcomes  in groups of consecutive ones of a kind:
+--             "ack", "discard", "release"
+--             "held ack", "held discard": of tokens that the worker holds, unless a rescue took them away
+--             "retry", "schedule": delays in ms, payloads
+--             "dead": payloads ("": unchanged)
 -- Result   how many members of `dead` were dropped, then the tokens without a lease
 -- O(N + B log M) for N outcomes, B of them into a set of M members
 
 local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-local leases = KEYS[1]
-local locks = tonumber(ARGV[4])
-local records = tonumber(ARGV[5])
-local steps = tonumber(ARGV[7])
-local jobs = tonumber(ARGV[8])
-local runs = tonumber(ARGV[9])
-local firstRecord = 10 + 3 * locks
-local firstStep = firstRecord + 4 * records
-local firstJob = firstStep + 5 * steps
-local firstRun = firstJob + 3 * jobs
-local first = firstRun + 5 * runs
-local width = { ack = 1, discard = 1, ['held ack'] = 1, ['held discard'] = 1, release = 1, retry = 3, schedule = 3, dead = 2 }
+local SETS = { retry = true, schedule = true, dead = true }
 
 -- Fail on a key of the wrong type before anything is written.
-do
-  local i = first
-  while i <= #ARGV do
-    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-    if kind == 'release' then
-      checkCancelled(leases)
-      for k = i + 2, last do checkQueue(placeIn(ARGV[k])) end
-    elseif width[kind] > 1 then
-      call('ZCARD', kind)
-      call('ZCARD', 'dead')
-    end
-    i = last + 1
+for _, group in ipairs(outcomes) do
+  if group.kind == 'release' then
+    checkCancelled(leases)
+    for _, token in ipairs(group.tokens) do checkQueue(placeIn(token)) end
+  elseif SETS[group.kind] then
+    call('ZCARD', group.kind)
+    call('ZCARD', 'dead')
   end
 end
 
 local lost = {}
--- Token → true for each lease that this script has ended. False if no lock, record or step needs it.
-local ended = locks + records + steps + jobs > 0 and {}
+-- Token → true for each lease that this script has ended. False if nothing needs it.
+local ended = #locks + #records + #waits + #nodes + #stepJobs > 0 and {}
 
 -- Ends a lease. Returns false if the worker has lost it.
 local function endLease(token)
@@ -70,17 +50,17 @@ end
 
 -- The same for leases that the worker holds. None is missing: a rescue that takes one away leaves a mark. They are deleted
 -- together, which is cheaper. If some are missing anyway (on a server that lost its latest writes), only their number is found.
-local function endHeldLeases(first, last)
+local function endHeldLeases(tokens)
   if call('EXISTS', 'jobs:rescued:' .. string.sub(leases, 13)) == 1 then
-    for k = first, last do endLease(ARGV[k]) end
+    for _, token in ipairs(tokens) do endLease(token) end
     return
   end
-  for from = first, last, 1000 do
-    local to = math.min(from + 999, last)
-    local missing = to - from + 1 - call('HDEL', leases, unpack(ARGV, from, to))
-    for k = to, to - missing + 1, -1 do lost[#lost + 1] = ARGV[k] end
+  for from = 1, #tokens, 1000 do
+    local to = math.min(from + 999, #tokens)
+    local missing = to - from + 1 - call('HDEL', leases, unpack(tokens, from, to))
+    for k = to, to - missing + 1, -1 do lost[#lost + 1] = tokens[k] end
     if ended then
-      for k = from, to - missing do ended[ARGV[k]] = true end
+      for k = from, to - missing do ended[tokens[k]] = true end
     end
   end
 end
@@ -97,84 +77,78 @@ local function buryExact(exact)
   if batch then noteMember(batch, counted, 'dead', node) end
 end
 
--- token → jid of a job with steps that begins to sleep
-local sleepers = {}
-for k = firstStep, firstJob - 1, 5 do
-  if ARGV[k + 3] == 'asleep' then sleepers[ARGV[k]] = ARGV[k + 1] end
-end
+-- Token → jid of a job with steps that begins to sleep.
+local asleep = {}
+for _, sleeper in ipairs(sleepers) do asleep[sleeper.token] = sleeper.jid end
 
 -- Apply the outcomes.
 local released = {}
-local payloads = {}
+local leased = {}
 local earliest = {}
 local dropped = 0
 local finished, failed = 0, 0
-local i = first
-while i <= #ARGV do
-  local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-  local before = #lost
+for _, group in ipairs(outcomes) do
+  local kind, tokens, payloads, before = group.kind, group.tokens, group.payloads, #lost
   if kind == 'ack' or kind == 'discard' then
-    for k = i + 2, last do endLease(ARGV[k]) end
-  elseif width[kind] == 1 and kind ~= 'release' then
-    endHeldLeases(i + 2, last)
+    for _, token in ipairs(tokens) do endLease(token) end
+  elseif kind == 'held ack' or kind == 'held discard' then
+    endHeldLeases(tokens)
   elseif kind == 'release' then
-    for k = i + 2, last do
-      local token = ARGV[k]
-      local payload = not payloads[token] and call('HGET', leases, token)
+    for _, token in ipairs(tokens) do
+      local payload = not leased[token] and call('HGET', leases, token)
       if payload then
         released[#released + 1] = token
-        payloads[token] = payload
+        leased[token] = payload
       else
         lost[#lost + 1] = token
       end
     end
   elseif kind == 'dead' then
-    for k = i + 2, last, 2 do
-      local token, payload = ARGV[k], ARGV[k + 1]
+    for k, token in ipairs(tokens) do
+      local payload = payloads[k]
       if payload == '' then payload = call('HGET', leases, token) end
       local exact = payload and exactOf(leases, token, payload)
       payload = exact and withReason(exact) or payload
       if endLease(token) then addMember('dead', now, payload) end
     end
-    dropped = dropped + (apart(trimDead, now, ARGV[2], ARGV[3]) or 0)
+    dropped = dropped + (apart(trimDead, now, maxDead, maxDeadAgeMs) or 0)
   else
-    for k = i + 2, last, 3 do
-      local exact = exactOf(leases, ARGV[k], ARGV[k + 2])
-      if endLease(ARGV[k]) then
+    for k, token in ipairs(tokens) do
+      local exact = exactOf(leases, token, payloads[k])
+      if endLease(token) then
         if exact then
           buryExact(exact)
         else
-          local at = now + ARGV[k + 1]
-          if sleepers[ARGV[k]] then at = apart(noteSleep, now, sleepers[ARGV[k]], at) or at end
+          local at = now + group.delays[k]
+          if asleep[token] then at = apart(noteSleep, now, asleep[token], at) or at end
           earliest[kind] = math.min(earliest[kind] or at, at)
-          noteReplaceable(kind, addMember(kind, at, ARGV[k + 2]))
+          noteReplaceable(kind, addMember(kind, at, payloads[k]))
         end
       end
     end
   end
   if kind ~= 'release' and kind ~= 'schedule' then
-    local these = tonumber(ARGV[i + 1]) - (#lost - before)
+    local these = #tokens - (#lost - before)
     finished = finished + these
     if kind ~= 'ack' and kind ~= 'held ack' then failed = failed + these end
   end
-  i = last + 1
 end
 
 -- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  apart(returnLease, leases, token, payloads[token])
+  apart(returnLease, leases, token, leased[token])
 end
 
 -- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.
 local locked, jids = {}, {}
-for k = 10, firstRecord - 1, 3 do
-  if ended[ARGV[k]] then
-    if ARGV[k + 1] == '' then
-      apart(endCronJob, ARGV[k + 2])
+for _, lock in ipairs(locks) do
+  if ended[lock.token] then
+    if lock.key == '' then
+      apart(endCronJob, lock.jid)
     else
-      locked[#locked + 1] = 'jobs:unique:' .. ARGV[k + 1]
-      jids[#jids + 1] = ARGV[k + 2]
+      locked[#locked + 1] = 'jobs:unique:' .. lock.key
+      jids[#jids + 1] = lock.jid
     end
   end
 end
@@ -193,16 +167,16 @@ for from = 1, #locked, 1000 do
 end
 
 -- Keep the records of ended jobs.
-for k = firstRecord, firstStep - 1, 4 do
-  if ended[ARGV[k]] then keepRecord(now, ARGV[k + 1], ARGV[k + 2], ARGV[k + 3]) end
+for _, record in ipairs(records) do
+  if ended[record.token] then keepRecord(now, record.jid, record.ttl, record.body) end
 end
-apart(listRecords, ARGV[6])
+apart(listRecords, maxRecords)
 
 -- Delete the steps of ended jobs.
 local deleted = {}
-for k = firstJob, firstRun - 1, 3 do
-  if ended[ARGV[k]] then
-    if ARGV[k + 2] == '1' then apart(leaveAllWaiting, ARGV[k + 1]) else deleted[#deleted + 1] = 'jobs:steps:' .. ARGV[k + 1] end
+for _, job in ipairs(stepJobs) do
+  if ended[job.token] then
+    if job.dies == '1' then apart(leaveAllWaiting, job.jid) else deleted[#deleted + 1] = 'jobs:steps:' .. job.jid end
   end
 end
 for from = 1, #deleted, 1000 do
@@ -210,49 +184,43 @@ for from = 1, #deleted, 1000 do
 end
 
 -- Finish the waits of other jobs for ended jobs, and note the ends of flow nodes.
-for k = firstStep, firstJob - 1, 5 do
-  local token, jid, step, state, outcome = unpack(ARGV, k, k + 4)
-  if ended[token] then
-    if state == 'node' then
-      local to, node, result = string.match(outcome, '^(%S+) (%S+) ?(.*)$')
-      noteMember(jid, step, to, node, result)
-      -- The same token counts once.
-      ended[token] = nil
-    elseif state ~= 'asleep' then
-      local how, child = string.match(state, '^(%S+) ?(.*)$')
-      apart(finishWait, now, jid, step, outcome, how, child ~= '' and child or nil)
-    end
+for _, wait in ipairs(waits) do
+  if ended[wait.token] then
+    apart(finishWait, now, wait.jid, wait.step, wait.outcome, wait.state, wait.child ~= '' and wait.child or nil)
+  end
+end
+for _, node in ipairs(nodes) do
+  if ended[node.token] then
+    noteMember(node.batch, node.from, node.to, node.name, node.result)
+    -- The same token counts once.
+    ended[node.token] = nil
   end
 end
 
 -- The tokens of all outcomes in order, and how many times each of them is lost: the same token is settled once.
-local tokens, missing
+local settled, missing
 local function findMissing()
-  tokens, missing = {}, {}
-  local i = first
-  while i <= #ARGV do
-    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-    for k = i + 2, last, width[kind] do tokens[#tokens + 1] = ARGV[k] end
-    i = last + 1
+  settled, missing = {}, {}
+  for _, group in ipairs(outcomes) do
+    for _, token in ipairs(group.tokens) do settled[#settled + 1] = token end
   end
   for _, token in ipairs(lost) do missing[token] = (missing[token] or 0) + 1 end
 end
 
 -- Count members of batches, without those whose lease is lost.
-for k = firstRun, first - 1, 5 do
-  local place, count, batch, from, to = unpack(ARGV, k, k + 4)
-  count = tonumber(count)
+for _, run in ipairs(runs) do
+  local count = tonumber(run.count)
   if #lost > 0 then
-    if not tokens then findMissing() end
-    for one = place, place + count - 1 do
-      local times = missing[tokens[one]] or 0
+    if not settled then findMissing() end
+    for place = run.first, run.first + count - 1 do
+      local times = missing[settled[place]] or 0
       if times > 0 then
-        missing[tokens[one]] = times - 1
+        missing[settled[place]] = times - 1
         count = count - 1
       end
     end
   end
-  noteMembers(batch, from, to, count)
+  noteMembers(run.batch, run.from, run.to, count)
 end
 
 apart(countMembers, now)
@@ -278,11 +246,8 @@ if type(limited) == 'number' and limited > 0 then
     local hasGroups = call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
     return (isQueueLimited or hasGroups) and { tokens = {}, groups = hasGroups and {} }
   end
-  local i = first
-  while i <= #ARGV do
-    local kind, last = ARGV[i], i + 1 + width[ARGV[i]] * ARGV[i + 1]
-    for k = i + 2, last, width[kind] do
-      local token = ARGV[k]
+  for _, group in ipairs(outcomes) do
+    for _, token in ipairs(group.tokens) do
       local queue = string.match(token, ':([^|]*)') or ''
       local found = counted[queue]
       if found == nil then
@@ -291,14 +256,13 @@ if type(limited) == 'number' and limited > 0 then
       end
       if found then
         table.insert(found.tokens, token)
-        local group = found.groups and string.match(token, '|(.+)$')
-        if group then
-          found.groups[group] = found.groups[group] or {}
-          table.insert(found.groups[group], token)
+        local name = found.groups and string.match(token, '|(.+)$')
+        if name then
+          found.groups[name] = found.groups[name] or {}
+          table.insert(found.groups[name], token)
         end
       end
     end
-    i = last + 1
   end
   local function forget(name, those)
     for from = 1, #those, 1000 do

@@ -199,12 +199,11 @@ local function noteSleep(now, jid, at)
   return at
 end
 
---- script stepRemember(; steps[token, name, record])
+--- script stepRemember(leases, hashes[]; steps[token, name, record])
 -- Writes steps of jobs under their leases, except those that have succeeded already.
 --
---          jobs:leases:WORKER
--- KEYS[1]  jobs:leases:WORKER
--- KEYS     per step: jobs:steps:JID
+-- leases   jobs:leases:WORKER
+-- hashes   per step: jobs:steps:JID
 -- Result   per step that was not written: place (from 1), and the stored record of a step that had succeeded, or false if the
 --          worker has lost the lease
 -- O(N) for N steps
@@ -216,8 +215,8 @@ local function reject(place, record)
   result[#result + 1] = record
 end
 for place, step in ipairs(steps) do
-  local key, name, record = KEYS[place + 1], step.name, step.record
-  if call('HEXISTS', KEYS[1], step.token) == 0 then
+  local key, name, record = hashes[place], step.name, step.record
+  if call('HEXISTS', leases, step.token) == 0 then
     reject(place, false)
   elseif call('HSETNX', key, name, record) == 0 then
     local present = call('HGET', key, name)

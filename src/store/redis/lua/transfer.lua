@@ -177,10 +177,10 @@ for _, throttle in ipairs(throttles) do
   end
 end
 
---- script readThrottles(; now) no-writes
+--- script readThrottles(throttles[]; now) no-writes
 -- Reads some throttles, for a migration. A throttle that isn't changed meanwhile is read at least once.
 --
--- KEYS     throttles, of which this reads as many as have 1,000 pushes together, but at least one
+-- throttles  keys, of which this reads as many as have 1,000 pushes together, but at least one
 -- Result   how many keys it has read, then per throttle: key, its time in ms, number of pushes, per push, the latest first: ms
 --          since then, jid
 -- O(N) for N pushes
@@ -191,7 +191,7 @@ local MAX_PUSHES = 1000
 
 local result = { 0 }
 local pushes = 0
-for i, key in ipairs(KEYS) do
+for i, key in ipairs(throttles) do
   pushes = pushes + call('LLEN', key)
   if i > 1 and pushes > MAX_PUSHES then break end
   result[1] = i

@@ -95,7 +95,7 @@ export class QueueWatch {
     const { client, offset } = this.#context;
     while (!signal.aborted) {
       // The client has logged a failure.
-      const found = await client.run(SCRIPTS.hasQueuedJobs, [], { now: offset(), names: [ALL_QUEUES, ...queues] })
+      const found = await client.run(SCRIPTS.hasQueuedJobs, { now: offset(), names: [ALL_QUEUES, ...queues] })
         .catch(() => 0);
       if (found === 1) return;
       await this.#context.client.clock.sleep(POLL_QUEUES_MS, signal);
@@ -154,7 +154,7 @@ export class QueueWatch {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {
       const { client, offset } = this.#context;
-      const reply = await client.run(SCRIPTS.readBlockedQueues, [], { now: offset(), names: [ALL_QUEUES, ...queues] });
+      const reply = await client.run(SCRIPTS.readBlockedQueues, { now: offset(), names: [ALL_QUEUES, ...queues] });
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {
