@@ -62,6 +62,18 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
   assertEquals(reasons(running, { ...worker, alive: false }), ["Its worker is offline: another one rescues it."]);
 });
 
+Deno.test("states how old the latest heartbeat is of the workers that may fetch a job", () => {
+  const queued: Entry = { ref: "q1", place: { in: "queue", queue: "default" }, payload: '{"class":"A","jid":"a1"}' };
+  const beat = (ageMs: number, queue = "default") => ({
+    ...{ id: "w:1:a", alive: true, quiet: false, busy: 0, concurrency: 1, queues: [queue] },
+    heartbeatAt: NOW - ageMs,
+  });
+  const reasons = (...workers: ReturnType<typeof beat>[]) => whyNotRunning(queued, { workers, queues: [], now: NOW });
+  const free = "Nothing blocks it: a worker fetches it in its turn";
+  assertEquals(reasons(beat(4_000), beat(9_000), beat(100, "low")), [`${free}, as of 4s ago.`]);
+  assertEquals(reasons(beat(1_999)), [`${free}.`]);
+});
+
 Deno.test("a scheduled job waits for its time", () => {
   assertEquals(why(), ["It is due in 1d."]);
 });

@@ -74,7 +74,7 @@ Deno.test("resumes quiet workers; keeps the queues of a worker", async () => {
   await on(bench, "pause");
   const queues = await on(bench, "resume");
   assertEquals([queues.code, queues.stdout], [0, "Resumed all queues\n"]);
-  assertEquals(queues.stderr, "jobs: 1 worker is quiet and fetches nothing; jobs resume --all resumes all workers\n");
+  assertEquals(queues.stderr, "jobs: 1 worker is quiet and fetches nothing; jobs resume --all-workers resumes them\n");
   const ended = await on(bench, "resume", "--all");
   assertMatch(ended.stdout, /^Resuming worker \S+\n$/);
   await server.logged("Resumed: taking jobs");

@@ -1,11 +1,13 @@
 /** `jobs show`. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
+import { openStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
-import { register, takeUpTo } from "../store_contract/jobs.ts";
+import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { keepRecord } from "../support/records.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
@@ -74,6 +76,27 @@ Deno.test("shows the worker, the stack and the log of a dead job, and the worker
   assertMatch(await show(dead), /\nstate +dead /);
 });
 
+Deno.test("shows how old the report of a running job is, unless its worker reported just now", async () => {
+  await using bench = await Bench.open();
+  const jid = await bench.push("Slow", []);
+  const before = { ...systemClock, now: () => Date.now() - 8_000 };
+  const work = [{ task: "processor-1", queue: "default", payload: `{"jid":"${jid}"}`, since: 1, lastLine: "row 7" }];
+  const record = workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work });
+  {
+    await using store = await openStore(bench.url, { clock: before });
+    await store.workers.heartbeat(record, 600_000);
+  }
+  await takeUpTo(bench.store, record.id, 1);
+  const reported = async () => {
+    const { stdout } = await jobs(["show", jid], { env: { JOBS_STORE: bench.url } });
+    return /^last line row 7$/m.test(stdout) && /^reported +(.*)$/m.exec(stdout)?.[1];
+  };
+  assertMatch(String(await reported()), /^\d+(\.\d)?s ago, by the last heartbeat of its worker$/);
+  await using ahead = await openStore(bench.url, { clock: { ...systemClock, now: () => Date.now() + 60_000 } });
+  await ahead.workers.heartbeat(record, 600_000);
+  assertEquals(await reported(), undefined);
+});
+
 Deno.test("shows a large job whole", async () => {
   await using bench = await Bench.open();
   const jid = await bench.push("A", ["x".repeat(30_000), Array.from({ length: 25_000 }, (_, i) => i)]);
@@ -140,7 +163,10 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(first), []);
   assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running. jobs limit default changes it.']);
   await store.admin.configure("default", { pause: true });
-  assertEquals((await why(second))[0], 'Queue "default" is paused until it is resumed.');
+  assertEquals(
+    (await why(second))[0],
+    'Queue "default" is paused until it is resumed. jobs resume default resumes it.',
+  );
 
   const grouped = await bench.push("Now", [], { queue: "exports", group: "acme" });
   const ahead = await bench.push("Now", [], { queue: "exports", group: "acme" });

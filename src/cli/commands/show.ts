@@ -1,5 +1,5 @@
 /** `jobs show JID`. @module */
-import { ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
+import { asOf, ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
@@ -187,6 +187,7 @@ function describe(
     ...lineRows("why", why),
     ["progress", report?.progress],
     ["last line", report?.lastLine],
+    ["reported", report?.reportedAt === undefined ? undefined : reportedText(report.reportedAt)],
     ["worker", entry.worker === undefined ? worker : undefined],
     ["position", position && `${position} in its ${placeName(entry.place)}`],
     ["queue", payload.queue],
@@ -257,6 +258,12 @@ function abortText(reason: string): string {
     LeaseLost: "its worker was offline, and it runs elsewhere",
   };
   return `${reasons[reason] ?? reason}; its handler hasn't ended`;
+}
+
+/** Returns how old the report of a running job is; undefined if it is current. */
+function reportedText(at: number): string | undefined {
+  const age = asOf([{ heartbeatAt: at }], systemClock.now());
+  return age === "" ? undefined : `${relative(at, systemClock.now())}, by the last heartbeat of its worker`;
 }
 
 /** Returns a row for each recorded failure, the earliest first, with the number of its attempt. */

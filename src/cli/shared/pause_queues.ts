@@ -86,7 +86,7 @@ function remarkQuiet(workers: readonly WorkerInfo[]): void {
   const quiet = workers.filter((worker) => worker.alive && worker.quiet && !worker.stopping).length;
   if (quiet === 0) return;
   const subject = quiet === 1 ? "1 worker is quiet and fetches" : `${quiet} workers are quiet and fetch`;
-  printError(`jobs: ${subject} nothing; jobs resume --all resumes all workers`);
+  printError(`jobs: ${subject} nothing; jobs resume --all-workers resumes them`);
 }
 
 function queueText(queue: string): string {

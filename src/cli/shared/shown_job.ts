@@ -16,6 +16,8 @@ import { maskedEnded } from "./masked.ts";
 /** The last attempt of a job. */
 export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" | "log" | "worker"> {
   readonly abortReason?: string;
+  /** When the worker of a running job reported it, in epoch milliseconds. */
+  readonly reportedAt?: number;
   /** Of a dead job: its record keeps the stack, also without `backtrace`. */
   readonly stack?: readonly string[];
 }
@@ -31,9 +33,11 @@ export async function reportOf(
   mask: Mask,
 ): Promise<Report | undefined> {
   if (entries.some((entry) => entry.worker !== undefined)) {
-    const work = (await store.workers.list()).flatMap((worker) => worker.work);
+    const workers = await store.workers.list();
+    const work = workers.flatMap((worker) => worker.work);
     const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
-    return mask.value(given({ progress, lastLine, log, abortReason })) as Report;
+    const reportedAt = workers.find(({ id }) => entries.some(({ worker }) => worker === id))?.heartbeatAt;
+    return { ...mask.value(given({ progress, lastLine, log, abortReason })) as Report, ...given({ reportedAt }) };
   }
   if (!entries.some(({ place }) => place.in === "dead")) return undefined;
   const { progress, lastLine, log, worker, error } = await readMasked(store, jid, mask) ?? {};
