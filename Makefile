@@ -69,7 +69,7 @@ fmt: ## Format the code
 compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform)
 	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET))
 
-package: compile ## Make what people install: dist/*.tar.gz, dist/*.deb and their checksums
+package: compile clients ## Make what people install: dist/*.tar.gz, dist/*.deb, their checksums, dist/clients
 	@$(DENO) run -A scripts/package.ts
 
 library: ## Make the library as a folder that any Deno program imports from, dist/library

@@ -3,7 +3,8 @@
  *
  *     deno run -A scripts/package.ts [--binary dist/jobs] [--output dist] [--version VERSION] [--level 6]
  *
- *  1. `jobs-VERSION-linux-x86_64.tar.gz`: the executable, units, manual page, completions.
+ *  1. `jobs-VERSION-linux-x86_64.tar.gz`: the executable, units, manual page, completions, clients, documentation, and files
+ *     for Prometheus, Grafana, Kubernetes and logrotate.
  *  2. `jobs_VERSION_amd64.deb`: the same, with a user, a configuration file and shell integration.
  *  3. `SHA256SUMS` of both.
  *
@@ -90,6 +91,7 @@ async function archiveFiles(executable: Uint8Array, { manual, completions }: Gen
     { path: "completions/_jobs", content: completions.zsh, mode: 0o644 },
     { path: "completions/jobs.fish", content: completions.fish, mode: 0o644 },
     { path: "LICENSE", content: await Deno.readTextFile(join(ROOT, "LICENSE")), mode: 0o644 },
+    ...await sharedFiles({ doc: "", clients: "clients", packaging: "packaging" }),
   ];
 }
 
@@ -106,7 +108,39 @@ async function debFiles(executable: Uint8Array, { manual, completions }: Generat
     { path: "usr/share/fish/vendor_completions.d/jobs.fish", content: completions.fish, mode: 0o644 },
     { path: "usr/share/fish/vendor_conf.d/jobs.fish", content: await packaged("profile.d/jobs.fish"), mode: 0o644 },
     { path: "usr/share/doc/jobs/copyright", content: await copyright(), mode: 0o644 },
+    ...await sharedFiles({ doc: "usr/share/doc/jobs", clients: "usr/share/jobs/clients", packaging: "usr/share/jobs" }),
   ];
+}
+
+/** Returns the documentation as text, the clients, and the files for other programs, in these folders. */
+async function sharedFiles(
+  into: { readonly doc: string; readonly clients: string; readonly packaging: string },
+): Promise<PackagedFile[]> {
+  const sources: [from: string, to: string][] = [
+    ["README.md", `${into.doc}/README.md`],
+    ["CHANGELOG.md", `${into.doc}/CHANGELOG.md`],
+    ...(await pathsIn("docs")).filter((path) => path.endsWith(".md")).map((path) => placed(path, into.doc)),
+    ...(await pathsIn("clients")).map((path) => placed(path, into.clients, "clients")),
+  ];
+  for (const folder of ["prometheus", "grafana", "kubernetes", "logrotate"]) {
+    sources.push(...(await pathsIn(`packaging/${folder}`)).map((path) => placed(path, into.packaging, "packaging")));
+  }
+  return await Promise.all(sources.map(async ([from, to]) => ({
+    path: to.replace(/^\//, ""),
+    content: await Deno.readFile(join(ROOT, from)),
+    mode: 0o644,
+  })));
+}
+
+/** Returns a path of the repository, and that in the package: in a folder, without the part that the folder replaces. */
+function placed(path: string, folder: string, without = ""): [from: string, to: string] {
+  return [path, join(folder, path.slice(without.length))];
+}
+
+/** Returns the files of the repository in a folder. Others may lie there, such as caches of Python. */
+async function pathsIn(folder: string): Promise<string[]> {
+  const listed = await run("git", ["-C", ROOT, "ls-files", "--", folder]);
+  return listed.trim().split("\n").sort();
 }
 
 function packaged(path: string): Promise<string> {

@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
+import { blocksOf } from "../support/page_runner.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { requireRoot, requireTool } from "../support/tools.ts";
 
@@ -160,6 +161,25 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   await machine.must("install -d -o 65534 /srv/other");
   await machine.must(asOther("JOBS_STORE=sqlite:/srv/other/jobs.db jobs push Greet eve"));
   await machine.must(asOther("jobs stats --store sqlite:/srv/other/jobs.db"));
+
+  // README's quickstart, word for word, as that user.
+  const demo = "/srv/other/demo";
+  await machine.must(asOther(`mkdir ${demo}`));
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const blocks = blocksOf(readme.split("\n## Quickstart\n")[1]!.split("\n## ")[0]!);
+  for (const { file, text } of blocks) if (file) await machine.write(`${demo}/${file}`, text);
+  const [start, push] = blocks.filter(({ isIgnored }) => !isIgnored).map(({ text }) => text.replace(/^\$ /, ""));
+  await machine.write("/srv/start.sh", `cd ${demo}\n${start}\n`);
+  await machine.write("/srv/push.sh", `cd ${demo}\n${push!.split("\n")[0]}\n`);
+  await machine.must(asOther("sh /srv/start.sh >/srv/start.log 2>&1 </dev/null &"));
+  await machine.must(`until grep -q Ready /srv/start.log; do sleep 0.1; done`);
+  assertEquals(await machine.must(asOther("sh /srv/push.sh")), push!.split("\n")[1]);
+  assertMatch(await machine.must(`ls ${demo}`), /^demo\.db$/m);
+
+  // The documentation, the clients and the files for other programs.
+  const shared =
+    "/usr/share/jobs/clients/node/jobs_client.mjs /usr/share/jobs/prometheus/alerts.yml /usr/share/jobs/grafana/jobs.json";
+  await machine.must(`ls ${shared} /usr/share/doc/jobs/README.md /usr/share/doc/jobs/docs/operate/runbook.md`);
 
   // Upgrade: the settings are kept, and so is a job that was pushed while no worker ran.
   await machine.must("pkill -TERM -x jobs; while pgrep --runstates R,S,D -x jobs; do sleep 0.1; done");
