@@ -76,8 +76,11 @@ Deno.test("jobs list signals shows who waits for what, and jobs signal --no-keep
   const env = { JOBS_STORE: bench.url };
   const run = (...args: string[]) => jobs(args, { env });
   assertEquals((await run("list", "signals")).stdout, "No job waits for a signal\n");
+  const remark = "jobs: some wait for a signal until then: jobs list signals\n";
+  assertEquals((await run("list", "scheduled")).stderr, "");
   await asleep(bench.store);
   await asleep(bench.store, { jid: "o2", key: "refund:1" });
+  assertEquals((await run("list", "scheduled")).stderr, remark);
   const listed = JSON.parse((await run("list", "signals", "order:*", "--json")).stdout).signals;
   assertEquals(listed.map(({ key, jid, step, class: name }: Record<string, string>) => [key, jid, step, name]), [
     ["order:42", "o1", "approval", "Order"],

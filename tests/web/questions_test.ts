@@ -20,9 +20,22 @@ const ASK: Readonly<Record<string, string>> = {
   "Retry dead": "Retry ",
   "Remove": "Remove the entry",
   "Stop": "Stop ",
+  "Signal": "Send the signal",
 };
-/** The buttons that act at once: another button undoes them, or they are the answer that a job waits for. */
-const ACT = ["Retry", "Run now", "Move", "Pause", "Resume", "Quiet", "Dump", "Signal", "Save limit", "Push", "Save"];
+/** The buttons that act at once, because another button undoes them, or that lead to a form. */
+const ACT = [
+  "Retry",
+  "Run now",
+  "Move",
+  "Pause",
+  "Resume",
+  "Quiet",
+  "Dump",
+  "Signal order",
+  "Save limit",
+  "Push",
+  "Save",
+];
 
 const PAGES = [
   ...[
@@ -31,6 +44,7 @@ const PAGES = [
     "/queues/default",
     "/queued",
     "/scheduled",
+    "/signals",
     "/retrying",
     "/dead",
     "/dead?by=error",
@@ -79,7 +93,7 @@ onBothStores(
       const page = await visitor().open(path);
       for (const name of new Set(page.acts)) {
         if (name === "" || /^Select/.test(name)) continue;
-        const ask = Object.keys(ASK).find((label) => name.startsWith(label));
+        const ask = Object.keys(ASK).find((label) => label === "Signal" ? name === label : name.startsWith(label));
         if (ask === undefined) {
           assertEquals(ACT.some((label) => name.startsWith(label)), true, `"${name}" on ${path} is in neither list`);
           continue;
@@ -87,7 +101,8 @@ onBothStores(
         const kind = `${path} ${ask}${/ selected$/.exec(name) ?? ""}`;
         if (pressed.has(kind)) continue;
         pressed.add(kind);
-        const question = await page.press(name, { all: / selected$/.test(name) });
+        const fill = name === "Signal" ? { "Data of signal order:42": "true" } : {};
+        const question = await page.press(name, { all: / selected$/.test(name), fill });
         asked.add(ask);
         assertEquals(question.status, 200, `${name} on ${path}`);
         assertStringIncludes(question.html, 'class="danger primary"', `${name} on ${path}`);

@@ -192,6 +192,11 @@ onBothStores("pages offer only the buttons that the role's limits allow", async 
   assertEquals((await buttons("mail", "/workers")).filter((label) => /Quiet|Stop/.test(label!)), []);
   assertEquals((await buttons("mail", "/queues/low")).filter((label) => /Pause|Clear/.test(label!)), []);
   assert((await buttons("mail", "/queues/mail")).includes("Pause"));
+  await asleep(site.store);
+  const ofSteps = (labels: readonly (string | undefined)[]) =>
+    labels.filter((label) => /Signal$|Give up|again/.test(label!));
+  assertEquals(ofSteps(await buttons("mail", "/jobs/o1")), []);
+  assertEquals(ofSteps(await buttons("gentle", "/jobs/o1")), ["Signal", "Give up waiting"]);
 }, {
   users: [`mail:operator(queue=mail|news):${SECRET}`, `gentle:operator(delete=no):${SECRET}`],
 });

@@ -41,6 +41,7 @@ export const PAGES: readonly string[] = [
   "/queues",
   "/queues/default",
   "/scheduled",
+  "/signals",
   "/retrying",
   "/dead",
   "/finished",

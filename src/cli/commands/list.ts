@@ -134,6 +134,7 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   }
   writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`);
   if (state === "running" && !json) await remarkSidekiq(store);
+  if (state === "scheduled" && !json) await remarkSignals(store);
   return 0;
 }
 
@@ -175,4 +176,10 @@ function cursorOf({ place, cursor }: Position, places: readonly Place[]): string
 async function remarkSidekiq(store: Store): Promise<void> {
   const running = (await store.workers.list()).filter(isSidekiqWorker).reduce((sum, worker) => sum + worker.busy, 0);
   if (running > 0) printError(`jobs: ${running} more run in Sidekiq's workers (jobs workers --json)`);
+}
+
+/** A job that waits for a person is due when it gives up. */
+async function remarkSignals({ admin }: Store): Promise<void> {
+  const { waits } = await admin.stats();
+  if (waits.wait > 0) printError("jobs: some wait for a signal until then: jobs list signals");
 }

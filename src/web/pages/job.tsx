@@ -55,7 +55,9 @@ function Detail({ view, detail, durable }: {
           <TraceLink view={view} payload={job.payload} />
         </div>
       </div>
-      <Waits view={view} jid={job.jid} waiting={entry.place.in === "dead" ? [] : durable.waiting} />
+      {entry.place.in !== "dead" && (
+        <Waits view={view} jid={job.jid} waiting={durable.waiting} mayWake={mayAct(view, { queue: job.queue })} />
+      )}
       {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
           <h2>Why it is not running</h2>
@@ -74,7 +76,11 @@ function Detail({ view, detail, durable }: {
           )}
         </section>
       )}
-      <Steps view={view} jid={job.jid} steps={durable} />
+      <Steps
+        view={{ ...view, canAct: mayAct(view, { queue: job.queue }) }}
+        jid={job.jid}
+        steps={durable}
+      />
       <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "running"} />
       {job.payload === undefined

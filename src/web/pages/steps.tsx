@@ -58,44 +58,60 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
 /** Sections of a job's page at most: a job rarely waits for several signals. */
 const MAX_WAITS = 10;
 
-/** The signals that the job waits for, as the main action of its page; nothing without any, or if the job only sleeps. */
-export function Waits({ view, jid, waiting }: {
+/** The signals and jobs that the job waits for, as the main action of its page; nothing if it only sleeps. */
+export function Waits({ view, jid, waiting, mayWake }: {
   readonly view: View;
   readonly jid: string;
   readonly waiting: readonly Step[];
+  /** Whether the visitor may act on this job. */
+  readonly mayWake: boolean;
 }) {
-  const waits = waiting.filter(({ kind }) => kind !== "sleep");
   const { scope } = view.visitor;
+  const waits = waiting.filter(({ kind, key }) =>
+    kind !== "sleep" && (mayWake || key !== undefined && inKeys(scope ?? {}, key))
+  );
   if (waits.length === 0 || !view.canAct) return null;
   return (
     <section class="waits">
-      {waits.filter(({ key }) => key !== undefined && (scope === undefined || inKeys(scope, key))).slice(0, MAX_WAITS)
-        .map((
-          { name, key = "", since, until, example },
-        ) => (
-          <>
-            <h2>
-              Waits for signal <span class="mono">{key}</span>
-            </h2>
-            <p class="note">
-              Step {name}, since <Time at={since} now={view.now} />; it times out <Time at={until} now={view.now} />.
-            </p>
-            <form method="post" action={link(view, "/signals")}>
-              <Hidden view={view} fields={{ jid, key, back: view.here }} />
-              <input
-                name="data"
-                required
-                placeholder={example ?? DEFAULT_EXAMPLE}
-                aria-label={`Data of signal ${key}: JSON`}
-                autocomplete="off"
-                class="mono"
-              />
-              <button type="submit" class="primary">Signal</button>
-            </form>
-          </>
-        ))}
-      <WakeButton view={view} jid={jid} waits />
+      {waits.slice(0, MAX_WAITS).map((step) => (
+        <>
+          <h2>
+            {step.key === undefined ? "Waits for a job" : "Waits for signal"}{" "}
+            <span class="mono">{step.key ?? step.child}</span>
+          </h2>
+          <p class="note">
+            Step {step.name}, since <Time at={step.since} now={view.now} />; it times out{" "}
+            <Time at={step.until} now={view.now} />.
+          </p>
+          {step.key !== undefined && inKeys(scope ?? {}, step.key) && (
+            <SignalField view={view} jid={jid} signalKey={step.key} example={step.example} />
+          )}
+        </>
+      ))}
+      {mayWake && <WakeButton view={view} jid={jid} waits />}
     </section>
+  );
+}
+
+function SignalField({ view, jid, signalKey: key, example }: {
+  readonly view: View;
+  readonly jid: string;
+  readonly signalKey: string;
+  readonly example: string | undefined;
+}) {
+  return (
+    <form method="post" action={link(view, "/signals")}>
+      <Hidden view={view} fields={{ jid, key, back: view.here }} />
+      <input
+        name="data"
+        required
+        placeholder={example ?? DEFAULT_EXAMPLE}
+        aria-label={`Data of signal ${key}: JSON`}
+        autocomplete="off"
+        class="mono"
+      />
+      <button type="submit" class="primary">Signal</button>
+    </form>
   );
 }
 

@@ -73,6 +73,7 @@ browserTest(
         "/running",
         "/queues/default",
         "/scheduled",
+        "/signals",
         "/retrying",
         "/dead",
         "/finished",

@@ -412,8 +412,8 @@ local result = { '', '' }
 for i = 1, math.min(#members, limit * 2), 2 do
   local member, at = members[i], members[i + 1]
   local jid, name = waiterIn(member)
-  local record = jid and (at ~= score or member > after) and call('HGET', 'jobs:steps:' .. jid, name)
-  local key = record and #record <= MAX_WAIT_BYTES and string.match(record, WAITING) and recordIn(record).key
+  local record = jid and (at ~= score or member > after) and redis.pcall('HGET', 'jobs:steps:' .. jid, name)
+  local key = type(record) == 'string' and #record <= MAX_WAIT_BYTES and string.match(record, WAITING) and recordIn(record).key
   if type(key) == 'string' then
     local payload = sleeping(jid)
     maxBytes = maxBytes - #(payload or '')
