@@ -4,6 +4,7 @@
  * @module
  */
 import type { Store } from "../../src/store/admin/store.ts";
+import type { CronRecord } from "../../src/cron/occurrence.ts";
 import type { Link } from "./link.ts";
 import type { Machine, World } from "./world.ts";
 
@@ -31,8 +32,14 @@ export interface Ground extends AsyncDisposable {
   connect(machine: Machine, link: Link): Promise<Store>;
   /** The jobs in the store, oldest first. */
   jobs(): Promise<readonly StoredJob[]>;
+  /** Returns the ID of the worker that has a job. */
+  holder(jid: string): Promise<string | undefined>;
   /** Batches and flows, oldest first. */
   batches(): Promise<readonly StoredBatch[]>;
+  /** The data of the signals that wait for a job. */
+  signals(): Promise<readonly number[]>;
+  /** The log of the cron entry, oldest first. */
+  cronRecords(): Promise<readonly CronRecord[]>;
   /** Contradictions within the store, at any moment: one line each. */
   contradictions(): Promise<readonly string[]>;
   /** Remains in the store after everything has ended and all workers have stopped: one line each. */

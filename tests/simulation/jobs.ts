@@ -25,7 +25,7 @@ export interface WorkSpec {
   readonly deaf?: boolean;
   /** Its first attempts fail, this many. */
   readonly fails?: number;
-  readonly end?: "discard" | "kill" | "snooze";
+  readonly end?: "discard" | "kill" | "snooze" | "crash";
 }
 
 /** A job to push. */
@@ -49,7 +49,7 @@ const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
   const ms = random.pick([0, 5, 200, 200, 2_000, 6_000]);
   const fails = random.chance(0.25) ? random.between(1, 3) : 0;
-  const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze"] as const) : undefined;
+  const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze", "crash"] as const) : undefined;
   const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
   const queue = random.pick(QUEUES);
   const options: Record<string, unknown> = { ...RETRY, queue, retry: random.pick([0, 2, 4]) };
@@ -103,6 +103,13 @@ export function randomSteps(random: Random, id: string): StepPlan[] {
   });
 }
 
+/** Returns how a job ends, by its plan. */
+export function expected({ spec, options }: JobPlan): "succeed" | "die" | "kill" | "discard" | "crash" {
+  const fails = options["timeout"] !== undefined && spec.ms >= 1_000 ? Infinity : spec.fails ?? 0;
+  if (fails > Number(options["retry"])) return "die";
+  return spec.end === "discard" || spec.end === "kill" || spec.end === "crash" ? spec.end : "succeed";
+}
+
 /** Returns how a run ended that threw. A job that sleeps, or waits for the next attempt of a step, has not failed. */
 function how(error: unknown, { aborted }: AbortSignal): Run["how"] {
   if (aborted || error instanceof Released || error instanceof Asleep) return "aborted";
@@ -113,7 +120,7 @@ function how(error: unknown, { aborted }: AbortSignal): Run["how"] {
 export function handlersOn(machine: Machine, model: Model): Registry {
   /** Runs a handler's code, which the model watches. */
   const watched = (id: string, run: (ctx: JobContext, noted: Run) => Promise<unknown>) => async (ctx: JobContext) => {
-    const noted = model.begin(id, ctx, machine);
+    const noted = await model.begin(id, ctx, machine);
     try {
       const result = await run(ctx, noted);
       // An attempt that outlives its timeout has failed, whatever it returns. One that outlives a stop has not.
@@ -132,6 +139,11 @@ export function handlersOn(machine: Machine, model: Model): Registry {
   const work = (ctx: JobContext, id: string, spec: WorkSpec) =>
     watched(id, async (ctx, run) => {
       await nap(ctx, spec);
+      if (spec.end === "crash") {
+        model.hit(machine);
+        machine.onCrash();
+        await new Promise(() => {});
+      }
       if (spec.end === "snooze" && model.runsOf(id).every(({ how }) => how !== "snoozed")) throw new Snooze(2);
       if (run.attempt <= (spec.fails ?? 0)) throw new Error(`attempt ${run.attempt} of ${id} fails`);
       if (spec.end === "discard") throw new Discard("as planned");
@@ -145,16 +157,21 @@ export function handlersOn(machine: Machine, model: Model): Registry {
     .add("Tick", (ctx, ms: number) => {
       const occurrence = ctx.occurrence?.scheduledAt;
       const id = `tick ${occurrence}`;
-      if (occurrence !== undefined) model.occurrence(id, ctx.jid);
       return watched(id, (ctx) => nap(ctx, { ms }))(ctx);
     }, { retry: 0, queue: "high", dead: false })
     .add("Saga", (ctx, id: string, steps: readonly StepPlan[]) =>
       watched(id, async (ctx, run) => {
         const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>
           ctx.step(name, async ({ attempt }) => {
-            model.step(id, name, run);
-            return await body(attempt);
-          }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => (model.remembered(id, name, run), value));
+            model.steps.runs(id, name, run);
+            await body(attempt);
+            return `${name} at ${machine.world.time}`;
+          }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => model.steps.returned(id, name, run, value));
+        const sleep = async (name: string, ms: number) => {
+          model.steps.waits(name, run);
+          await ctx.sleep(name, ms / 1_000);
+          model.steps.timedOut(id, name, run, ms);
+        };
         for (const [i, step] of steps.entries()) {
           const name = `${step.kind}${i}`;
           switch (step.kind) {
@@ -162,26 +179,31 @@ export function handlersOn(machine: Machine, model: Model): Registry {
               await once(name, async (attempt) => {
                 await nap(ctx, step);
                 if (attempt <= step.fails) throw new Error(`attempt ${attempt} of ${name} fails`);
-                return name;
               }, step.fails + 1);
               break;
             case "sleep":
-              await ctx.sleep(name, step.ms / 1_000);
+              await sleep(name, step.ms);
               break;
-            case "wait":
-              model.received(await ctx.waitFor(name, { key: step.key, timeout: step.ms / 1_000 }), `${id} ${name}`);
+            case "wait": {
+              model.steps.waits(name, run);
+              const signal = await ctx.waitFor(name, { key: step.key, timeout: step.ms / 1_000 });
+              model.steps.returned(id, name, run, signal);
+              if (typeof signal === "number") model.steps.received(signal, `${id} ${name}`);
+              else model.steps.timedOut(id, name, run, step.ms);
               break;
+            }
             case "child": {
               const { id: child, spec, options } = step.job;
-              await ctx.run(name, "Work", [child, spec], options).catch((error: Error) => {
+              const value = await ctx.run(name, "Work", [child, spec], options).catch((error: Error) => {
                 if (error.name !== "ChildFailed") throw error;
               });
+              model.steps.childEnded(id, step.job, model.steps.returned(id, name, run, value));
               break;
             }
             case "both":
               await Promise.all([
                 once(`${name}a`, () => nap(ctx, step)),
-                ctx.sleep(`${name}b`, 1),
+                sleep(`${name}b`, 1_000),
                 once(`${name}c`, () => nap(ctx, { ms: 100 })),
               ]);
           }

@@ -30,22 +30,45 @@ export interface Weather {
 /** A reply is never lost of these: their callers can't know what they got. Redis, where replies are lost, keeps a book of them. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["jobs.take"]);
 
+/** Watches the calls of a link. */
+export interface LinkObserver {
+  /** A call meets a fault. */
+  faulted(): void;
+  /** The store has executed a call. */
+  executed(label: string, result: unknown): void;
+}
+
 /** The line of one process to the store. */
 export class Link {
   /** Calls from here on that meet a fault, in order. */
   readonly faults: CallFault[] = [];
-  /** Whether the store is unreachable. */
-  isCut = false;
+  /** Until then the store is unreachable. */
+  #cutUntil = 0;
   readonly #machine: Machine;
   weather: Weather;
   /** Calls of one connection arrive in the order in which they were sent. */
   #arrives = 0;
-  readonly #onFault: () => void;
+  readonly observer: LinkObserver;
 
-  constructor(machine: Machine, weather: Weather, onFault: () => void) {
+  constructor(machine: Machine, weather: Weather, observer: LinkObserver) {
     this.#machine = machine;
     this.weather = weather;
-    this.#onFault = onFault;
+    this.observer = observer;
+  }
+
+  get isCut(): boolean {
+    return this.#machine.world.time < this.#cutUntil;
+  }
+
+  cut(until: number): void {
+    this.#cutUntil = Math.max(this.#cutUntil, until);
+  }
+
+  /** Ends all that is wrong with it. */
+  mend(weather: Weather): void {
+    this.#cutUntil = 0;
+    this.faults.length = 0;
+    this.weather = weather;
   }
 
   /** Returns the store as its process sees it. */
@@ -92,6 +115,7 @@ export class Link {
       }
       // A rejected verb is one that the store has refused.
       const [outcome] = await Promise.allSettled([(async () => await execute())()]);
+      if (outcome.status === "fulfilled") this.observer.executed(label, outcome.value);
       world.note(
         `${machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}${
           fault ? ` (${fault})` : ""
@@ -107,7 +131,7 @@ export class Link {
   /** Returns the fault that the next call meets. */
   faultOf(label: string): CallFault | undefined {
     if (this.faults.length === 0 || this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
-    this.#onFault();
+    this.observer.faulted();
     return this.faults.shift();
   }
 

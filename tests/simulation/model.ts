@@ -7,8 +7,16 @@
  *
  * @module
  */
+import type { PushResult } from "../../src/client/bulk.ts";
 import type { JobContext } from "../../src/handlers/context.ts";
-import { GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jobs.ts";
+import type { RescueResult } from "../../src/store/port/jobs.ts";
+import { CronRules } from "./cron_rules.ts";
+import { GroupRules } from "./group_rules.ts";
+import { expected, GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jobs.ts";
+import { KeyRules } from "./key_rules.ts";
+import type { Plan } from "./plan.ts";
+import type { Weather } from "./link.ts";
+import { StepRules } from "./step_rules.ts";
 import type { Machine, World } from "./world.ts";
 
 /** One call of a handler. */
@@ -26,46 +34,83 @@ export interface Run {
 }
 
 /** A push, and its reply. `unknown`: it failed, and may have stored the job. */
-interface Push {
+export interface Push {
   readonly plan: JobPlan;
-  state: "unknown" | "stored" | "refused" | "replaced";
+  readonly sent: number;
+  state: "unknown" | "stored" | "refused" | "replaced" | "existed";
   jid: string | undefined;
+  answered: number | undefined;
 }
 
-/** A batch or a flow. */
-export interface Group {
-  readonly id: string;
-  readonly kind: "batch" | "flow";
-  readonly members: readonly JobPlan[];
-  /** Of a flow: the positions of the members before each. */
-  readonly after?: readonly { readonly before: readonly number[]; readonly onDead: "stop" | "continue" }[];
-  /** Whether it was closed: its callbacks are promised. */
-  isClosed: boolean;
-}
+/** A job whose workers died this often is dead. */
+const MAX_RESCUES = 3;
 
 /** After trouble, its effects last for this long: a heartbeat must lapse, a rescue must come, clocks must agree again. */
 const AFTERMATH_MS = 45_000;
+
+/** A reply is under way for this long at most. */
+const MAX_TRAVEL_MS = 40_000;
 
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
 
 export class Model {
   readonly pushes = new Map<string, Push>();
-  readonly groups = new Map<string, Group>();
   readonly sagas = new Map<string, { readonly steps: readonly StepPlan[]; isStored: boolean }>();
   /** Jobs that an operator has changed: only that they end is known. */
+  /** The machines of the workers, by the end of their IDs. */
+  readonly machines = new Map<string, Machine>();
   readonly touched = new Set<string>();
+  /** Whether a wall clock was set. */
+  clocksJumped = false;
+  readonly keys: KeyRules;
+  readonly groups: GroupRules;
+  readonly steps: StepRules;
+  readonly cron: CronRules;
   readonly #world: World;
   readonly #runs = new Map<string, Run[]>();
   readonly #running = new Set<Run>();
   /** Times of trouble, of one machine or of all. */
   readonly #hits: { readonly machine: Machine | undefined; readonly from: number; readonly to: number }[] = [];
-  readonly #remembered = new Set<string>();
-  readonly #signals = new Map<number, string>();
-  readonly #occurrences = new Map<string, string>();
+  readonly #touchedJids = new Set<string>();
+  /** Jobs of which an operator was told that they are cancelled. */
+  readonly #cancelled = new Map<string, number>();
+  readonly #weather: Weather;
+  readonly #holder: (jid: string) => Promise<string | undefined>;
+  #rescuedAt = -Infinity;
 
-  constructor(world: World) {
+  /** @param holder returns the worker that has a job in the store */
+  constructor(
+    world: World,
+    { cron, weather }: Pick<Plan, "cron" | "weather">,
+    holder: (jid: string) => Promise<string | undefined>,
+  ) {
     this.#world = world;
+    this.#weather = weather;
+    this.#holder = holder;
+    this.keys = new KeyRules(world, this);
+    this.groups = new GroupRules(world, this);
+    this.steps = new StepRules(world, this);
+    this.cron = new CronRules(world, this, cron[0]);
+  }
+
+  /** How often there was trouble. */
+  get hits(): number {
+    return this.#hits.length;
+  }
+
+  sent(plan: JobPlan): void {
+    const { time } = this.#world;
+    this.pushes.set(plan.id, { plan, sent: time, state: "unknown", jid: undefined, answered: undefined });
+  }
+
+  answered({ id }: JobPlan, { kind, jid }: Pick<PushResult, "kind" | "jid">): void {
+    const push = this.pushes.get(id)!;
+    push.state = kind === "stored" || kind === "replaced" || kind === "existed" ? kind : "refused";
+    push.jid = jid;
+    push.answered = this.#world.time;
+    this.#world.note(`${id} is ${push.state} ${jid ?? ""}`);
+    this.keys.answered(push);
   }
 
   /** Notes trouble from now on; of all machines without one. */
@@ -82,7 +127,30 @@ export class Model {
     return this.#runs.get(id) ?? [];
   }
 
-  begin(id: string, { jid, attempt, queue, payload }: JobContext, machine: Machine): Run {
+  /** A rescue was executed: an outage of the store, or a jump of its clock, takes no worker offline. */
+  rescued({ rescued, offline }: RescueResult): void {
+    if (rescued > 0) this.#rescuedAt = this.#world.time;
+    for (const worker of offline) {
+      const machine = this.machines.get(worker.slice(-12));
+      if (machine === undefined || machine.state !== "running" || this.#weather.slow > 0) continue;
+      if (this.#hits.some((hit) => hit.machine === machine)) continue;
+      this.#world.fail("an outage takes no worker offline", `${machine.name} is rescued and runs`);
+    }
+  }
+
+  /** @param holder the worker that has the job in the store */
+  #checkLease({ id, jid, machine }: Run, holder: string | undefined): void {
+    if (holder !== undefined && this.machines.get(holder.slice(-12)) === machine) return;
+    // The worker may have asked before the job was taken from it: no reply is longer under way.
+    const isRecent = this.#world.time - this.#rescuedAt < MAX_TRAVEL_MS;
+    if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
+    this.#world.fail(
+      "a job begins under its lease",
+      `${id} begins on ${machine.name}, and ${holder ?? "no worker"} has it`,
+    );
+  }
+
+  async begin(id: string, { jid, attempt, queue, payload, occurrence }: JobContext, machine: Machine): Promise<Run> {
     const world = this.#world;
     const group = payload["group"] as string | undefined;
     const run: Run = { id, jid, attempt, queue, group, machine, start: world.time, end: undefined, how: undefined };
@@ -104,7 +172,21 @@ export class Model {
         world.fail("limits hold", `${id} begins while ${others[0]!.id} of its group runs`);
       }
     }
-    this.#checkOrder(run);
+    // A look at the store is an event: nothing else happens until it has ended.
+    const holder = await new Promise<string | undefined>((resolve) =>
+      void world.at(world.time, machine, async () => resolve(await this.#holder(jid)))
+    );
+    this.#checkLease(run, holder);
+    const cancelledAt = this.#cancelled.get(jid);
+    if (cancelledAt !== undefined && world.time - cancelledAt > MAX_TRAVEL_MS) {
+      world.fail(
+        "a cancelled job doesn't run again",
+        `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
+      );
+    }
+    this.groups.begins(run, healthy);
+    this.keys.begins(run, healthy);
+    if (occurrence) this.cron.begins(Date.parse(occurrence.scheduledAt), run, healthy);
     const runs = this.#runs.get(id);
     if (runs) runs.push(run);
     else this.#runs.set(id, [run]);
@@ -121,6 +203,7 @@ export class Model {
 
   /** Notes that an operator changes a job: of it, and of all that may depend on it, only that they end is known. */
   touchJob(jid: string): void {
+    this.#touchedJids.add(jid);
     for (const [id, push] of this.pushes) if (push.jid === jid || push.jid === undefined) this.touched.add(id);
     this.touchGroups();
   }
@@ -128,13 +211,16 @@ export class Model {
   /** Notes that an operator changes a batch, a flow, or a job that may be of one. */
   touchGroups(): void {
     this.hit(undefined);
-    for (const [id, { members }] of this.groups) {
+    for (const [id, { members }] of this.groups.groups) {
       for (const one of [id, ...members.map(({ id }) => id)]) this.touched.add(one);
     }
-    for (const [id, { steps }] of this.sagas) {
-      this.touched.add(id);
-      for (const step of steps) if (step.kind === "child") this.touched.add(step.job.id);
-    }
+    for (const id of this.sagas.keys()) this.touchSteps(id);
+  }
+
+  /** Notes that an operator changes the steps of a job. */
+  touchSteps(id: string): void {
+    this.touched.add(id);
+    for (const step of this.sagas.get(id)!.steps) if (step.kind === "child") this.touched.add(step.job.id);
   }
 
   /** Notes that a machine was killed: its runs never end. */
@@ -142,105 +228,54 @@ export class Model {
     for (const run of this.#running) if (run.machine === machine) this.#running.delete(run);
   }
 
-  /** A step's function runs. */
-  step(id: string, name: string, run: Run): void {
-    const key = `${run.jid} ${name}`;
-    if (this.#remembered.has(key) && !this.touched.has(id)) {
-      this.#world.fail("a stored step doesn't run again", `${name} of ${id}`);
-    }
+  /** An operator was told that a job is cancelled. */
+  cancelled(jid: string): void {
+    this.#cancelled.set(jid, this.#world.time);
   }
 
-  /** A step's result is stored. */
-  remembered(id: string, name: string, run: Run): void {
-    if (!this.touched.has(id)) this.#remembered.add(`${run.jid} ${name}`);
-  }
-
-  /** A wait has ended, with a signal or without. */
-  received(signal: unknown, by: string): void {
-    if (typeof signal !== "number") return;
-    const other = this.#signals.get(signal);
-    if (other !== undefined && other !== by) {
-      this.#world.fail("a signal ends one wait", `signal ${signal} ended ${other} and ${by}`);
-    }
-    this.#signals.set(signal, by);
-  }
-
-  occurrence(id: string, jid: string): void {
-    const other = this.#occurrences.get(id);
-    if (other !== undefined && other !== jid) {
-      this.#world.fail("a cron run has one job", `${id} has ${other} and ${jid}`);
-    }
-    this.#occurrences.set(id, jid);
-  }
-
-  /** Checks a callback against its batch, and a node against those before it. */
-  #checkOrder({ id, machine }: Run): void {
-    const world = this.#world;
-    const [name, what] = id.split(" ");
-    const group = this.groups.get(name!);
-    if (group !== undefined && (what === "success" || what === "complete")) {
-      const early = group.members.find((member) => {
-        const runs = this.runsOf(member.id);
-        return runs.some((run) => this.#running.has(run) && !this.wasHit(run.machine, run.start, world.time)) ||
-          what === "success" && this.pushes.get(member.id)?.state === "stored" && !this.touched.has(member.id) &&
-            !runs.some(({ how }) => how === "returned");
-      });
-      if (early) world.fail("callbacks come last", `${id} begins on ${machine.name} before ${early.id} has ended`);
-    }
-    for (const flow of this.groups.values()) {
-      const position = flow.after === undefined ? -1 : flow.members.findIndex((member) => member.id === id);
-      if (position === -1) continue;
-      for (const before of flow.after![position]!.before) {
-        const first = flow.members[before]!;
-        const hasRun = this.runsOf(first.id).some(({ how }) => how === "returned");
-        const mayFail = flow.after![before]!.onDead === "continue" || this.touched.has(first.id);
-        if (!hasRun && !mayFail) world.fail("nodes follow each other", `${id} begins before ${first.id} has succeeded`);
-      }
-    }
+  isTouchedJob(jid: string): boolean {
+    return this.#touchedJids.has(jid);
   }
 
   /** Judges the whole run, after all has ended. `dead` has the jids in the dead set. */
   judge(dead: ReadonlySet<string>): void {
     const world = this.#world;
     for (const [id, runs] of this.#runs) this.#judgeRepeats(id, runs);
-    const kills = this.#hits.length;
     for (const [id, { plan, state, jid }] of this.pushes) {
       if (state !== "stored" || this.touched.has(id)) continue;
       const runs = this.runsOf(id);
       const { expires_in, debounce, on_duplicate } = plan.options;
       if (expires_in !== undefined || debounce !== undefined || on_duplicate !== undefined) continue;
-      const expected = this.#expected(plan);
+      const end = expected(plan);
       const has = (how: Run["how"]) => runs.some((run) => run.how === how);
       const isDead = dead.has(jid!);
-      // Its workers may have been killed too often.
-      if (expected === "succeed" && !has("returned") && !(isDead && kills >= 3)) {
+      if (end === "succeed" && !has("returned") && !(isDead && this.#cutOff(id) >= MAX_RESCUES)) {
         world.fail(
           "a stored job runs to its end",
           `${id} (${jid}) never succeeded, in ${runs.length} runs${isDead ? "; it is dead" : ""}`,
         );
       }
-      if (expected === "succeed" && isDead && has("returned") && kills === 0) {
+      if (end === "succeed" && isDead && has("returned") && this.hits === 0) {
         world.fail("a job that succeeds isn't dead", `${id} (${jid})`);
       }
-      if ((expected === "die" || expected === "kill") && !isDead) {
+      if (["die", "kill", "crash"].includes(end) && !isDead) {
         world.fail("a failed job is kept", `${id} (${jid}) failed in ${runs.length} runs, and isn't dead`);
       }
     }
     for (const [id, { isStored }] of this.sagas) {
       if (!isStored || this.touched.has(id)) continue;
-      if (!this.runsOf(id).some(({ how }) => how === "returned") && kills < 3) {
+      if (!this.runsOf(id).some(({ how }) => how === "returned") && this.#cutOff(id) < MAX_RESCUES) {
         world.fail("a stored job runs to its end", `${id} never ended its steps`);
       }
     }
-    for (const group of this.groups.values()) this.#judgeGroup(group);
-    this.#judgeKeys();
+    this.groups.judge();
+    this.keys.judge();
   }
 
-  /** Returns how a job ends, by its plan. */
-  #expected({ spec, options }: JobPlan): "succeed" | "die" | "kill" | "discard" {
-    const fails = options["timeout"] !== undefined && spec.ms >= 1_000 ? Infinity : spec.fails ?? 0;
-    if (fails > Number(options["retry"])) return "die";
-    return spec.end === "discard" || spec.end === "kill" ? spec.end : "succeed";
+  /** Returns in how many runs of a job its worker may have died. */
+  #cutOff(id: string): number {
+    return this.runsOf(id).filter((run) => run.how === undefined || this.wasHit(run.machine, run.start, run.end!))
+      .length;
   }
 
   #judgeRepeats(id: string, runs: readonly Run[]): void {
@@ -256,34 +291,6 @@ export class Model {
           `${id} ${run.how} on ${run.machine.name} at ${run.end}, and began again on ${repeat.machine.name} at ${repeat.start}`,
         );
       }
-    }
-  }
-
-  #judgeGroup({ id, kind, members, isClosed }: Group): void {
-    const isTouched = this.touched.has(id) || members.some((member) => this.touched.has(member.id));
-    if (!isClosed || isTouched) return;
-    for (const what of ["success", "complete"]) {
-      const runs = this.runsOf(`${id} ${what}`);
-      if (new Set(runs.map(({ jid }) => jid)).size > 1) {
-        this.#world.fail("callbacks come once", `${what} of ${kind} ${id}`);
-      }
-      // A node that is dead holds those after it, and so the end of its flow.
-      if (kind === "flow" && members.some((member) => this.#expected(member) !== "succeed")) continue;
-      if (what === "complete" && !runs.some(({ how }) => how === "returned") && this.#hits.length < 3) {
-        this.#world.fail("callbacks come", `${what} of ${kind} ${id} never ran`);
-      }
-    }
-  }
-
-  /** Of the jobs with one key, one runs at a time, or only one at all. */
-  #judgeKeys(): void {
-    const byKey = Map.groupBy(
-      [...this.pushes.values()].filter(({ plan }) => plan.options["id"] !== undefined),
-      ({ plan }) => String(plan.options["id"]),
-    );
-    for (const [key, pushes] of byKey) {
-      const ran = new Set(pushes.flatMap(({ plan }) => this.runsOf(plan.id).map(({ jid }) => jid)));
-      if (ran.size > 1) this.#world.fail("an id stores one job", `${key} has ${[...ran].join(" and ")}`);
     }
   }
 }

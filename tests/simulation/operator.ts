@@ -55,7 +55,8 @@ export class Operator {
 
   /** Sends a signal with a number of it alone. */
   signal(key: string): void {
-    void this.#act(signal, { key, data: ++this.#signals });
+    const data = ++this.#signals;
+    void this.#act(signal, { key, data }).then((result) => result && this.#model.steps.sent(data, key));
   }
 
   pause(queue: string, forMs: number): void {
@@ -72,7 +73,10 @@ export class Operator {
     if (jobs.length === 0) return;
     const { jid } = jobs[nth % jobs.length]!;
     this.#model.touchJob(jid);
-    void this.#act(editJobs, { action: how, jids: [jid], ...(how === "move" && { queue: "low" }) });
+    const input = { action: how, jids: [jid], ...(how === "move" && { queue: "low" }) };
+    void this.#act(editJobs, input).then((result) => {
+      if (how === "cancel" && (result as { changed: number } | undefined)?.changed === 1) this.#model.cancelled(jid);
+    });
   }
 
   /** Edits one of the batches and flows in the store. */
@@ -90,17 +94,18 @@ export class Operator {
     const id = sagas[nth % Math.max(1, sagas.length)];
     const jid = id && this.#model.runsOf(id)[0]?.jid;
     if (!jid) return;
-    this.#model.touched.add(id);
+    this.#model.touchSteps(id);
     void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name: "step0" }) });
   }
 
-  /** Does an action, which may be refused, but not for its input. */
-  async #act(action: AnyAction, input: Readonly<Record<string, unknown>>): Promise<void> {
+  /** Does an action, which may be refused, but not for its input. Returns its result; undefined if it failed. */
+  async #act(action: AnyAction, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     try {
-      await act(this.#tools, { user: "operator", by: "cli", from: "" }, action, input);
+      return await act(this.#tools, { user: "operator", by: "cli", from: "" }, action, input);
     } catch (error) {
       if (error instanceof InvalidInput) this.#world.fail("inputs are valid", `${action.name}: ${error.message}`);
       this.#world.note(`${action.name}: ${(error as Error).message}`);
+      return undefined;
     }
   }
 }

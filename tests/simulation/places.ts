@@ -5,6 +5,7 @@
  */
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { Launcher } from "../../src/server/launcher.ts";
+import type { RescueResult } from "../../src/store/port/jobs.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
 import { handlersOn, QUEUES } from "./jobs.ts";
@@ -40,12 +41,18 @@ export interface Surroundings {
   readonly model: Model;
 }
 
+/** The end of the ID of a worker. */
+function nonceOf(number: number): string {
+  return String(number).padStart(12, "0");
+}
+
 export class Places {
   readonly #in: Surroundings;
   readonly #places: Place[] = [];
   readonly #links = new Set<Link>();
   #workers = 0;
   #isCalm = false;
+  #outageUntil = 0;
 
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
@@ -55,7 +62,13 @@ export class Places {
   async open(name: string): Promise<Process> {
     const { world, model, plan, ground } = this.#in;
     const machine = new Machine(name, world);
-    const link = new Link(machine, this.#isCalm ? CALM : plan.weather, () => model.hit(machine, 25_000));
+    const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
+      faulted: () => model.hit(machine, 25_000),
+      executed: (label, result) => {
+        if (label === "jobs.rescue") model.rescued(result as RescueResult);
+      },
+    });
+    link.cut(this.#outageUntil);
     this.#links.add(link);
     return { machine, link, store: await ground.connect(machine, link) };
   }
@@ -65,6 +78,7 @@ export class Places {
     const { world, model, plan } = this.#in;
     const number = ++this.#workers;
     const { machine, link, store } = await this.open(`w${of}.${number}`);
+    machine.onCrash = () => this.kill(of, 1_000);
     const place: Place = this.#places[of] = { machine, link, launcher: undefined };
     const settings = {
       ...defaultSettings(),
@@ -75,10 +89,11 @@ export class Places {
       shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
     } as Settings;
     world.note(`${machine.name} starts`);
+    model.machines.set(nonceOf(number), machine);
     const launcher = new Launcher({
       ...{ store, settings, storeUrl: "sqlite::memory:", clock: machine.clock },
       registry: handlersOn(machine, model),
-      nonce: String(number).padStart(12, "0"),
+      nonce: nonceOf(number),
     });
     launcher.start().then(() => place.launcher = launcher, (error) => {
       // A start without a store ends the process. systemd starts it again.
@@ -89,7 +104,7 @@ export class Places {
 
   /** The process that runs at a place now, or did last. */
   at(of: number): Readonly<Place> {
-    return this.#places[of]!;
+    return this.#places[of % this.#places.length]!;
   }
 
   get all(): readonly Readonly<Place>[] {
@@ -99,7 +114,7 @@ export class Places {
   /** Kills the worker at a place, and starts another one later. */
   kill(of: number, downMs: number): void {
     const { world, model } = this.#in;
-    const { machine, link } = this.#places[of]!;
+    const { machine, link } = this.at(of);
     if (machine.state === "dead") return;
     world.note(`${machine.name} is killed`);
     machine.kill();
@@ -110,7 +125,7 @@ export class Places {
 
   /** Stops the worker at a place orderly, and starts another one. */
   async restart(of: number): Promise<void> {
-    const { machine, launcher } = this.#places[of]!;
+    const { machine, launcher } = this.at(of);
     if (launcher === undefined || machine.state !== "running") return;
     this.#in.model.hit(machine, 10_000);
     launcher.inbox.put({ verb: "stop", by: "operator" });
@@ -120,21 +135,15 @@ export class Places {
 
   /** Cuts all processes off from the store. */
   cutAll(forMs: number): void {
-    const { world } = this.#in;
-    for (const link of this.#links) {
-      link.isCut = true;
-      world.at(world.time + forMs, undefined, () => void (link.isCut = false));
-    }
+    this.#outageUntil = Math.max(this.#outageUntil, this.#in.world.time + forMs);
+    for (const link of this.#links) link.cut(this.#outageUntil);
   }
 
   /** Ends all trouble: every process runs, is connected, and takes jobs. */
   calm(): void {
     this.#isCalm = true;
-    for (const link of this.#links) {
-      link.isCut = false;
-      link.faults.length = 0;
-      link.weather = CALM;
-    }
+    this.#outageUntil = 0;
+    for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {
       machine.thaw();
       machine.clockError = 0;

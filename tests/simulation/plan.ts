@@ -44,13 +44,23 @@ export type Deed =
   | { readonly do: "edit batch"; readonly how: BatchEdit; readonly nth: number }
   | { readonly do: "edit steps"; readonly how: StepsEdit; readonly nth: number };
 
+/** A cron entry. */
+export interface CronPlan {
+  readonly name: string;
+  readonly class: string;
+  readonly every: "5s" | "20s";
+  readonly args: readonly number[];
+  readonly overlap: "allow" | "skip" | "queue-one" | "replace";
+  readonly catchUp: "none" | "last" | "all";
+}
+
 export interface Plan {
   readonly seed: number;
   /** Places for workers. */
   readonly workers: number;
   readonly concurrency: number;
   readonly weather: Weather;
-  readonly cron: readonly Readonly<Record<string, unknown>>[];
+  readonly cron: readonly CronPlan[];
   readonly acts: readonly Act[];
 }
 
@@ -168,7 +178,7 @@ function operatorAct(random: Random, of: number): Deed {
   }
 }
 
-function cronEntry(random: Random): Readonly<Record<string, unknown>> {
+function cronEntry(random: Random): CronPlan {
   return {
     name: "tick",
     class: "Tick",

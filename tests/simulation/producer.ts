@@ -6,7 +6,8 @@
 import { Client } from "../../src/client/client.ts";
 import type { FlowNodes } from "../../src/client/flow_graph.ts";
 import type { JobPlan, StepPlan } from "./jobs.ts";
-import type { Group, Model } from "./model.ts";
+import type { Group } from "./group_rules.ts";
+import type { Model } from "./model.ts";
 import type { Process } from "./places.ts";
 import type { NodePlan } from "./plan.ts";
 import type { World } from "./world.ts";
@@ -26,27 +27,27 @@ export class Producer {
   }
 
   async push(job: JobPlan): Promise<void> {
-    this.#sent(job);
+    this.#model.sent(job);
     const result = await this.#try(this.#client.tryPush(requestOf(job)));
-    if (result !== undefined) this.#answered(job, result);
+    if (result !== undefined) this.#model.answered(job, result);
   }
 
   async pushBulk(jobs: readonly JobPlan[]): Promise<void> {
-    jobs.forEach((job) => this.#sent(job));
+    jobs.forEach((job) => this.#model.sent(job));
     await this.#try((async () => {
       let n = 0;
-      for await (const result of this.#client.pushMany(jobs.map(requestOf))) this.#answered(jobs[n++]!, result);
+      for await (const result of this.#client.pushMany(jobs.map(requestOf))) this.#model.answered(jobs[n++]!, result);
     })());
   }
 
   /** @param inner members of a batch within it */
   async pushBatch(id: string, jobs: readonly JobPlan[], inner: readonly JobPlan[]): Promise<void> {
     const group: Group = { id, kind: "batch", members: [...jobs, ...inner], isClosed: false };
-    this.#model.groups.set(id, group);
+    this.#model.groups.groups.set(id, group);
     const { batches } = this.#client;
     const fill = async (batch: Awaited<ReturnType<typeof batches.open>>, members: readonly JobPlan[]) => {
       for (const job of members) {
-        this.#sent(job);
+        this.#model.sent(job);
         await batch.add("Work", [job.id, job.spec] as unknown[], job.options);
       }
     };
@@ -68,7 +69,7 @@ export class Producer {
     const members = nodes.map(({ job }) => job);
     const after = nodes.map(({ after, onDead }) => ({ before: after, onDead }));
     const group: Group = { id, kind: "flow", members, after, isClosed: false };
-    this.#model.groups.set(id, group);
+    this.#model.groups.groups.set(id, group);
     const graph = Object.fromEntries(nodes.map(({ job, after, onDead }, i): [string, FlowNodes[string]] => {
       const { in: delay, ...options } = job.options;
       return [`n${i}`, {
@@ -88,16 +89,6 @@ export class Producer {
     const saga = { steps, isStored: false };
     this.#model.sagas.set(id, saga);
     saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[])) !== undefined;
-  }
-
-  #sent(plan: JobPlan): void {
-    this.#model.pushes.set(plan.id, { plan, state: "unknown", jid: undefined });
-  }
-
-  #answered(job: JobPlan, { kind, jid }: { readonly kind: string; readonly jid?: string | undefined }): void {
-    const state = kind === "stored" || kind === "replaced" ? kind : "refused";
-    this.#model.pushes.set(job.id, { plan: job, state, jid });
-    this.#world.note(`${job.id} is ${state} ${jid ?? ""}`);
   }
 
   /** Resolves with undefined if the store has failed: then it is unknown whether it stored the job. */

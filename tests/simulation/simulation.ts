@@ -16,8 +16,12 @@ const SETUP_MS = 60_000;
 const START_MS = 500;
 /** The effects of trouble may last for this long: dead workers are offline, calls that were late have arrived. */
 const AFTERMATH_MS = 30_000;
-/** After the trouble, everything must have ended within this time. */
+/** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
+/** The store is idle if it is so at this many looks in a row, 2 s apart: rescuers may have to forget a dead worker. */
+const IDLE_LOOKS = 3;
+/** After the trouble, each job must end within this time. */
+const JOB_MS = 6 * 60_000;
 /** All workers must stop within this time. */
 const STOP_MS = 60_000;
 /** The store is compared with itself after this many events. */
@@ -31,7 +35,7 @@ export class Simulation {
   #operator!: Operator;
 
   constructor(given: Omit<Surroundings, "model">) {
-    this.#in = { ...given, model: new Model(given.world) };
+    this.#in = { ...given, model: new Model(given.world, given.plan, (jid) => given.ground.holder(jid)) };
     this.#places = new Places(this.#in);
   }
 
@@ -53,8 +57,10 @@ export class Simulation {
     if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
-    const dead = (await ground.jobs()).filter(({ place }) => place === "dead");
-    model.judge(new Set(dead.map(({ jid }) => jid)));
+    const jobs = await ground.jobs();
+    model.judge(new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid)));
+    model.steps.judge(new Set(await ground.signals()));
+    model.cron.judge(await ground.cronRecords(), new Set(jobs.map(({ jid }) => jid)));
     for (const one of await ground.leftovers()) world.fail("nothing is left over", one);
     world.throwFailure();
   }
@@ -74,28 +80,29 @@ export class Simulation {
     this.#operator = new Operator(await this.#places.open("operator"), ground, model);
   }
 
-  /** Waits until everything has ended. */
+  /** Waits until everything has ended. Cron continues: its jobs are over in seconds. */
   async #rest(): Promise<void> {
     const { world, ground } = this.#in;
-    let isIdle = false;
+    let idleLooks = 0;
+    const since = new Map<string, number>();
     const look = async () => {
-      isIdle = await this.#isIdle();
-      if (!isIdle) world.at(world.time + 2_000, undefined, look);
+      const jobs = (await ground.jobs()).filter(({ place, isCron }) => place !== "dead" && !isCron);
+      for (const { jid, place } of jobs) {
+        const first = since.getOrInsert(jid, world.time);
+        if (world.time - first > JOB_MS) {
+          world.fail("each job ends", `${jid} is ${place} for ${JOB_MS / 60_000} minutes`);
+        }
+      }
+      const isIdle = jobs.length === 0 && (await ground.batches()).every(({ isEnded }) => isEnded);
+      idleLooks = isIdle ? idleLooks + 1 : 0;
+      if (idleLooks < IDLE_LOOKS) world.at(world.time + 2_000, undefined, look);
     };
     world.at(world.time + AFTERMATH_MS, undefined, look);
-    if (await this.#go(world.time + REST_MS, () => isIdle)) return;
+    if (await this.#go(world.time + REST_MS, () => idleLooks >= IDLE_LOOKS)) return;
     const jobs = (await ground.jobs()).filter(({ place }) => place !== "dead");
     const batches = (await ground.batches()).filter(({ isEnded }) => !isEnded);
     world.fail("everything ends", `left after ${REST_MS / 60_000} minutes: ${JSON.stringify([...jobs, ...batches])}`);
     world.throwFailure();
-  }
-
-  /** Whether everything has ended. Cron continues: its jobs are over in seconds. */
-  async #isIdle(): Promise<boolean> {
-    const { ground } = this.#in;
-    const jobs = await ground.jobs();
-    if (jobs.some(({ place, isCron }) => place !== "dead" && !isCron)) return false;
-    return (await ground.batches()).every(({ isEnded }) => isEnded);
   }
 
   /** Performs events, and compares the store with itself from time to time. */
@@ -144,14 +151,14 @@ export class Simulation {
       case "cut": {
         const { machine, link } = places.at(act.of);
         model.hit(machine, act.forMs);
-        link.isCut = true;
-        return later(act.forMs, () => link.isCut = false);
+        return link.cut(world.time + act.forMs);
       }
       case "outage":
         model.hit(undefined, act.forMs);
         return places.cutAll(act.forMs);
       case "jump":
         model.hit(undefined, Math.abs(act.byMs));
+        model.clocksJumped = true;
         for (const [of, { machine }] of places.all.entries()) {
           if (act.of === "all" || act.of === of) machine.clockError += act.byMs;
         }

@@ -13,6 +13,8 @@ import { translate } from "../../src/store/sqlite/errors.ts";
 import { GroupCommit } from "../../src/store/sqlite/group_commit.ts";
 import { sqliteStore } from "../../src/store/sqlite/store.ts";
 import { Watch } from "../../src/store/sqlite/watch.ts";
+import type { CronRecord } from "../../src/cron/occurrence.ts";
+import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 import type { Ground, StoredBatch, StoredJob } from "./ground.ts";
 import type { Link } from "./link.ts";
 import type { Machine, World } from "./world.ts";
@@ -39,12 +41,16 @@ const CONSISTENCY = {
     `SELECT place, size FROM set_size WHERE size <> (SELECT count(*) FROM member WHERE place = set_size.place)`,
   "a batch counts its members": `SELECT id, total, pending FROM batch
     WHERE total <> pending + dead + succeeded + failed + cancelled + expired + deleted OR pending < 0 OR waiting < 0 OR waiting > pending`,
+  "limits hold": `SELECT queue.name, count(*) AS leases FROM lease JOIN queue ON queue.id = lease.queue
+    WHERE queue.name = 'narrow' OR queue.name LIKE 'grouped|%' GROUP BY queue.id
+    HAVING leases > CASE queue.name WHEN 'narrow' THEN ${NARROW} ELSE ${GROUP_LIMIT} END`,
   "a lock has a job": `SELECT key, jid FROM unique_lock WHERE jid NOT IN (SELECT jid FROM job WHERE jid IS NOT NULL)`,
 };
 
 /** Each finds what must not be when every job has ended and every worker has stopped. Dead jobs stay, with their steps. */
 const LEFTOVERS = {
   "a lease": "SELECT job FROM lease",
+  "a lock": "SELECT key, jid FROM unique_lock",
   "a worker": "SELECT id FROM worker",
   "a name of a worker": "SELECT name FROM worker_name",
   "a command": "SELECT id FROM command",
@@ -159,6 +165,12 @@ export class SqliteGround implements Ground {
     );
   }
 
+  holder(jid: string): Promise<string | undefined> {
+    const row = this.#sql(`SELECT worker FROM job JOIN lease ON lease.job = job.id
+      JOIN lease_worker ON lease_worker.id = worker_id WHERE jid = ?`).get(jid);
+    return Promise.resolve(row && String(row["worker"]));
+  }
+
   batches(): Promise<StoredBatch[]> {
     // A flow whose node is dead stops there, until an operator retries it.
     const rows = this.#rows(
@@ -168,6 +180,15 @@ export class SqliteGround implements Ground {
     return Promise.resolve(
       rows.map(({ id, flow, ended }) => ({ id: String(id), isFlow: flow === 1, isEnded: ended === 1 })),
     );
+  }
+
+  signals(): Promise<number[]> {
+    return Promise.resolve(this.#rows("SELECT data FROM signal").map(({ data }) => Number(data)));
+  }
+
+  cronRecords(): Promise<CronRecord[]> {
+    const rows = this.#rows("SELECT text FROM log WHERE name = 'cron:tick' ORDER BY number");
+    return Promise.resolve(rows.map(({ text }) => JSON.parse(String(text))));
   }
 
   contradictions(): Promise<string[]> {

@@ -150,6 +150,8 @@ export class Machine {
   /** By how much its wall clock is wrong. */
   clockError = 0;
   readonly clock: Clock;
+  /** Kills it from within. */
+  onCrash = () => {};
   readonly #began: number;
 
   constructor(name: string, world: World) {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Store } from "../../../src/store/admin/store.ts";
+import type { CronRecord } from "../../../src/cron/occurrence.ts";
 import type { Context } from "../../../src/store/redis/context.ts";
 import type { ReconnectingClientOptions } from "../../../src/store/redis/client/client_options.ts";
 import { ConnectionLost } from "../../../src/store/redis/client/errors.ts";
@@ -29,6 +30,8 @@ interface Findings {
   readonly batches: readonly StoredBatch[];
   readonly wrong: readonly string[];
   readonly left: readonly string[];
+  readonly signals: readonly string[];
+  readonly records: readonly string[];
 }
 
 export class RedisGround implements Ground {
@@ -106,6 +109,19 @@ export class RedisGround implements Ground {
     return (await this.#judge("")).jobs;
   }
 
+  async holder(jid: string): Promise<string | undefined> {
+    const jobs = await this.jobs() as readonly (StoredJob & { readonly worker?: string })[];
+    return jobs.find((job) => job.jid === jid)?.worker;
+  }
+
+  async signals(): Promise<readonly number[]> {
+    return (await this.#judge("all")).signals.map((kept) => Number(kept.split(" ")[1]));
+  }
+
+  async cronRecords(): Promise<readonly CronRecord[]> {
+    return (await this.#judge("all")).records.map((text) => JSON.parse(text));
+  }
+
   async batches(): Promise<readonly StoredBatch[]> {
     return (await this.#judge("")).batches;
   }
@@ -122,7 +138,8 @@ export class RedisGround implements Ground {
     const findings = JSON.parse(await this.#server.look(judge, what)) as Findings;
     // Lua has one kind of empty table.
     const list = <T>(value: readonly T[]) => Array.isArray(value) ? value : [];
-    const { jobs, batches, wrong, left } = findings;
-    return { jobs: list(jobs), batches: list(batches), wrong: list(wrong), left: list(left) };
+    return Object.fromEntries(
+      Object.entries(findings).map(([name, value]) => [name, list(value)]),
+    ) as unknown as Findings;
   }
 }

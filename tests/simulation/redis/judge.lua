@@ -1,17 +1,17 @@
--- Reads what the judges want to know, in one step: the jobs of all places, the batches, contradictions, and what is left over.
--- ARGV: "all" for the leftovers, too. Reply as JSON.
+-- Reads the store for the judges, in one step: the jobs of all places, the batches, contradictions, and what is left over.
+-- ARGV: "all" for the leftovers, signals and cron records, too. Reply as JSON.
 local call = redis.call
-local jobs, batches, wrong, left = {}, {}, {}, {}
+local jobs, batches, wrong, left, signals, records = {}, {}, {}, {}, {}, {}
 local places, live = {}, {}
 local function keys(pattern)
   local found = call('KEYS', pattern)
   table.sort(found)
   return found
 end
-local function add(place, payload)
+local function add(place, payload, worker)
   local fine, job = pcall(cjson.decode, payload)
   local jid = fine and type(job) == 'table' and job.jid or '?'
-  jobs[#jobs + 1] = { jid = jid, place = place, isCron = fine and job.occurrence ~= nil }
+  jobs[#jobs + 1] = { jid = jid, place = place, isCron = fine and job.occurrence ~= nil, worker = worker }
   live[jid] = true
   if places[jid] then wrong[#wrong + 1] = 'a job is in one place: ' .. jid .. ' is in ' .. places[jid] .. ' and ' .. place end
   places[jid] = place
@@ -27,7 +27,7 @@ local leases = keys('jobs:leases:*')
 for _, key in ipairs(leases) do
   local fields = call('HGETALL', key)
   for i = 2, #fields, 2 do
-    if string.find(fields[i - 1], ':') then add('lease', fields[i]) end
+    if string.find(fields[i - 1], ':') then add('lease', fields[i], string.sub(key, 13)) end
   end
 end
 table.sort(jobs, function(a, b) return a.jid < b.jid end)
@@ -48,6 +48,10 @@ for _, key in ipairs(keys('jobs:batch:*')) do
   end
 end
 if ARGV[1] == 'all' then
+  for _, key in ipairs(keys('jobs:signals:*')) do
+    for _, signal in ipairs(call('LRANGE', key, 0, -1)) do signals[#signals + 1] = signal end
+  end
+  for _, entry in ipairs(call('XRANGE', 'jobs:cron:log:tick', '-', '+')) do records[#records + 1] = entry[2][4] end
   local function report(what, key) left[#left + 1] = what .. ': ' .. key end
   for _, key in ipairs(leases) do report('a lease', key) end
   for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
@@ -62,4 +66,4 @@ if ARGV[1] == 'all' then
     if not live[string.sub(key, 12)] then report('steps of a job that has ended', key) end
   end
 end
-return cjson.encode({ jobs = jobs, batches = batches, wrong = wrong, left = left })
+return cjson.encode({ jobs = jobs, batches = batches, wrong = wrong, left = left, signals = signals, records = records })

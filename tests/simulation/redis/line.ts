@@ -64,6 +64,10 @@ export class SimulatedLine implements Line {
       const reply = (settle: () => void) => this.#reply(pending, settle);
       if (BLOCKING.has(`${args[0]}`)) return await this.#block(args, (value) => reply(() => resolve(value)));
       const [outcome] = await Promise.allSettled([(async () => await this.#server.execute(args, how))()]);
+      if (label === "rescue" && outcome.status === "fulfilled") {
+        const [rescued, ...offline] = outcome.value as [number, ...string[]];
+        this.#link.observer.executed("jobs.rescue", { rescued, offline });
+      }
       world.note(
         `${this.#machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}`,
       );
