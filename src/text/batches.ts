@@ -57,7 +57,7 @@ export function membersText(count: number, { flow }: Pick<Batch, "flow">): strin
 
 /** Returns how far a batch is: `40 of 100`. */
 export function batchProgress({ total, pending }: Batch): string {
-  return `${total - pending} of ${total}`;
+  return `${number(total - pending)} of ${number(total)}`;
 }
 
 /**

@@ -27,6 +27,15 @@ export const QUEUE_COLUMNS = {
   },
 } as const satisfies Columns<QueueInfo & { readonly workers?: readonly string[] }>;
 
+/** Queues are in order of their latency from here on. Below it, the order by name stands still while jobs come and go. */
+const BEHIND_MS = 10_000;
+
+/** Returns queues in order: those that are behind first, the longest first; the others by name. */
+export function behindFirst<Queue extends QueueInfo>(queues: readonly Queue[]): Queue[] {
+  const behind = ({ size, latencyMs }: Queue) => size > 0 && latencyMs >= BEHIND_MS ? latencyMs : 0;
+  return queues.toSorted((a, b) => behind(b) - behind(a) || (a.name < b.name ? -1 : 1));
+}
+
 /** Returns `paused` or `paused for 10m`; undefined if it isn't. */
 export function pauseText({ paused, pausedForMs }: Pick<QueueInfo, "paused" | "pausedForMs">): string | undefined {
   if (!paused) return undefined;

@@ -1,6 +1,6 @@
 /** Groups of a queue: pages and API. */
 import { readEvents } from "../../src/store/admin/audit.ts";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { GroupPage } from "../../src/store/port/groups.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -19,7 +19,7 @@ onBothStores("a queue's page lists its groups, and a group's page its jobs", asy
   await store.admin.configure("default", { eachGroup: true, limit: { running: 2 } });
   const someone = visitor();
   const page = (await someone.visit("/queues/default")).text;
-  assertStringIncludes(page, "Limit of each group: 2 at once.");
+  assertStringIncludes(page, "Limit of each group: 2 at once<");
   assertMatch(page, /href="\/queues\/default\/groups\/a%2Fb[^"]*">a\/b</);
   const group = (await someone.visit("/queues/default/groups/a%2Fb")).text;
   assertStringIncludes(group, "5 jobs, 0 running");
@@ -134,3 +134,28 @@ onBothStores("a group is cleared without the others, and a queue with its groups
   await someone.submit("/jobs/act", { ...act, in: "queue:default", confirmed: "yes" }, "/queues");
   assertEquals((await store.admin.stats()).enqueued, 0);
 });
+
+onBothStores(
+  "a queue's page limits each group, pauses for a time, and forgets an empty queue",
+  async ({ store, visitor }) => {
+    await fill(store);
+    let page = await visitor().open("/queues/default");
+    page = await page.press("Save limit of each group", { fill: { "Max concurrent": "3" } });
+    assertEquals(page.message, "Each group of queue default is limited to 3 at once.");
+    assertEquals((await store.admin.groups("default")).each, { running: 3 });
+    assertStringIncludes((await visitor().visit("/queues")).text, "each group: 3 at once");
+    page = await page.press("Pause for 10 minutes");
+    assertEquals(page.message, "Queue default paused for 10m.");
+    const [paused] = (await store.admin.stats()).queues;
+    assert(paused!.pausedForMs! > 590_000 && paused!.pausedForMs! <= 600_000);
+    await store.jobs.enqueue([
+      { jid: "e1", queue: "emptied", payload: '{"jid":"e1","class":"A","args":[],"queue":"emptied"}' } as never,
+    ]);
+    const full = await visitor().open("/queues/emptied");
+    assertEquals(full.acts.includes("Forget queue emptied"), false);
+    await store.jobs.edit({ in: { in: "queue", queue: "emptied" }, limit: 9 }, "delete");
+    page = await (await visitor().open("/queues")).press("Forget queue emptied");
+    assertEquals(page.message, "Queue emptied removed from the list.");
+    assertEquals((await store.admin.stats()).queues.map(({ name }) => name), ["default"]);
+  },
+);

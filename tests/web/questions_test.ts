@@ -35,6 +35,7 @@ const ACT = [
   "Save limit",
   "Push",
   "Save",
+  "Forget",
 ];
 
 const PAGES = [

@@ -11,7 +11,7 @@ import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { invalid, InvalidInput, object, optional, type TypeOf } from "../shapes/shape.ts";
 import { boolean, integer, number, parsed, span, text } from "../shapes/values.ts";
-import { type Action, action, type AnyAction, type Deed } from "./action.ts";
+import { type Action, action, type AnyAction, type Deed, Refused } from "./action.ts";
 import { groupName, ownGroupName, queueName, ruled } from "./inputs.ts";
 
 /** All queues, a queue, or a group of a queue. */
@@ -204,6 +204,23 @@ function checkGroupLimit(given: Limit & { readonly group?: string }): void {
   }
 }
 
+/** Removes an empty queue from the list. Its jobs are never deleted: the next one that is pushed lists it again. */
+export const forgetQueue = action({
+  name: "forget",
+  about: "Removes a queue from the list if it has no jobs, limits or pause, and no worker processes it",
+  path: "/queues/{name}/forget",
+  takes: object("", QUEUE),
+  gives: object("", { queue: text(""), forgotten: boolean("") }),
+  within: ({ name }) => [name],
+  deed: ({ name }) => ({ target: pauseTarget(name) }),
+  run: async ({ store }, { name: queue }) => {
+    const isProcessed = (await store.workers.list()).some(({ alive, queues }) => alive && queues.includes(queue));
+    if (isProcessed) throw new Refused("conflict", `Queue "${queue}" stays in the list: a worker processes it`);
+    if (await store.admin.configure(queue, { forget: true })) return { queue, forgotten: true };
+    throw new Refused("conflict", `Queue "${queue}" stays in the list: it has jobs, a limit or a pause, or is unknown`);
+  },
+});
+
 /** The actions of this file. */
 export const queueActions: readonly AnyAction[] = [
   pauseQueue,
@@ -214,4 +231,5 @@ export const queueActions: readonly AnyAction[] = [
   limitGroup,
   pauseGroup,
   resumeGroup,
+  forgetQueue,
 ];

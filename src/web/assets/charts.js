@@ -8,10 +8,11 @@
 
   const duration = (ms) => {
     if (ms < 1000) return `${Math.round(ms)}ms`;
-    const s = ms / 1000;
-    if (s < 60) return `${+s.toFixed(1)}s`;
-    if (s < 3600) return `${+(s / 60).toFixed(1)}m`;
-    return s < 86400 ? `${+(s / 3600).toFixed(1)}h` : `${+(s / 86400).toFixed(1)}d`;
+    if (ms < 60000) return `${+(ms / 1000).toFixed(1)}s`;
+    const s = Math.round(ms / 1000);
+    const [big, small, of] = s < 3600 ? ["m", "s", 60] : s < 86400 ? ["h", "m", 3600] : ["d", "h", 86400];
+    const rest = Math.floor((s % of) / { s: 1, m: 60, h: 3600 }[small]);
+    return `${Math.floor(s / of)}${big}${rest > 0 ? `${rest}${small}` : ""}`;
   };
   const two = (n) => String(n).padStart(2, "0");
   const clock = (s) => {
@@ -33,10 +34,14 @@
       legend: { live: true },
       cursor: { y: false, points: { show: !chart.bars } },
       hooks: {
-        // Without a hovered step, the legend shows the latest.
+        // Without a hovered step, the legend shows the latest one that is complete.
         setCursor: [(u) => u.cursor.idx === null && u.setLegend({ idx: lastIndex(chart) }, false)],
       },
-      scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, 1)] } },
+      // The bar of the last step ends where the step does.
+      scales: {
+        x: { time: true, range: (_u, min, max) => [min, max + (chart.bars ? chart.stepS : 0)] },
+        y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, 1)] },
+      },
       axes: [
         {
           ...axis,
@@ -58,7 +63,10 @@
           stroke: color(one.color),
           fill: chart.bars ? color(one.color) : chart.series.length > 1 ? undefined : `${color(one.color)}22`,
           width: chart.bars ? 0 : 1.5,
-          points: { show: false },
+          // A value without neighbours makes no line: it is a point.
+          points: chart.bars
+            ? { show: false }
+            : { show: true, size: 5, fill: color(one.color), filter: () => alone(one) },
           spanGaps: chart.joined === true,
           value: (_u, value) => value === null || value === undefined ? "–" : format(value),
           ...(chart.bars && { paths: bars }),
@@ -67,8 +75,18 @@
     };
   };
 
-  const lastIndex = ({ times, series }) =>
-    Math.max(...series.map(({ values }) => values.findLastIndex((value) => value !== null)), times.length > 0 ? 0 : -1);
+  const isAt = (values, i) => values[i] !== null && values[i] !== undefined;
+  const alone = ({ values }) =>
+    values.flatMap((_, i) => isAt(values, i) && !isAt(values, i - 1) && !isAt(values, i + 1) ? [i] : []);
+
+  /** The step that has just begun counts only if there is no other. */
+  const lastIndex = ({ times, series, bars, stepS }) => {
+    const last = (until) =>
+      Math.max(...series.map(({ values }) => values.findLastIndex((value, i) => value !== null && i < until)));
+    const complete = bars && times.at(-1) + stepS > Date.now() / 1000 ? times.length - 1 : times.length;
+    const found = last(complete);
+    return found >= 0 ? found : Math.max(last(times.length), times.length > 0 ? 0 : -1);
+  };
 
   const draw = (figure) => {
     const chart = JSON.parse(figure.dataset.chart);

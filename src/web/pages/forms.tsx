@@ -8,8 +8,9 @@ import type { Context, Hono } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { editJobs, oneJob } from "../../operator/actions/jobs.ts";
 import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
-import { pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
+import { forgetQueue, pauseAll, pauseQueue, resumeAll, resumeQueue } from "../../operator/actions/queues.ts";
 import { Refused } from "../../operator/actions/action.ts";
+import { textsInput } from "../../operator/shapes/shape.ts";
 import { dump, quiet, resume, stop } from "../../operator/actions/workers.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
@@ -63,7 +64,10 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
   app.post("/jobs/steps", (c) => stepsForm(services, c));
 
-  const pauses = { pause: [pauseAll, pauseQueue, "paused"], resume: [resumeAll, resumeQueue, "resumed"] } as const;
+  const pauses = {
+    pause: [pauseAll, pauseQueue, "paused"],
+    resume: [resumeAll, resumeQueue, "resumed"],
+  } as const;
   for (const [verb, [all, one, done]] of Object.entries(pauses)) {
     app.post(`/queues/${verb}`, async (c) => {
       await actFor(services, c.get("visitor"), all, {});
@@ -71,10 +75,17 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
     });
     app.post(`/queues/:name/${verb}`, async (c) => {
       const name = c.req.param("name");
-      await actFor(services, c.get("visitor"), one, { name });
-      return await back(services, c, { kind: "ok", text: `Queue ${name} ${done}.` });
+      const forText = verb === "pause" ? (await formOf(c, services)).get("for") ?? "" : "";
+      await actFor(services, c.get("visitor"), one, textsInput(one.takes, { name, for: forText }));
+      const time = forText === "" ? "" : ` for ${forText}`;
+      return await back(services, c, { kind: "ok", text: `Queue ${name} ${done}${time}.` });
     });
   }
+  app.post("/queues/:name/forget", async (c) => {
+    const name = c.req.param("name");
+    await actFor(services, c.get("visitor"), forgetQueue, { name });
+    return await back(services, c, { kind: "ok", text: `Queue ${name} removed from the list.` }, "/queues");
+  });
 
   for (const [verb, actions] of Object.entries({ quiet, resume, stop })) {
     app.post(`/workers/${verb}`, (c) => askForm(services, c, actions, undefined));

@@ -190,11 +190,9 @@ export function Groups(
   { view, queue, page }: { readonly view: View; readonly queue: string; readonly page: GroupPage },
 ) {
   if (page.groups.length === 0) return null;
-  const each = page.each === undefined ? "" : groupLimitText(page.each);
   return (
     <section class="groups">
       <h2>Groups</h2>
-      {each !== "" && <p class="note">Limit of each group: {each}.</p>}
       <p class="note">
         Fair share: the part of the queue's next jobs that a group's weight gives it. It isn't a measurement.
       </p>

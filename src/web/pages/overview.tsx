@@ -9,6 +9,8 @@ import type { Alert, AlertAction, Sample } from "../../operator/alerts/alert.ts"
 import { type Chart, type Range, RANGES } from "../read/charts.ts";
 import type { Counts } from "../read/counts.ts";
 import { CHART_SCRIPTS, ChartFigure } from "./charts.tsx";
+import { behindFirst } from "../../text/queues.ts";
+import { withWorkers } from "../read/queue_rows.ts";
 import { Icon } from "./icons.tsx";
 import { Layout } from "./layout.tsx";
 import { QueueTable } from "./queues.tsx";
@@ -73,7 +75,7 @@ export function Overview({ view, workers, samples, alerts, range, charts }: {
         <section aria-labelledby="queues-title">
           <h2 id="queues-title">Queues</h2>
           <div id="queues" data-live>
-            <QueueTable view={view} queues={queues.slice(0, MAX_ROWS)} />
+            <QueueTable view={view} queues={withWorkers(behindFirst(queues).slice(0, MAX_ROWS), workers)} />
           </div>
           {queues.length > MAX_ROWS && (
             <p>

@@ -4,14 +4,15 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import type { QueueInfo } from "../../store/admin/admin.ts";
 import type { QueueSeries } from "../../store/port/queue_samples.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { number } from "../../text/format.ts";
+import { heldGroupsText } from "../../text/groups.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
 import { pauseText, QUEUE_COLUMNS } from "../../text/queues.ts";
 import { Bars } from "./bars.tsx";
 import { ActionButton, Empty, jobs, link, None, type View } from "./view.tsx";
+import type { QueueRow } from "../read/queue_rows.ts";
 import type { Rows } from "../read/rows.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { Layout } from "./layout.tsx";
@@ -20,7 +21,7 @@ import { Badge, DRAWN, List } from "./list.tsx";
 /** All queues. */
 export function QueuesPage({ view, page, series }: {
   readonly view: View;
-  readonly page: Rows<QueueInfo>;
+  readonly page: Rows<QueueRow>;
   /** The last hour of each queue. */
   readonly series: readonly QueueSeries[];
 }) {
@@ -59,13 +60,16 @@ function PauseAll({ view }: { readonly view: View }) {
     : <ActionButton view={view} path="/queues/pause" label="Pause all" kind="danger" />;
 }
 
-/** Whether a queue is paused, and the use of its limit: a warning when it is reached. */
-export function QueueState({ queue }: { readonly queue: QueueInfo }) {
+/** Whether a queue is paused or has no worker, and the use of its limits: a warning when one is reached. */
+export function QueueState({ queue }: { readonly queue: QueueRow }) {
   const paused = pauseText(queue);
-  const { limit } = queue;
+  const { limit, each, heldGroups, workers, size } = queue;
   return (
     <>
       {paused !== undefined && <Badge state={paused} />}
+      {workers.length === 0 && <span class={size > 0 ? "badge bad" : "badge"}>no worker</span>}
+      {each !== undefined && <span class="badge" title={`Limit of each group: ${each}`}>each group: {each}</span>}
+      {heldGroups !== undefined && <span class="badge warn">{heldGroupsText(heldGroups)}</span>}
       {limit && (
         <span class={limit.freeInMs === 0 ? "badge" : "badge warn"} title={limitText(limit)}>{limitUse(limit)}</span>
       )}
@@ -76,7 +80,7 @@ export function QueueState({ queue }: { readonly queue: QueueInfo }) {
 /** The rows. */
 export function QueueTable({ view, queues, series }: {
   readonly view: View;
-  readonly queues: readonly QueueInfo[];
+  readonly queues: readonly QueueRow[];
   /** The last hour of each queue; without it the table has no column for it. */
   readonly series?: readonly QueueSeries[];
 }) {
@@ -105,14 +109,14 @@ export function QueueTable({ view, queues, series }: {
         queued: ({ size }, text) => (
           <>
             {text}
-            <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+            <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true" data-empty={size === 0}>
               <rect width={(size / largest * 72).toFixed(1)} height="6" />
             </svg>
           </>
         ),
-        workers: false,
-        state: false,
         latency: {},
+        state: false,
+        workers: series !== undefined && {},
         "last hour": series !== undefined && (({ name }) => <LatencyBars series={seriesOf?.get(name)} />),
       }}
       acts={(queue) => <QueueActions view={view} queue={queue} />}
@@ -123,11 +127,18 @@ export function QueueTable({ view, queues, series }: {
 function LatencyBars({ series }: { readonly series: QueueSeries | undefined }) {
   if (series === undefined) return <None />;
   const values = series.latenciesMs.map((value) => value ?? 0);
-  return <Bars counts={values} width={3} label={`max ${formatDuration(Math.max(...values))} in the last hour`} />;
+  const max = Math.max(...values);
+  if (max === 0) return <None />;
+  return (
+    <div class="scaled">
+      <Bars counts={values} width={3} label={`Latency, at most ${formatDuration(max)} in the last hour`} />
+      <span class="note">≤ {formatDuration(max)}</span>
+    </div>
+  );
 }
 
 /** The buttons of a queue. */
-export function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueInfo }) {
+export function QueueActions({ view, queue }: { readonly view: View; readonly queue: QueueRow }) {
   const path = `/queues/${encodeURIComponent(queue.name)}`;
   const [verb, label] = queue.paused ? ["resume", "Resume"] : ["pause", "Pause"];
   return (
@@ -142,6 +153,9 @@ export function QueueActions({ view, queue }: { readonly view: View; readonly qu
           title={`Clear queue ${queue.name}`}
           kind="danger"
         />
+      )}
+      {queue.size === 0 && queue.workers.length === 0 && !queue.paused && queue.limit === undefined && (
+        <ActionButton view={view} path={`${path}/forget`} label="Forget" title={`Forget queue ${queue.name}`} />
       )}
     </>
   );

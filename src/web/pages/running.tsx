@@ -6,13 +6,14 @@
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import type { Rows } from "../read/rows.ts";
+import type { RunningRow } from "../read/running.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
 import { Progress } from "./progress.tsx";
 import { ActionButton, Empty, link, type View } from "./view.tsx";
-import { RUNNING_COLUMNS, type RunningRow } from "./workers.tsx";
+import { RUNNING_COLUMNS } from "./workers.tsx";
 
 /** The jobs that workers perform now. */
 export function RunningPage({ view, workers, page, running }: {

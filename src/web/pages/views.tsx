@@ -6,7 +6,6 @@
 import type { Hono } from "hono";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { SetName } from "../../store/port/entries.ts";
-import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { readAuditPage } from "../read/audit.ts";
@@ -24,7 +23,7 @@ import { HttpError } from "../http/body.ts";
 import { checkQueue } from "../read/job_sets.ts";
 import { listOf } from "../read/paging.ts";
 import { searchEverywhere } from "../read/search.ts";
-import { viewRunning } from "../read/job_view.ts";
+import { byId, runningRows, workOf } from "../read/running.ts";
 import { readTokens } from "../read/tokens.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
@@ -39,7 +38,9 @@ import { Overview } from "./overview.tsx";
 import { SearchPage } from "./misc.tsx";
 import { RunningPage } from "./running.tsx";
 import { SettingsPage } from "./settings.tsx";
-import { type RunningRow, WorkersPage } from "./workers.tsx";
+import { WorkersPage } from "./workers.tsx";
+import { behindFirst } from "../../text/queues.ts";
+import { queueRows } from "../read/queue_rows.ts";
 import { rowsOf } from "../read/rows.ts";
 import { QueuesPage } from "./queues.tsx";
 import { QueuedPage, SetPage } from "./set.tsx";
@@ -49,9 +50,6 @@ const SET_PATHS: Readonly<Record<string, SetName>> = {
   "/retrying": "retry",
   "/dead": "dead",
 };
-
-/** The most jobs on the page of workers. */
-const MAX_RUNNING = 500;
 
 /** The longest name of a class in a URL. */
 const MAX_CLASS_CHARS = 300;
@@ -94,9 +92,15 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   }
 
   app.get("/queues", async (c) => {
-    const [view, series] = await Promise.all([viewOf(services, c), store.series.read("queues", "1h")]);
-    const named = view.stats.queues.filter(({ name }) => name !== ALL_QUEUES);
-    return html(services, c, <QueuesPage view={view} page={rowsOf(c, named, ({ name }) => name)} series={series} />);
+    const [view, workers, series] = await Promise.all([
+      viewOf(services, c),
+      store.workers.list(),
+      store.series.read("queues", "1h"),
+    ]);
+    const named = behindFirst(view.stats.queues.filter(({ name }) => name !== ALL_QUEUES));
+    const page = rowsOf(c, named, ({ name }) => name);
+    const rows = await queueRows(services, page.rows, workers);
+    return html(services, c, <QueuesPage view={view} page={{ ...page, rows }} series={series} />);
   });
 
   for (const [path, set] of Object.entries(SET_PATHS)) {
@@ -186,26 +190,6 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const text = (c.req.query("q") ?? "").trim().slice(0, 500);
     const [view, results] = await Promise.all([viewOf(services, c), searchEverywhere(services, text)]);
     return html(services, c, <SearchPage {...{ view, text, results }} />);
-  });
-}
-
-/** Returns the jobs that workers perform, as rows. */
-/** A running job with its worker, as stored. */
-type Work = Pick<RunningRow, "worker"> & { readonly job: RunningJobRecord };
-
-/** A page has the same workers each time, whatever the order in which the store returns them. */
-function byId(workers: readonly WorkerInfo[]): WorkerInfo[] {
-  return workers.toSorted((a, b) => a.id < b.id ? -1 : 1);
-}
-
-function workOf(worker: WorkerInfo): Work[] {
-  return worker.work.map((job) => ({ worker, job }));
-}
-
-async function runningRows({ slices, mask }: Services, work: readonly Work[]): Promise<RunningRow[]> {
-  return await slices.map(work.slice(0, MAX_RUNNING), {
-    weigh: ({ job }) => job.payload.length,
-    map: ({ worker, job }) => ({ worker, task: job.task, job: viewRunning(job, mask) }),
   });
 }
 

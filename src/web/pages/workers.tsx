@@ -7,7 +7,8 @@ import type { Columns } from "../../text/columns.ts";
 import { number } from "../../text/format.ts";
 import { jobColumns } from "../../text/jobs.ts";
 import { tagsOf, WORKER_COLUMNS } from "../../text/workers.ts";
-import { cut, type JobView } from "../read/job_view.ts";
+import { cut } from "../read/job_view.ts";
+import type { RunningRow } from "../read/running.ts";
 import { ActionButton, Empty, link, Time, type View } from "./view.tsx";
 import type { Rows } from "../read/rows.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
@@ -16,13 +17,6 @@ import { Progress } from "./progress.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-
-/** A running job with its worker. */
-export interface RunningRow {
-  readonly worker: WorkerInfo;
-  readonly task: string;
-  readonly job: JobView;
-}
 
 /** A worker's record may contain anything. */
 const MAX_WORD_CHARS = 200;
@@ -178,7 +172,7 @@ function WorkerActions({ view, worker }: { readonly view: View; readonly worker:
 }
 
 /** The job of each busy processor, by worker. */
-function Processors({ view, rows }: { readonly view: View; readonly rows: readonly RunningRow[] }) {
+export function Processors({ view, rows }: { readonly view: View; readonly rows: readonly RunningRow[] }) {
   return (
     <List
       view={view}

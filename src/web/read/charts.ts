@@ -55,11 +55,23 @@ export interface Chart {
 /** Reads the charts of a range. */
 export async function readCharts(services: Services, range: Range): Promise<Chart[]> {
   const [jobs, queues] = await Promise.all([throughput(services, range), services.store.series.read("queues", range)]);
-  const { stepMs } = SAMPLE_WINDOWS[range];
-  const times = sampleSteps(range, services.clock.now()).map((at) => at / 1_000);
-  const step = { times, stepS: stepMs / 1_000, bars: false };
+  return [jobs, ...sampleCharts(queues, range, services.clock.now())];
+}
+
+/** Returns the charts of one queue over the last hour; none if it has no samples. */
+export function queueCharts(series: readonly QueueSeries[], queue: string, now: number): Chart[] {
+  const own = series.filter((one) => one.queue === queue);
+  return own.length === 0 ? [] : sampleCharts(own, "1h", now);
+}
+
+/** The latency and the depth of these queues together. */
+function sampleCharts(queues: readonly QueueSeries[], range: Range, now: number): Chart[] {
+  const step = {
+    times: sampleSteps(range, now).map((at) => at / 1_000),
+    stepS: SAMPLE_WINDOWS[range].stepMs / 1_000,
+    bars: false,
+  };
   return [
-    jobs,
     {
       ...step,
       id: "latency",
@@ -100,7 +112,7 @@ export function classChart(one: ClassMetricsSeries, window: MetricsWindow, now: 
     bars: true,
     times: stepsOf(window, now).map((at) => at / 1_000),
     stepS: stepMs / 1_000,
-    series: twoSeries(one.series, one.failedSeries),
+    series: upToNow(twoSeries(one.series, one.failedSeries)),
   };
 }
 
@@ -156,7 +168,7 @@ async function throughput(services: Services, range: Range): Promise<Chart> {
     title: range === "24h" ? "Jobs per 10 minutes" : "Jobs per minute",
     times: steps.slice(from).map((at) => at / 1_000),
     stepS: stepMs / 1_000,
-    series: twoSeries(total("series").slice(from), total("failedSeries").slice(from)),
+    series: upToNow(twoSeries(total("series").slice(from), total("failedSeries").slice(from))),
   };
 }
 
@@ -165,4 +177,10 @@ function twoSeries(processed: readonly number[], failed: readonly number[]): Ser
     { label: "Processed", color: "accent", values: processed },
     { label: "Failed", color: "bad", values: failed },
   ];
+}
+
+/** Workers record once a minute: as long as the last step has nothing, its values are unknown. */
+function upToNow(series: readonly Series[]): readonly Series[] {
+  if (series.some(({ values }) => values.at(-1) !== 0)) return series;
+  return series.map((one) => ({ ...one, values: one.values.with(-1, null) }));
 }
