@@ -35,14 +35,12 @@ export function SetPage({ view, set, list }: {
     <Layout view={view} title={title}>
       <div class="heading">
         <h1>{title}</h1>
-        <span class="note" id="about" data-live>
-          {ABOUT[set](list.size)}
-          {set === "scheduled" && view.stats.waits.wait > 0 && (
-            <>
-              ; <a href={link(view, "/signals")}>some wait for a signal</a>
-            </>
-          )}
-        </span>
+        <span class="note" id="about" data-live>{ABOUT[set](list.size)}</span>
+        {set === "scheduled" && view.stats.waits.wait > 0 && (
+          <a href={link(view, "/signals")}>
+            some wait for a signal
+          </a>
+        )}
       </div>
       <JobListView view={view} list={list} nothing={<NothingInSet view={view} set={set} />} />
     </Layout>
