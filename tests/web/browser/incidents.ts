@@ -59,8 +59,8 @@ incident("a queue is stuck because no worker fetches from it, or because it is p
   await store.admin.configure("mail", { pause: true });
   await using worker = startWorker(tools, ["-q", "default", "-q", "mail"]);
   await worker.logged("Ready");
-  const alert = await alertOn(tools, 'Queue "low" has no worker (1 job waiting)');
-  assert((await alert.innerText()).includes("jobs run -q low"));
+  const alert = await alertOn(tools, 'Queue "low" has no worker (1 job waiting');
+  assert((await alert.innerText()).includes("jobs run handlers.js -q low"));
   await alert.getByRole("link", { name: "Show queue" }).click();
   await page.locator(".heading", { hasText: "no worker" }).waitFor();
   await page.locator("tbody a.class").click();
