@@ -39,7 +39,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   await beat({ quiet: true });
   assertEquals(
     await push("Now"),
-    'jobs: enqueued, but all workers of queue "default" are quiet; start one: jobs run handlers.js -q default',
+    'jobs: enqueued, but all workers of queue "default" are quiet; jobs resume --all-workers resumes them',
   );
   assertEquals(await doctor(), [online, "All workers are quiet: no job is fetched"]);
 

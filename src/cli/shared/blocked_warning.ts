@@ -53,7 +53,7 @@ function warningOf({ is }: Blocker, job?: PushedJob): string {
     case "no-worker-of-queue":
       return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
     case "quiet":
-      return `all workers of ${queue} are quiet; start one: jobs run handlers.js -q ${job?.queue}`;
+      return `all workers of ${queue} are quiet; jobs resume --all-workers resumes them`;
     case "stopping":
       return `all workers of ${queue} are stopping; start one: jobs run handlers.js -q ${job?.queue}`;
     case "busy":

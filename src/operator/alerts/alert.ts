@@ -32,6 +32,7 @@ export interface Alert {
   readonly detail?: string;
   /** The command that helps. */
   readonly command?: string;
+  /** The best first: if it is a button, an operator sees that instead of the command. */
   readonly actions: readonly AlertAction[];
 }
 

@@ -108,8 +108,7 @@ function Alerts({ view, alerts }: { readonly view: View; readonly alerts: readon
           <Icon name="alert" />
           <p>
             <b>{alert.title}</b> {alert.detail !== undefined && <span class="note">{alert.detail}</span>}{" "}
-            {alert.command !== undefined && !alert.actions.some(({ acts }) => acts && view.canAct) &&
-              <code>{alert.command}</code>}
+            {alert.command !== undefined && !(alert.actions[0]?.acts && view.canAct) && <code>{alert.command}</code>}
           </p>
           {alert.actions.map((action) => <ActionOf view={view} action={action} />)}
         </li>
