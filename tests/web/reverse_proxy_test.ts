@@ -1,4 +1,4 @@
-/** The proxies of docs/operate/proxy.md, with the page's configuration. */
+/** The proxies of docs/operate/proxy.md and docs/migrate/sidekiq.md, with the pages' configuration. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { until } from "../support/eventually.ts";
 import { blocksOf } from "../support/page_runner.ts";
@@ -16,12 +16,17 @@ async function withProxy(
   program: string,
   configure: (site: { folder: string; web: number; front: number }) => Promise<string[]>,
   test: (base: string, web: string) => Promise<void>,
+  { settings = sample("jobs.json"), headers = {} }: {
+    readonly settings?: string;
+    /** Of the first requests. */
+    readonly headers?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<void> {
   requireTool(program);
   await using folder = await temporaryFolder();
   const [web, front] = [freePort(), freePort()];
-  const settings = sample("jobs.json").replace("7433", `${web}`).replace("jobs.example.com", "localhost");
-  await Deno.writeTextFile(`${folder.path}/jobs.json`, settings);
+  const here = settings.replace("7433", `${web}`).replace(/\w+\.example\.com(?=")/, "localhost");
+  await Deno.writeTextFile(`${folder.path}/jobs.json`, here);
   const [jobs, ...args] = jobsCommand();
   const quiet = { stdin: "null", stdout: "null", stderr: "null", cwd: folder.path } as const;
   const env = { JOBS_STORE: `sqlite:${folder.path}/jobs.db`, HOME: folder.path, XDG_DATA_HOME: folder.path };
@@ -30,7 +35,7 @@ async function withProxy(
   const proxy = new Deno.Command(program, { args: proxyArgs, env, ...quiet }).spawn();
   try {
     const answers = (url: string) =>
-      fetch(url).then((response) => response.text().then(() => response.ok), () => false);
+      fetch(url, { headers }).then((response) => response.text().then(() => response.ok), () => false);
     await until(() => answers(`http://127.0.0.1:${web}/healthz`));
     await until(() => answers(`http://localhost:${front}/jobs/healthz`));
     await test(`http://localhost:${front}`, `http://127.0.0.1:${web}`);
@@ -98,4 +103,38 @@ Deno.test("Caddy serves the dashboard under a path, with the page's configuratio
     await Deno.writeTextFile(`${folder}/Caddyfile`, `{\n  admin off\n}\n${caddyfile}\n`);
     return ["run", "--config", `${folder}/Caddyfile`, "--adapter", "caddyfile"];
   }, use);
+});
+
+Deno.test("nginx asks an application for its user, whose role the dashboard knows, as docs/migrate/sidekiq.md shows", async () => {
+  const page = blocksOf(await Deno.readTextFile(new URL("../../docs/migrate/sidekiq.md", import.meta.url)));
+  const settings = page.find(({ text }) => text.includes("proxyHeader"))!.text;
+  const location = page.find(({ language }) => language === "nginx")!.text;
+  // Stands for Rails: the session is the name of the user.
+  await using rails = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const user = request.headers.get("cookie")?.match(/^session=(\S+)$/)?.[1];
+    if (new URL(request.url).pathname !== "/jobs-user" || user === undefined) {
+      return new Response(null, { status: 401 });
+    }
+    return new Response(null, { headers: { "x-jobs-user": user } });
+  });
+  const configure = nginx(() => location.replace("3000", `${rails.addr.port}`));
+  const as = (user: string) => ({ cookie: `session=${user}` });
+  await withProxy("nginx", configure, async (base) => {
+    const push = async (headers: Record<string, string>) => {
+      const json = { origin: base, "content-type": "application/json", ...headers };
+      const { status, body } = await fetch(`${base}/jobs/api/v1/jobs`, {
+        method: "POST",
+        headers: json,
+        body: '{"class":"A"}',
+      });
+      await body?.cancel();
+      return status;
+    };
+    assertEquals(await push({}), 401);
+    assertEquals(await push({ "x-forwarded-user": "ann@example.com" }), 401);
+    assertEquals(await push({ ...as("bob@example.com"), "x-forwarded-user": "ann@example.com" }), 403);
+    assertEquals(await push(as("ann@example.com")), 201);
+    const queues = await fetch(`${base}/jobs/queues`, { headers: as("bob@example.com") });
+    assertEquals(queues.status, 200, await queues.text());
+  }, { settings, headers: as("bob@example.com") });
 });
