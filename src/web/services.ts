@@ -16,6 +16,7 @@ import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
 import type { Mask } from "../text/mask.ts";
 import type { RecentAlerts } from "./read/recent_alerts.ts";
+import type { StuckBatches } from "./read/stuck_batches.ts";
 import type { Operations } from "./operations.ts";
 import type { OverdueRuns } from "./read/overdue_runs.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
@@ -47,6 +48,7 @@ export interface Services {
   readonly queues: KnownQueues;
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;
+  readonly stuck: StuckBatches;
   readonly overdue: OverdueRuns;
   readonly operations: Operations;
   /** Bounds how many pages and API responses are made at the same time. */

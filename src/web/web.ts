@@ -20,6 +20,7 @@ import { TokenUses } from "./auth/tokens.ts";
 import { Mask } from "../text/mask.ts";
 import { Operations } from "./operations.ts";
 import { RecentAlerts } from "./read/recent_alerts.ts";
+import { StuckBatches } from "./read/stuck_batches.ts";
 import { OverdueRuns } from "./read/overdue_runs.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
@@ -139,6 +140,7 @@ export function createWeb(options: WebOptions): Web {
     queues: new KnownQueues(store, clock),
     measures: new RecentMetrics(store, clock),
     alerts: new RecentAlerts(),
+    stuck: new StuckBatches(),
     operations: new Operations(clock, log),
     limiter: new Limiter(),
     arriving: new BodyBudget(),

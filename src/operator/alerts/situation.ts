@@ -137,7 +137,7 @@ async function readPauses(store: Store, { queues }: Stats): Promise<Situation["p
 const PAUSING: readonly string[] = ["pause", "resume"];
 
 /** Reads the batches and flows that wait for their dead members, the latest first. */
-async function stuckBatches({ batches }: Store): Promise<Batch[]> {
+export async function stuckBatches({ batches }: Pick<Store, "batches">): Promise<Batch[]> {
   const pages = await Promise.all([false, true].map((flows) => batches.read({ flows, limit: MAX_BATCHES })));
   return pages.flatMap((page) => page.batches.filter(({ state }) => state === "stuck"));
 }

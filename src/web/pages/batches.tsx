@@ -8,7 +8,7 @@ import { MEMBER_STATES } from "../../job/batch.ts";
 import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { BATCH_COLUMNS, batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
+import { batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
 import { NODE_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import {
@@ -22,24 +22,24 @@ import {
 import type { TypeOf } from "../../operator/shapes/shape.ts";
 import { actFor } from "../act.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { batchesOf, deadOf } from "../read/batches.ts";
+import type { GroupedErrors } from "../read/grouped_errors.ts";
+import { BatchListPage, deadShare, PATHS, TITLES } from "./batch_list.tsx";
 import { askFirst } from "./confirm.tsx";
+import { GroupTable } from "./error_groups.tsx";
 import { FlowGraph } from "./flow_graph.tsx";
 import { Layout } from "./layout.tsx";
 import { Badge, List } from "./list.tsx";
 import { Progress } from "./progress.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { TableHead } from "./table.tsx";
-import { ActionButton, Empty, jobs, link, None, Time, type View } from "./view.tsx";
+import { ActionButton, jobs, link, Time, type View } from "./view.tsx";
 
-/** Batches of a page. */
-const PAGE = 50;
 /** A page draws this many nodes at most. */
 const MAX_NODES = 200;
 
-const TITLES = { batch: "Batches", flow: "Flows" } as const;
 type TileState = typeof MEMBER_STATES[number] | "waiting";
 const USUAL_STATES: ReadonlySet<TileState> = new Set(["waiting", "pending", "dead", "succeeded"]);
-const PATHS = { batch: "/batches", flow: "/flows" } as const;
 
 /** Adds the pages and their forms. */
 export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
@@ -47,15 +47,14 @@ export function batchPageRoutes(app: Hono<WebEnv>, services: Services): void {
   for (const kind of ["batch", "flow"] as const) {
     const path = PATHS[kind];
     app.get(path, async (c) => {
-      const cursor = c.req.query("cursor");
-      const request = { limit: PAGE, flows: kind === "flow", ...(cursor !== undefined && { cursor }) };
-      const [view, { batches, next }] = await Promise.all([viewOf(services, c), store.batches.read(request)]);
-      return html(services, c, <ListPage {...{ view, kind, batches, next }} />);
+      const [view, list] = await Promise.all([viewOf(services, c), batchesOf(services, c, kind)]);
+      return html(services, c, <BatchListPage {...{ view, kind, list }} />);
     });
     app.get(`${path}/:id`, async (c) => {
       const [view, batch] = await Promise.all([viewOf(services, c), findBatch(services, kind, c.req.param("id"))]);
       const nodes = kind === "flow" ? (await store.flows.nodes(batch.id, { limit: MAX_NODES })).nodes : [];
-      return html(services, c, <OnePage {...{ view, kind, batch, nodes, states: await nodeStates(store, nodes) }} />);
+      const [states, dead] = await Promise.all([nodeStates(store, nodes), deadOf(services, batch)]);
+      return html(services, c, <OnePage {...{ view, kind, batch, nodes, states, dead }} />);
     });
     app.post(`${path}/:id/cancel`, async (c) => {
       const question = await askFirst(services, c, async () => {
@@ -99,70 +98,14 @@ function cancelText({ changed, alreadyCancelled }: Partial<TypeOf<typeof cancelB
     : `${cancelled}; ${membersText(changed, {})} were queued or running.`;
 }
 
-function ListPage({ view, kind, batches, next }: {
-  readonly view: View;
-  readonly kind: BatchKind;
-  readonly batches: readonly Batch[];
-  readonly next: string | undefined;
-}) {
-  return (
-    <Layout view={view} title={TITLES[kind]}>
-      <div class="heading">
-        <h1>{TITLES[kind]}</h1>
-        <span class="note">latest first</span>
-      </div>
-      <div id="rows" data-live>
-        {batches.length === 0
-          ? (
-            <Empty title={`No ${TITLES[kind].toLowerCase()}.`}>
-              {kind === "flow"
-                ? (
-                  <>
-                    A flow runs jobs after each other. Push one with <code>jobs flow push FILE</code>.
-                  </>
-                )
-                : (
-                  <>
-                    A batch pushes a job when many jobs are done. A program opens one with <code>client.batch(…)</code>.
-                  </>
-                )}
-            </Empty>
-          )
-          : (
-            <List
-              view={view}
-              columns={BATCH_COLUMNS}
-              rows={batches}
-              looks={{
-                id: false,
-                name: {
-                  class: "name",
-                  show: ({ id, name }) => <a class="class" href={link(view, `${PATHS[kind]}/${id}`)}>{name ?? id}</a>,
-                },
-                state: {},
-                done: { class: "short", show: (_, text) => <Progress text={text} /> },
-                dead: { class: ({ dead }) => dead > 0 ? "bad" : "" },
-                created: {},
-                tags: ({ tags }) => tags.length === 0 ? <None /> : tags.map((tag) => <span class="tag">{tag}</span>),
-              }}
-            />
-          )}
-        {next !== undefined && (
-          <p>
-            <a href={link(view, PATHS[kind], { cursor: next })}>Older</a>
-          </p>
-        )}
-      </div>
-    </Layout>
-  );
-}
-
-function OnePage({ view, kind, batch, nodes, states }: {
+function OnePage({ view, kind, batch, nodes, states, dead }: {
   readonly view: View;
   readonly kind: BatchKind;
   readonly batch: Batch;
   readonly nodes: readonly FlowNode[];
   readonly states: ReadonlyMap<string, ShownState>;
+  /** Its dead members by error; undefined without any. */
+  readonly dead: GroupedErrors | undefined;
 }) {
   const path = `${PATHS[kind]}/${batch.id}`;
   const throughput = batchThroughput(batch, view.now);
@@ -182,13 +125,13 @@ function OnePage({ view, kind, batch, nodes, states }: {
         {!hasEnded && <ActionButton view={view} path={`${path}/cancel`} label="Cancel" kind="danger" />}
       </div>
       <p id="progress" data-live>
-        <Progress text={`${batchProgress(batch)} ended`} />{" "}
+        <Progress text={`${batchProgress(batch)} ended`} bad={deadShare(batch)} />{" "}
         <span class="note">· {batchStateText(batch)}{throughput && ` · ${throughput}`}</span>
       </p>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
       <dl class="tiles" id="counts" data-live aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
         {shownStates(batch).map((state) => {
-          const count = batch[state] ?? 0;
+          const count = countOf(batch, state);
           const label = `${state[0]!.toUpperCase()}${state.slice(1)}`;
           return (
             <div class={(state === "dead" || state === "failed") && count > 0 ? "bad" : ""}>
@@ -200,6 +143,13 @@ function OnePage({ view, kind, batch, nodes, states }: {
           );
         })}
       </dl>
+      {dead !== undefined && (
+        <section id="dead" data-live>
+          <h2>Dead by error</h2>
+          <GroupTable view={view} set="dead" path="/dead" filter={{ q: batch.id }} groups={dead.groups} />
+          {!dead.whole && <p class="note">The first {jobs(dead.looked)} of {number(batch.dead)}.</p>}
+        </section>
+      )}
       {batch.callbacks.length > 0 && <Callbacks view={view} batch={batch} />}
       {nodes.length > 0 && <Nodes view={view} nodes={nodes} states={states} total={batch.total} />}
       {batch.parent !== undefined && (
@@ -211,10 +161,15 @@ function OnePage({ view, kind, batch, nodes, states }: {
   );
 }
 
+/** The counts add up to the total: nodes that wait are pending, too, but have a separate tile. */
+function countOf(batch: Batch, state: TileState): number {
+  return state === "pending" ? batch.pending - (batch.waiting ?? 0) : batch[state] ?? 0;
+}
+
 /** The states with members, and those that every batch passes through. */
 function shownStates(batch: Batch): readonly TileState[] {
   const states: readonly TileState[] = batch.flow ? ["waiting", ...MEMBER_STATES] : MEMBER_STATES;
-  return states.filter((state) => USUAL_STATES.has(state) || (batch[state] ?? 0) > 0);
+  return states.filter((state) => USUAL_STATES.has(state) || countOf(batch, state) > 0);
 }
 
 /** A batch has no list of its members: their payloads name it, and the lists of jobs find it there. Deleted ones are in none. */

@@ -62,7 +62,8 @@ function aboutGroups({ groups, more, looked, whole }: GroupedErrors, size: numbe
   return `${read} ${number(count)} ${count === 1 ? "group" : "groups"}`;
 }
 
-function GroupTable({ view, set, path, filter, groups }: {
+/** The rows. Their links and buttons keep the filter. */
+export function GroupTable({ view, set, path, filter, groups }: {
   readonly view: View;
   readonly set: SetName;
   readonly path: string;

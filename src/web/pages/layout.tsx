@@ -19,6 +19,8 @@ interface NavItem {
   /** The key that leads there after `g`. */
   readonly key: string;
   readonly count?: keyof Counts;
+  /** Shows how many of this kind are stuck. */
+  readonly stuck?: keyof View["stuck"];
 }
 
 /** The pages by group, in the order of the navigation. */
@@ -34,8 +36,8 @@ const GROUPS: readonly { readonly label?: string; readonly items: readonly NavIt
       { path: "/retrying", label: "Retrying", icon: "retrying", key: "t", count: "retrying" },
       { path: "/dead", label: "Dead", icon: "dead", key: "d", count: "dead" },
       { path: "/finished", label: "Finished", icon: "finished", key: "f" },
-      { path: "/batches", label: "Batches", icon: "batches", key: "b" },
-      { path: "/flows", label: "Flows", icon: "flows", key: "l" },
+      { path: "/batches", label: "Batches", icon: "batches", key: "b", stuck: "batch" },
+      { path: "/flows", label: "Flows", icon: "flows", key: "l", stuck: "flow" },
     ],
   },
   {
@@ -175,10 +177,15 @@ function Navigation({ view }: { readonly view: View }) {
       {(view.canRead ? GROUPS : APPROVER_GROUPS).map(({ label, items }) => (
         <>
           {label !== undefined && <span class="group" aria-hidden="true">{label}</span>}
-          {items.map(({ path, label, icon, key, count }) => (
+          {items.map(({ path, label, icon, key, count, stuck }) => (
             <a href={link(view, path)} aria-current={isAt(view, path) ? "page" : undefined} data-key={key}>
               <Icon name={icon} />
               {label}
+              {stuck && view.stuck[stuck] > 0 && (
+                <span class="count bad" title={`${number(view.stuck[stuck])} stuck: they wait for their dead jobs`}>
+                  {number(view.stuck[stuck])}
+                </span>
+              )}
               {count && (
                 <span class={countClass(count, view.counts[count])} data-stat={count}>
                   {number(view.counts[count])}

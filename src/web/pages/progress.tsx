@@ -7,7 +7,11 @@
 import { None } from "./view.tsx";
 
 /** A progress text, with a bar if it begins with a percentage or a fraction: `40 %`, `3/10`, `64 of 8,000 rows`. */
-export function Progress({ text }: { readonly text: string | undefined }) {
+export function Progress({ text, bad = 0 }: {
+  readonly text: string | undefined;
+  /** The part of the whole, 0 to 1, at the end of the bar that failed. */
+  readonly bad?: number;
+}) {
   if (!text) return <None />;
   const percentage = PERCENTAGE.exec(text);
   const fraction = FRACTION.exec(text);
@@ -21,6 +25,9 @@ export function Progress({ text }: { readonly text: string | undefined }) {
     <>
       <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
         <rect width={(share * 72).toFixed(1)} height="6" />
+        {bad > 0 && (
+          <rect class="bad" x={(Math.max(0, share - bad) * 72).toFixed(1)} width={(bad * 72).toFixed(1)} height="6" />
+        )}
       </svg>{" "}
       <span class="note">{fraction ? `${text} (${percent(share)})` : text}</span>
     </>

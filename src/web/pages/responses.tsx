@@ -24,7 +24,7 @@ const THEMES: readonly string[] = ["light", "dark"];
 export async function viewOf(services: Services, c: Context<WebEnv>): Promise<View> {
   const visitor = c.get("visitor");
   const theme = getCookie(c, THEME_COOKIE);
-  const stats = await services.store.admin.stats();
+  const [stats, stuck] = await Promise.all([services.store.admin.stats(), services.stuck.read(services)]);
   return {
     prefix: services.prefix,
     here: herePath(services, c),
@@ -35,6 +35,7 @@ export async function viewOf(services: Services, c: Context<WebEnv>): Promise<Vi
     now: services.clock.now(),
     stats,
     counts: countsOf(stats),
+    stuck,
     storeUrl: services.store.url,
     traceUrl: services.traceUrl,
     operations: services.operations.list(),

@@ -11,6 +11,7 @@ import { inQueues } from "../../operator/actions/scope.ts";
 import type { Visitor } from "../auth/gate.ts";
 import type { Operation } from "../operations.ts";
 import type { Counts } from "../read/counts.ts";
+import type { StuckCounts } from "../read/stuck_batches.ts";
 
 /** The message of the last action. */
 export interface Flash {
@@ -34,6 +35,8 @@ export interface View {
   readonly now: number;
   readonly stats: Stats;
   readonly counts: Counts;
+  /** How many batches and flows wait for their dead members. */
+  readonly stuck: StuckCounts;
   readonly storeUrl: string;
   /** The URL of a trace in a tracing UI, with `{traceId}`. */
   readonly traceUrl: string | undefined;

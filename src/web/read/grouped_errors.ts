@@ -42,6 +42,14 @@ export async function groupErrors(services: Services, place: Place, filter: Filt
     whole = window.next === undefined;
     if (!whole && clock.monotonic() >= until) break;
   }
+  return groupedErrors(groups, { looked, whole });
+}
+
+/** Returns the groups that fit on a page. */
+export function groupedErrors(
+  groups: ErrorGroups,
+  { looked, whole }: Pick<GroupedErrors, "looked" | "whole">,
+): GroupedErrors {
   const all = groups.list();
   return { groups: all.slice(0, MAX_GROUPS), more: Math.max(0, all.length - MAX_GROUPS), looked, whole };
 }
