@@ -32,18 +32,18 @@ export function* readWaits({ key, cursor, limit }: WaitRequest): Body<WaitPage> 
   return { waits, ...(hasMore && last && { next: `${last.until}.${last.id}` }) };
 }
 
-/** Those of one key are read in the order of their waits, and need no index for this list alone. */
+/** Those of one key are read in the order of their waits, and need no index for this list alone. The tables of the payload are joined in their order: the other way reads all scheduled jobs. */
 function* readStep(key: string | undefined, after: Pick<WaitRow, "until" | "id">, limit: number): Body<readonly Row[]> {
   const [first, order] = key === undefined
     ? ["(step_wait.until, step_wait.id) > (?1, ?2)", "step_wait.until, step_wait.id"]
-    : ["step_wait.key = ?4 AND step_wait.id > ?2 AND ?1 IS NOT NULL", "step_wait.id"];
+    : ["step_wait.key = ?1 AND step_wait.id > ?2", "step_wait.id"];
   return yield query(
     `SELECT step_wait.id, until, key, step_wait.jid, step_wait.name, record, coalesce((
-       SELECT payload FROM job JOIN member ON member.job = job.id
+       SELECT payload FROM job CROSS JOIN member ON member.job = job.id
        WHERE job.jid = step_wait.jid AND member.place = 'scheduled' LIMIT 1), '') AS payload
      FROM step_wait JOIN step ON step.jid = step_wait.jid AND step.name = step_wait.name
      WHERE ${first} ORDER BY ${order} LIMIT ?3`,
-    [after.until, after.id, limit, ...(key === undefined ? [] : [key])],
+    [key ?? after.until, after.id, limit],
   );
 }
 
