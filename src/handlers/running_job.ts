@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { systemClock } from "../clock.ts";
 import type { Client } from "../client/client.ts";
 import { MemberBatch } from "../client/member_batch.ts";
 import { MemberFlow } from "../client/member_flow.ts";
@@ -56,7 +57,7 @@ export class RunningJob {
   readonly #notice: AbortSignal | undefined;
   #stopping: AbortSignal | undefined;
   #controller: AbortController | undefined;
-  #abort: { readonly reason: unknown } | undefined;
+  #abort: { readonly reason: unknown; readonly at: number } | undefined;
   #log: Log | undefined;
   #progress: Progress | undefined;
   #lines: readonly string[] | undefined;
@@ -161,13 +162,18 @@ export class RunningJob {
 
   /** Aborts {@linkcode signal}. The first reason counts. */
   abort(reason: unknown): void {
-    this.#abort ??= { reason };
+    this.#abort ??= { reason, at: systemClock.now() };
     this.#controller?.abort(reason);
   }
 
   /** The reason that {@linkcode signal} has aborted with. */
   get abortedBy(): unknown {
     return this.#abort?.reason;
+  }
+
+  /** When {@linkcode signal} has aborted, in epoch milliseconds. */
+  get abortedAt(): number | undefined {
+    return this.#abort?.at;
   }
 
   /** Throws the reason that {@linkcode signal} has aborted with, if it has. */

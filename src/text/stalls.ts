@@ -20,8 +20,12 @@ export function stallText(stall: Stall, now: number): string {
       return stall.jid === undefined
         ? `one of its running jobs blocks the event loop of ${stall.worker}, for ${time}`
         : `${stallName(stall)} blocks the event loop of ${stall.worker}, for ${time}`;
-    case "ignores-signal":
-      return `${stallName(stall)} on ${stall.worker} ignores its signal (${stall.abortReason}) and has run for ${time}`;
+    case "ignores-signal": {
+      const ignored = stall.abortedAt === undefined ? "" : ` for ${formatDuration(Math.max(0, now - stall.abortedAt))}`;
+      return `${
+        stallName(stall)
+      } on ${stall.worker} ignores its signal (${stall.abortReason})${ignored} and has run for ${time}`;
+    }
     case "running":
       return `${stallName(stall)} has run for ${time} on ${stall.worker}`;
   }

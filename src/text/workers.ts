@@ -122,6 +122,7 @@ export function workerJson(worker: WorkerInfo, jobJson: (job: RunningJobRecord) 
     tag,
     labels,
     state: workerState(worker),
+    quietSince: isoTime(worker.quietSince),
     queues,
     weights,
     concurrency,
@@ -158,6 +159,7 @@ function runningJson(job: RunningJobRecord): JsonOf<typeof workerShape>["jobs"][
     lastLine: job.lastLine,
     log: job.log,
     abortReason: job.abortReason,
+    abortedAt: isoTime(job.abortedAt),
   };
 }
 

@@ -144,9 +144,9 @@ const INCIDENTS: readonly Incident[] = [
       assertMatch((await lab.run("cancel", jid)).stderr, /1 running job aborted: it ends when its handler heeds/);
       return jid;
     },
-    alert: /Hang \S+ on \S+ ignores its signal \(Cancelled\) and has run for/,
+    alert: /Hang \S+ on \S+ ignores its signal \(Cancelled\) for \S+ and has run for/,
     command: /^jobs stop \S+$/,
-    why: /ignores its signal \(Cancelled\) and has run for \S+: jobs stop /,
+    why: /ignores its signal \(Cancelled\) for \S+ and has run for \S+: jobs stop /,
     sample: /^jobs_signals_ignored 1$/m,
     rule: "JobsSignalIgnored",
   },

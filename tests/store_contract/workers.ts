@@ -16,7 +16,11 @@ export const workers: Cases = {
       queues: ["high", "low"],
       weights: { high: 2, low: 1 },
       busy: 1,
-      work: [{ task: "processor-3", queue: "high", payload: job(1).payload, since: 1_700_000_000_000 }],
+      work: [{
+        ...{ task: "processor-3", queue: "high", payload: job(1).payload, since: 1_700_000_000_000 },
+        ...{ progress: "40 percent", lastLine: "row 7", log: ["row 6", "row 7"] },
+        ...{ abortReason: "Cancelled", abortedAt: 1_700_000_000_500 },
+      }],
     });
     assertEquals((await t.store.workers.heartbeat(record, TTL_MS)).commands, []);
     const other = await t.another();

@@ -16,6 +16,7 @@ const runningShape = object("", {
   progress: optional(text("its progress")),
   lastLine: optional(text("its last log line")),
   abortReason: optional(text("its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`")),
+  abortedAt: optional(time("when its signal has aborted")),
   log: optional(list("its last log lines", text(""))),
 });
 
@@ -27,6 +28,7 @@ export const workerShape = object("", {
   tag: text("its label; may be empty"),
   labels: list("more labels", text("")),
   state: choice(["running", "quiet", "stopping", "blocked", "offline"], "`blocked`: a handler blocks its event loop"),
+  quietSince: optional(time("since when it is quiet, or stops")),
   queues: list("the queues that it processes", text("")),
   weights: map("queue → weight; all 0 if strict", number("")),
   concurrency: integer("maximum of jobs that it runs at once"),

@@ -190,14 +190,15 @@ export class Manager {
 
 /** The reports of a job's handler. */
 function reportOf(
-  { progress, lastLine, lastLines, abortedBy }: RunningJob,
-): Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason"> {
+  { progress, lastLine, lastLines, abortedBy, abortedAt }: RunningJob,
+): Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason" | "abortedAt"> {
   return {
     ...(progress &&
       { progress: progress.note === undefined ? `${progress.done}` : `${progress.done} ${progress.note}` }),
     ...(lastLine !== undefined && { lastLine }),
     ...(lastLines !== undefined && { log: lastLines }),
     ...(abortedBy instanceof Error && { abortReason: abortedBy.name }),
+    ...(abortedAt !== undefined && { abortedAt }),
   };
 }
 

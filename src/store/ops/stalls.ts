@@ -20,6 +20,8 @@ export interface Stall {
   readonly jid?: string;
   /** Why its signal has aborted: `Timeout`, `Cancelled`, `Shutdown`, `LeaseLost`. */
   readonly abortReason?: string;
+  /** When it has, in epoch milliseconds. */
+  readonly abortedAt?: number;
 }
 
 /** The part of a worker's record that shows stalls. */
@@ -57,7 +59,7 @@ export function longestRunning(workers: readonly StallingWorker[], queue?: strin
   return running.toSorted((a, b) => a.since - b.since)[0];
 }
 
-function stallOf({ id }: StallingWorker, { payload, since, abortReason }: RunningJobRecord): Stall {
+function stallOf({ id }: StallingWorker, { payload, since, abortReason, abortedAt }: RunningJobRecord): Stall {
   const [name, jid] = [getField(payload, "class"), getField(payload, "jid")];
   return {
     is: abortReason === undefined ? "running" : "ignores-signal",
@@ -66,5 +68,6 @@ function stallOf({ id }: StallingWorker, { payload, since, abortReason }: Runnin
     ...(typeof name === "string" && { class: name }),
     ...(typeof jid === "string" && { jid }),
     ...(abortReason !== undefined && { abortReason }),
+    ...(abortedAt !== undefined && { abortedAt }),
   };
 }

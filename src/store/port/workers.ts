@@ -23,6 +23,8 @@ export interface RunningJobRecord {
   readonly log?: readonly string[];
   /** The reason if its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`. */
   readonly abortReason?: string;
+  /** When its signal has aborted, in epoch milliseconds. */
+  readonly abortedAt?: number;
 }
 
 /** A worker's event loop that is blocked: a handler doesn't yield. */

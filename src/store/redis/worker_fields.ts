@@ -38,8 +38,10 @@ export function infoOf(worker: WorkerRecord): string {
 }
 
 /** Returns the JSON of one running job. */
-export function workOf({ queue, payload, since, progress, lastLine, log, abortReason }: RunningJobRecord): string {
-  const output = JSON.stringify({ progress, lastLine, log, abortReason }).slice(1);
+export function workOf(
+  { queue, payload, since, progress, lastLine, log, abortReason, abortedAt }: RunningJobRecord,
+): string {
+  const output = JSON.stringify({ progress, lastLine, log, abortReason, abortedAt }).slice(1);
   return `{"queue":${JSON.stringify(queue)},"payload":${JSON.stringify(payload)},"run_at":${wireTime(since)}${
     output === "}" ? output : `,${output}`
   }`;
@@ -106,6 +108,7 @@ function readWork(task: string, json: string): RunningJobRecord {
     ...(typeof work["lastLine"] === "string" && { lastLine: work["lastLine"] }),
     ...(Array.isArray(work["log"]) && { log: readStrings(work["log"]) }),
     ...(typeof work["abortReason"] === "string" && { abortReason: work["abortReason"] }),
+    ...(typeof work["abortedAt"] === "number" && { abortedAt: work["abortedAt"] }),
   };
 }
 

@@ -145,5 +145,6 @@ function runningJson(job: RunningJobRecord, { mask }: Services): JsonOf<typeof a
   const { jid, class: name, queue, payload, progress, lastLine, log } = viewRunning(job, mask);
   const startedAt = isoTime(job.since)!;
   const { task: processor, abortReason } = job;
-  return { processor, jid, class: name, queue, startedAt, progress, lastLine, log, abortReason, payload };
+  const abortedAt = isoTime(job.abortedAt);
+  return { processor, jid, class: name, queue, startedAt, progress, lastLine, log, abortReason, abortedAt, payload };
 }
