@@ -1,8 +1,8 @@
 # The same image as `make image` makes without Docker: the executable, the libraries it links to, certificates, a user
 # that is not root, and nothing else.
 #
-#     docker build -t jobs .
-#     docker run --read-only -v jobs:/var/lib/jobs -v ./handlers:/app:ro jobs run /app
+#     docker build -t jobs:0.1.0 .
+#     docker run --read-only -v jobs:/var/lib/jobs -v ./handlers:/app:ro jobs:0.1.0 run /app
 FROM node:22-bookworm-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates git make
 WORKDIR /src

@@ -40,7 +40,7 @@ class MachineCopy implements AsyncDisposable {
       mkdir ${folder}/upper ${folder}/work ${folder}/root ${folder}/files
       mount -t overlay overlay -o lowerdir=/,upperdir=${folder}/upper,workdir=${folder}/work ${folder}/root
       mount -t proc proc ${folder}/root/proc
-      mount --bind /dev ${folder}/root/dev
+      mount --rbind /dev ${folder}/root/dev
       mount -t tmpfs tmpfs ${folder}/root/run
       echo ready
       exec cat`;
@@ -139,6 +139,11 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   // The first command of root creates the store. It belongs to the service.
   await machine.must("env jobs push Greet early");
   assertEquals(await machine.must("stat -c %U:%G:%a /var/lib/jobs/jobs.db"), "jobs:jobs:600");
+
+  // It is named on a terminal, where the user may expect another one. Scripts and cron get silence.
+  const named = "jobs: the store is sqlite:/var/lib/jobs/jobs.db, from /etc/jobs/jobs.json";
+  assertStringIncludes(await machine.must("script -qec 'env jobs push Other' /dev/null"), named);
+  assertEquals((await machine.must("env jobs push Other")).includes(named), false);
 
   // Start as the unit does, and push from a shell into the same store.
   await machine.write("/etc/jobs/handlers/greet.js", HANDLERS);

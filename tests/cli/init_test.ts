@@ -1,6 +1,7 @@
 /** `jobs init`. tests/binary/executable_test.ts runs it with the executable, too. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseYaml } from "../../src/config/yaml.ts";
+import { VERSION } from "../../src/version.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
@@ -79,9 +80,8 @@ Deno.test("--with compose mounts the folder and a volume for the store of the im
     readonly volumes: Record<string, unknown>;
   };
   assertEquals(services.worker["volumes"], [".:/app:ro", "store:/var/lib/jobs"]);
-  assertEquals([services.worker["image"], services.worker["command"], Object.keys(volumes)], ["jobs", "run", [
-    "store",
-  ]]);
+  const image = `jobs:${VERSION}`; // as make image names it
+  assertEquals([services.worker["image"], services.worker["command"], Object.keys(volumes)], [image, "run", ["store"]]);
 });
 
 Deno.test("--with systemd writes the packages' unit for the folder and its user", async () => {

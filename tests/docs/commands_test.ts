@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { COMMAND_GROUPS } from "../../src/cli/commands_table.ts";
 import { COMMON_FLAGS } from "../../src/cli/terminal/args.ts";
+import { VERSION } from "../../src/version.ts";
 import { documentationPages } from "../support/pages.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -42,4 +43,14 @@ Deno.test("README and the pages name commands and options that exist", async () 
   }
   assertEquals(wrong, []);
   assertEquals(count > 200, true, `${count} commands`);
+});
+
+Deno.test("containers are started from the image of this version, under the name that it is loaded with", async () => {
+  const lines: string[] = [];
+  for (const path of ["Dockerfile", ...await documentationPages()]) {
+    const text = await Deno.readTextFile(join(ROOT, path));
+    lines.push(...[...text.matchAll(/docker (?:run|build -t) [^`\n]*/g)].map((match) => match[0]));
+  }
+  assertEquals(lines.filter((line) => !line.includes(` jobs:${VERSION} `)), []);
+  assertEquals(lines.length > 4, true, lines.join("\n"));
 });

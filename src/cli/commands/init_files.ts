@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { VERSION } from "../../version.ts";
 import unit from "../../../packaging/systemd/jobs.service" with { type: "text" };
 
 /** `jobs.json`. */
@@ -72,7 +73,7 @@ export const COMPOSE = `# docker compose up
 # The image comes from a clone of jobs: make image, then docker load --input dist/jobs.tar
 services:
   worker:
-    image: jobs
+    image: jobs:${VERSION}
     command: run
     # The dashboard listens on 127.0.0.1 until it has users: here, on that of this machine.
     network_mode: host
