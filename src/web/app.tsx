@@ -88,6 +88,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   });
   loginRoutes(app, services);
   for (const path of ["/theme", "/logout"]) rules.set("POST", path, { access: "visit" });
+  rules.set("GET", "/", { access: "visit" });
   // Readers couldn't send these forms.
   for (const path of ["/push", "/jobs/:jid/edit", "/cron-new", "/cron/:name/edit"]) {
     rules.set("GET", path, { access: "act" });

@@ -11,12 +11,11 @@ const OPEN = ["GET /assets/:name", "GET /healthz", "GET /readyz", "GET /login", 
 const ROUTES: Readonly<Record<Access, readonly string[]>> = {
   push: ["POST /api/v1/jobs"],
   result: ["GET /api/v1/jobs/:jid/result"],
-  visit: ["POST /theme", "POST /logout"],
+  visit: ["GET /", "POST /theme", "POST /logout"],
   read: [
     ...[
       "/metrics",
       "/events",
-      "/",
       "/running",
       "/scheduled",
       "/retrying",
@@ -51,7 +50,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
   waits: ["GET /signals", "GET /api/v1/signals"],
   act: [
     ...["/jobs/act", "/jobs/cancel", "/jobs/steps", "/queues/pause", "/queues/resume", "/queues/:name/pause"],
-    ...["/queues/:name/resume", "/queues/:name/limit", "/queues/:name/groups/:group/limit"],
+    ...["/queues/:name/resume", "/queues/:name/forget", "/queues/:name/limit", "/queues/:name/groups/:group/limit"],
     ...["/queues/:name/groups/:group/pause", "/queues/:name/groups/:group/resume", "/workers/quiet", "/workers/resume"],
     ...["/workers/stop", "/workers/:workerId/quiet", "/workers/:workerId/resume", "/workers/:workerId/stop"],
     ...["/workers/:workerId/dump", "/push", "/jobs/:jid/edit", "/batches/:id/cancel", "/batches/:id/retry"],
@@ -63,6 +62,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
       .map((path) => `/api/v1/${path}`),
     ...[
       "queues/:name/clear",
+      "queues/:name/forget",
       "queues/:name/groups/limit",
       "queues/:name/groups/pause",
       "queues/:name/groups/resume",

@@ -10,7 +10,7 @@ import type { Role } from "./accounts.ts";
 
 /**
  * - `read`: shows the store; for readers and operators
- * - `visit`: changes only the visitor's own session or look; for all but the role `push`
+ * - `visit`: leads to the first page, or changes only the session or look of the visitor; for all but the role `push`
  * - `act`: changes the store; for operators
  * - `push`: pushes jobs; also for the role `push`
  * - `signal`: sends a signal; also for the role `signal`

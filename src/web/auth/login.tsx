@@ -62,8 +62,7 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
     const { sessions } = services.gate;
     const cookie = await sessions.begin(user.name, services.gate.stampOf(user.name));
     setCookie(c, await sessions.cookieName(), cookie, cookieOptions(c, services));
-    const first = user.role === "signal" && next === "/" ? "/signals" : next;
-    return c.redirect(services.prefix + first, 303);
+    return c.redirect(services.prefix + next, 303);
   });
 }
 

@@ -8,6 +8,7 @@ import type { Stats } from "../../store/admin/admin.ts";
 import type { SetName } from "../../store/port/entries.ts";
 import { WINDOWS } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import { allows } from "../auth/access.ts";
 import { readAuditPage } from "../read/audit.ts";
 import { classChart, durationChart, rangeOf, readCharts } from "../read/charts.ts";
 import { groupErrors } from "../read/grouped_errors.ts";
@@ -59,6 +60,8 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   const { store, mask } = services;
 
   app.get("/", async (c) => {
+    // A visitor that only sends signals has a single page.
+    if (!allows("read", c.get("visitor").role)) return c.redirect(`${services.prefix}/signals`, 303);
     const range = rangeOf(c.req.query("range"));
     // A live page refreshes its charts separately, less often.
     const withCharts = c.req.header("x-live") !== "1";
