@@ -306,17 +306,20 @@ Deno.test("reports batches and flows that wait for dead members, each with the c
   const flow = { ...unnamed, id: "f1", flow: true as const, total: 6, dead: 1, pending: 3, waiting: 3 } as const;
   assertEquals(words(alerts({ stuck: [batch, flow] })), [
     [
-      'Batch "mails" (b1) is stuck for 12m',
+      'Batch "mails" (b1) waits for 47 dead jobs, for 12m',
       "47 of 10,000 jobs are dead, the others have ended: retry or delete the dead ones.",
       "jobs batch retry b1",
     ],
     [
-      "Flow f1 is stuck for 12m",
+      "Flow f1 waits for 1 dead node, for 12m",
       "1 of 6 nodes is dead, and 3 wait for others: retry or delete the dead ones.",
       "jobs flow retry f1",
     ],
   ]);
-  assertEquals(words(alerts({ stuck: Array(6).fill(batch) })).at(-1)![0], "2 more batches and flows are stuck");
+  assertEquals(
+    words(alerts({ stuck: Array(6).fill(batch) })).at(-1)![0],
+    "2 more batches and flows wait for dead jobs",
+  );
 });
 
 Deno.test("states since when most attempts of a class fail", () => {

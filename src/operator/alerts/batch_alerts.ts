@@ -11,12 +11,14 @@ import { type Alert, MAX_OF_A_KIND, type Situation } from "./alert.ts";
 /** One alert for each of the latest, and one for the others. */
 export function batchAlerts({ stuck, now }: Situation): Alert[] {
   const alerts = stuck.slice(0, MAX_OF_A_KIND).map((batch): Alert => {
-    const { id, name, flow, completedAt } = batch;
-    const since = completedAt === undefined ? "" : ` for ${formatDuration(Math.max(0, now - completedAt))}`;
+    const { id, name, flow, dead, completedAt } = batch;
+    const since = completedAt === undefined ? "" : `, for ${formatDuration(Math.max(0, now - completedAt))}`;
     return {
       kind: "warn",
       about: "batches",
-      title: `${flow ? "Flow" : "Batch"} ${name === undefined ? id : `"${name}" (${id})`} is stuck${since}`,
+      title: `${flow ? "Flow" : "Batch"} ${name === undefined ? id : `"${name}" (${id})`} waits for ${
+        number(dead)
+      } dead ${flow ? "node" : "job"}${dead === 1 ? "" : "s"}${since}`,
       detail: `${stuckText(batch)}.`,
       command: `jobs ${flow ? "flow" : "batch"} retry ${id}`,
       actions: [{ label: `Show ${flow ? "flow" : "batch"}`, path: `${flow ? "/flows" : "/batches"}/${id}` }],
@@ -27,7 +29,7 @@ export function batchAlerts({ stuck, now }: Situation): Alert[] {
     alerts.push({
       kind: "warn",
       about: "batches",
-      title: `${number(others)} more ${others === 1 ? "batch or flow is" : "batches and flows are"} stuck`,
+      title: `${number(others)} more ${others === 1 ? "batch or flow waits" : "batches and flows wait"} for dead jobs`,
       command: "jobs batch list",
       actions: [{ label: "Show batches", path: "/batches" }],
     });
