@@ -237,8 +237,7 @@ const INCIDENTS: readonly Incident[] = [
       proxy.delayMs = 510;
     },
     alert: /The store took 1(\.\d+)?s to return its counts/,
-    // Doctor itself is the command that the overview names.
-    command: /^undefined$/,
+    command: /^redis-cli slowlog get 10$/,
     sample: /^jobs_store_round_trip_seconds 1\.\d+$/m,
     rule: "JobsStoreSlow",
   },
@@ -262,7 +261,8 @@ const INCIDENTS: readonly Incident[] = [
     alert: /The heartbeat of a worker is late: it is known as of 1\d(\.\d)?s ago.*The store is slow or locked/,
     finding: /another program \(PID \d+\) has locked the file for over 1s: no job is pushed or fetched/,
     command: /^ps -fp \d+$/,
-    rule: "JobsStoreSlow",
+    sample: /^jobs_heartbeat_age_seconds 1\d/m,
+    rule: "JobsHeartbeatLost",
   },
   {
     name: "a cron entry died: no worker has it any more",

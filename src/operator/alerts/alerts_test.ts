@@ -51,6 +51,7 @@ function alerts(situation: Partial<Situation>) {
     cronEnds: new Map(),
     unhandled: [],
     crashes: [],
+    engine: "sqlite",
     roundTripMs: 1,
     pauses: new Map(),
     stuck: [],
@@ -286,6 +287,7 @@ Deno.test("reports a slow store, and heartbeats that are late", () => {
     ["The store took 1.5s to return its counts", "jobs doctor"],
     ["The heartbeat of a worker is late: it is known as of 12s ago", "jobs doctor"],
   ]);
+  assertEquals(alerts({ roundTripMs: 1_500, engine: "redis" })[0]!.command, "redis-cli slowlog get 10");
 });
 
 Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {

@@ -23,14 +23,14 @@ const MAX_NAMED = 3;
 const SHOW: AlertAction = { label: "Show workers", path: "/workers" };
 
 /** The store is slow. */
-export function storeAlerts({ roundTripMs }: Situation): Alert[] {
+export function storeAlerts({ engine, roundTripMs }: Situation): Alert[] {
   if (roundTripMs < SLOW_STORE_MS) return [];
   return [{
     kind: "warn",
     about: "store",
     title: `The store took ${formatDuration(roundTripMs)} to return its counts`,
     detail: "Every push, take and acknowledgement waits as long. See the load of its server, its disk and the network.",
-    command: "jobs doctor",
+    command: engine === "redis" ? "redis-cli slowlog get 10" : "jobs doctor",
     actions: [],
   }];
 }
