@@ -91,11 +91,13 @@ Deno.test("--with systemd writes the packages' unit for the folder and its user"
   const made = await jobs(["init", cwd, "--with", "systemd"], { cwd: folder.path });
   assertEquals(made.code, 0);
   assertMatch(made.stderr, Deno.uid() === 0 ? /^jobs: the unit runs as root: set User= / : /^$/);
-  const unit = await read(cwd, "jobs.service");
+  const name = "jobs-50-off-here.service"; // not that of the package
+  const unit = await read(cwd, name);
+  assertStringIncludes(unit, `sudo cp ${name} /etc/systemd/system/`);
   for (const kept of ["Type=notify", "TimeoutStopSec=60", "LimitCORE=0", "NoNewPrivileges=yes"]) {
     assertStringIncludes(unit, `\n${kept}\n`);
   }
   assertStringIncludes(unit, `\nReadWritePaths="${folder.path}/50%% \\"off\\" here"\n`);
-  const verified = await new Deno.Command("systemd-analyze", { args: ["verify", `${cwd}/jobs.service`] }).output();
+  const verified = await new Deno.Command("systemd-analyze", { args: ["verify", `${cwd}/${name}`] }).output();
   assertEquals([verified.code, new TextDecoder().decode(verified.stderr)], [0, ""]);
 });

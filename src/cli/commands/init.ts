@@ -1,6 +1,6 @@
 /** `jobs init [FOLDER]`. @module */
 import { userInfo } from "node:os";
-import { delimiter, dirname, join, relative, resolve } from "node:path";
+import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
@@ -24,24 +24,30 @@ Examples
   jobs init demo
   jobs init --with systemd`;
 
-/** The name of the unit and of the compose file. */
-const SERVICES = { systemd: "jobs.service", compose: "compose.yaml" } as const;
+/** The file of a service, by `--with`. The package has `jobs.service`, which a unit of that name would replace. */
+const SERVICES: Readonly<Record<string, (folder: string) => string>> = {
+  systemd: (folder) => `jobs-${basename(folder).replaceAll(/[^\w.]+/g, "-") || "project"}.service`,
+  compose: () => "compose.yaml",
+};
 
 /** Writes a project. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("init", argv, { ...COMMON_FLAGS, with: { takes: "text" } }, "[FOLDER]");
   const service = flags.with;
-  if (service !== undefined && !isService(service)) {
+  if (service !== undefined && !Object.hasOwn(SERVICES, service)) {
     throw new UsageError(`Invalid --with "${service}": expected systemd or compose`);
   }
   const folder = resolve(args[0] ?? ".");
+  const file = service === undefined ? undefined : SERVICES[service]!(folder);
   const files: Record<string, string> = {
     "jobs.json": CONFIGURATION,
     "handlers.mjs": HANDLERS,
     "handlers.test.mjs": TEST,
-    ...(service === "compose" && { [SERVICES.compose]: COMPOSE }),
-    ...(service === "systemd" && { [SERVICES.systemd]: unitOf(programPath(), folder, userInfo().username) }),
   };
+  if (service === "compose") files[file!] = COMPOSE;
+  if (service === "systemd") {
+    files[file!] = unitOf(file!, { program: programPath(), folder, user: userInfo().username });
+  }
   const existing = Object.keys(files).filter((name) => exists(join(folder, name)));
   if (existing.length > 0) {
     throw new UsageError(
@@ -54,16 +60,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   if (!exists(join(folder, ".gitignore"))) files[".gitignore"] = IGNORED;
   await write(folder, files);
   if (service === "systemd" && Deno.uid() === 0) {
-    printError(`jobs: the unit runs as root: set User= in ${SERVICES.systemd} to a user with fewer rights`);
+    printError(`jobs: the unit runs as root: set User= in ${file} to a user with fewer rights`);
   }
   const names = Object.keys(files);
   if (flags.json) printJson({ folder, files: names });
-  else print(nextSteps(args[0], folder, names));
+  else print(nextSteps(args[0], folder, { names, service: file }));
   return 0;
-}
-
-function isService(name: string): name is keyof typeof SERVICES {
-  return Object.hasOwn(SERVICES, name);
 }
 
 function exists(path: string): boolean {
@@ -94,7 +96,11 @@ function unwritable(path: string, error: unknown): UsageError {
 }
 
 /** Returns what to type next. */
-function nextSteps(given: string | undefined, folder: string, names: readonly string[]): string {
+function nextSteps(
+  given: string | undefined,
+  folder: string,
+  { names, service }: { readonly names: readonly string[]; readonly service: string | undefined },
+): string {
   const program = programPath();
   const isOnPath = (Deno.env.get("PATH") ?? "").split(delimiter).includes(dirname(program));
   const steps = [
@@ -103,10 +109,8 @@ function nextSteps(given: string | undefined, folder: string, names: readonly st
     "env jobs run                      # a worker, with the dashboard on http://127.0.0.1:7433",
     "env jobs push Greet ada --wait    # in a second terminal",
     "node --test                       # or: deno test -A",
-    ...(names.includes(SERVICES.systemd)
-      ? [`sudo cp ${SERVICES.systemd} /etc/systemd/system/   # more in the file`]
-      : []),
-    ...(names.includes(SERVICES.compose) ? ["docker compose up                 # in place of jobs run"] : []),
+    ...(service?.endsWith(".service") ? [`head -6 ${service}    # shows how to start it as a service`] : []),
+    ...(service?.endsWith(".yaml") ? ["docker compose up                 # in place of jobs run"] : []),
   ];
   return `Wrote ${names.join(", ")} to ${folder}\n\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`;
 }

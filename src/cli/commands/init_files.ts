@@ -93,11 +93,14 @@ volumes:
 const DROPPED = /^(Group|StateDirectory|StateDirectoryMode|LogsDirectory|Documentation)=.*\n/gm;
 
 /**
- * Returns \`jobs.service\`: the unit of the packages, for a folder of a user.
+ * Returns the unit of the packages, for a folder of a user.
  *
- * @param program the path of the executable
+ * @param name the name of its file
  */
-export function unitOf(program: string, folder: string, user: string): string {
+export function unitOf(
+  name: string,
+  { program, folder, user }: { readonly program: string; readonly folder: string; readonly user: string },
+): string {
   const text = unit.replace(/^[^]*?(?=^\[Unit\])/m, "").replace(DROPPED, "");
   const values: Readonly<Record<string, string>> = {
     Description: `Background jobs of ${folder.replaceAll("%", "%%")}`,
@@ -108,16 +111,14 @@ export function unitOf(program: string, folder: string, user: string): string {
     ProtectHome: `read-only\nReadWritePaths=${word(folder)}`,
   };
   const changed = text.replace(/^(\w+)=.*$/gm, (line, name) => name in values ? `${name}=${values[name]}` : line);
-  return `${HEAD}${changed}`;
-}
-
-const HEAD = `# A worker of this folder as a service:
+  return `# A worker of this folder as a service:
 #
-#     sudo cp jobs.service /etc/systemd/system/
+#     sudo cp ${name} /etc/systemd/system/
 #     sudo systemctl daemon-reload
-#     sudo systemctl enable --now jobs
-#     journalctl -u jobs -o cat
-`;
+#     sudo systemctl enable --now ${name}
+#     sudo journalctl -u ${name} -o cat
+${changed}`;
+}
 
 /** Returns a path as systemd reads it in a list of words. */
 function word(path: string): string {
