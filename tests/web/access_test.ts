@@ -53,7 +53,14 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ...["/queues/:name/resume", "/queues/:name/forget", "/queues/:name/limit", "/queues/:name/groups/:group/limit"],
     ...["/queues/:name/groups/:group/pause", "/queues/:name/groups/:group/resume", "/workers/quiet", "/workers/resume"],
     ...["/workers/stop", "/workers/:workerId/quiet", "/workers/:workerId/resume", "/workers/:workerId/stop"],
-    ...["/workers/:workerId/dump", "/push", "/jobs/:jid/edit", "/batches/:id/cancel", "/batches/:id/retry"],
+    ...[
+      "/workers/:workerId/dump",
+      "/push",
+      "/jobs/:jid/edit",
+      "/jobs/:jid/push-again",
+      "/batches/:id/cancel",
+      "/batches/:id/retry",
+    ],
     ...["/flows/:id/cancel", "/flows/:id/retry", "/cron/:name/run", "/cron/:name/pause", "/cron/:name/resume"],
     ...["/cron/:name/remove", "/cron/:name/edit", "/cron-new"],
     ...["push-again", "retry", "kill", "delete", "move", "cancel", "steps/clear", "steps/rerun", "steps/wake"]

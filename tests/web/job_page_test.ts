@@ -8,7 +8,9 @@ const MINUTE_MS = 60_000;
 
 /** The steps of a job's timeline, as text; the current one begins with `now: `. */
 function steps(html: string): string[] {
-  const list = /<ol class="timeline">(.*?)<\/ol>/s.exec(html)?.[1] ?? "";
+  const list = (/<ol class="timeline">(.*?)<\/ol>/s.exec(html)?.[1] ?? "")
+    // The exact time stands after each relative one.
+    .replaceAll(/ <time class="exact" datetime="[^"]+" data-exact="true">[\d :-]+ UTC<\/time>/g, "");
   return [...list.matchAll(/<li class="([^"]*)"[^>]*>(.*?)<\/li>/gs)].map(([, kind, inner]) => {
     const text = inner!.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
     return kind!.includes("now") ? `now: ${text}` : text;

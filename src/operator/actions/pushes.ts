@@ -17,6 +17,7 @@ import { InvalidInput, list, named, object, oneOf, optional } from "../shapes/sh
 import { any, boolean, number, parsed, text } from "../shapes/values.ts";
 import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
 import { documented } from "./inputs.ts";
+import { readFinished } from "../query/jobs.ts";
 import { findEntries } from "./job_ids.ts";
 import { checkEntries, checkQueueScope } from "./scope.ts";
 import { WARNINGS, warningsOf } from "./warnings.ts";
@@ -201,11 +202,13 @@ const HISTORY_FIELDS = [
 ];
 
 /**
- * Pushes a changed copy of a job, then deletes the original, unless it is running. If the process dies in between, both jobs exist.
+ * Pushes a copy of a job, changed or not, then deletes the original, unless it is running or has ended. If the process dies in
+ * between, both jobs exist. The copy of an ended job leaves its batch or flow as it is.
  */
 export const pushAgain = action({
   name: "push again",
-  about: "Pushes a copy of a job with other arguments, class or queue, and deletes the original",
+  about:
+    "Pushes a copy of a job, also with other arguments, class or queue, and deletes the original; one that has ended stays finished",
   path: "/jobs/{jid}/push-again",
   takes: object("", {
     jid: text(""),
@@ -220,24 +223,48 @@ export const pushAgain = action({
   deletes: () => true,
   within: () => "jobs",
   deed: ({ jid }, out) => out === undefined ? { target: jid } : { target: out.jid, count: 1 },
-  run: async ({ client, store: { admin, jobs }, mask, scope }: ClientTools, { jid, ref, ...changed }, _steps, note) => {
+  run: async (tools: ClientTools, { jid, ref, ...changed }, _steps, note) => {
+    const { client, store: { admin, jobs }, mask, scope } = tools;
     const [original] = await findEntries({ admin, jobs }, jid, ref);
-    if (original === undefined) throw new Refused("missing", `Job "${jid.slice(0, 80)}" not found`);
-    checkEntries(scope, [original]);
+    const before = original === undefined ? await endedPayload(tools, jid) : parsePayload(original.payload)?.payload;
+    if (original !== undefined) checkEntries(scope, [original]);
     if (changed.queue !== undefined) checkQueueScope(scope, changed.queue, "queue");
-    const before = parsePayload(original.payload)?.payload;
     const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
     const args = changed.args === undefined ? before?.args : mask?.restore(changed.args, before?.args) ?? changed.args;
     // Without arguments, the client would push none. Those of an unreadable original are unknown.
     const request = { class: "", queue: "default", ...rest, ...changed, args: args ?? null } as JobRequest;
-    const isKept = original.place.in === "running";
-    const from = `${before?.jid || "(unreadable)"} in ${placeName(original.place)}`;
+    const isKept = original === undefined || original.place.in === "running";
+    const from = `${before?.jid || "(unreadable)"} ${original ? `in ${placeName(original.place)}` : "that has ended"}`;
     note({ details: `${request.class}, ${isKept ? "copy of" : "in place of"} job ${from}` });
     const pushed = await store(client, request);
     if (!isKept) await jobs.edit([original.ref], "delete");
     return { jid: pushed.jid, ...warningsOf(client, [request.class]) };
   },
 });
+
+/**
+ * Returns the payload of an ended job from its record, without its batch and its end.
+ *
+ * @throws {Refused} if no record has it, or if its queue is outside of the author's scope
+ */
+async function endedPayload(
+  { store, scope }: Pick<ClientTools, "store" | "scope">,
+  jid: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const shown = jid.slice(0, 80);
+  const [record] = (await store.results.read({ jids: [jid] })).records;
+  const ended = record === undefined ? undefined : readFinished(record)?.job;
+  if (ended === undefined) throw new Refused("missing", `Job "${shown}" not found`);
+  if (ended.payload === undefined) {
+    throw new Refused("conflict", `The record of job "${shown}" doesn't have its arguments: push it as a new job`);
+  }
+  checkQueueScope(scope, String(ended.payload["queue"] ?? ended.queue));
+  return Object.fromEntries(
+    Object.entries({ queue: ended.queue, ...ended.payload, jid }).filter(([field]) =>
+      field !== "batch" && !LINK_FIELDS.has(field)
+    ),
+  );
+}
 
 /** The actions of this file. */
 export const pushActions: readonly AnyAction[] = [pushJobs, pushAgain];

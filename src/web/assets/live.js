@@ -52,7 +52,32 @@ document.addEventListener("click", (event) => {
   countSelected();
 });
 
-// Keys: / searches, g and a letter opens a page, j and k move through a list, x selects.
+function toggleKeys() {
+  const keys = $("#keys");
+  if (keys?.open) keys.close();
+  else keys?.showModal();
+}
+
+// A button that copies a text. Without HTTPS, browsers have no clipboard but that of a selection.
+document.addEventListener("click", async (event) => {
+  if (event.target.closest?.("[data-keys]")) toggleKeys();
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = button.dataset.copy;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+});
+
+// Keys: / searches, g and a letter opens a page, j and k move through a list, x selects, ? shows them all.
 let going = false;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -63,7 +88,8 @@ document.addEventListener("keydown", (event) => {
     if (page) page.click();
     return;
   }
-  if (event.key === "/") {
+  if (event.key === "?") toggleKeys();
+  else if (event.key === "/") {
     event.preventDefault();
     $(".search input")?.focus();
   } else if (event.key === "g") {

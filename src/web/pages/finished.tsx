@@ -17,7 +17,7 @@ import { number } from "../../text/format.ts";
 import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
-import { BatchLink, Empty, link, None, TraceLink, type View } from "./view.tsx";
+import { ActionButton, Empty, JobId, JobLinks, link, None, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { Badge, List } from "./list.tsx";
@@ -189,8 +189,6 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
   const rows: [string, unknown][] = [
     ["Attempt", job.attempt],
     ["Duration", tookText(job)],
-    ["Worker", job.worker],
-    ["Queue", job.queue],
     ["Progress", job.progress],
     ["Last log line", job.lastLine],
   ];
@@ -200,13 +198,24 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
         <div class="heading">
           <h1>{text(job.class)}</h1>
           <State job={job} />
-          <span class="note mono">{job.jid}</span>
+          <JobId jid={job.jid} />
           <div class="buttons">
-            <BatchLink view={view} payload={job.payload} />
+            {job.payload !== undefined && (
+              <ActionButton
+                view={view}
+                path={`/jobs/${encodeURIComponent(job.jid)}/push-again`}
+                fields={{ once: crypto.randomUUID() }}
+                label="Push again"
+              />
+            )}
             <TraceLink view={view} payload={job.payload} />
           </div>
         </div>
 
+        <JobLinks
+          view={view}
+          job={{ class: text(job.class), queue: text(job.queue), worker: text(job.worker), payload: job.payload }}
+        />
         {job.error && (
           <section>
             <h2>Error</h2>

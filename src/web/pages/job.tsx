@@ -13,7 +13,7 @@ import { FAR, type JobDetail } from "../read/job.ts";
 import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { type JobView, text } from "../read/job_view.ts";
-import { ActionButton, BatchLink, Hidden, link, mayAct, TraceLink, type View } from "./view.tsx";
+import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
 import { actionLabel, isOffered, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -48,13 +48,13 @@ function Detail({ view, detail, durable }: {
       <div class="heading">
         <h1>{job.class}</h1>
         <span class={`badge ${STATES[entry.place.in]}`}>{stateName(entry)}</span>
-        <span class="note mono">{job.jid}</span>
+        <JobId jid={job.jid} />
         <div class="buttons">
           <JobActions view={view} detail={detail} waits={durable.waiting.length > 0} />
-          <BatchLink view={view} payload={job.payload} />
           <TraceLink view={view} payload={job.payload} />
         </div>
       </div>
+      <JobLinks view={view} job={{ ...job, worker: entry.worker }} />
       {entry.place.in !== "dead" && (
         <Waits view={view} jid={job.jid} waiting={durable.waiting} mayWake={mayAct(view, { queue: job.queue })} />
       )}

@@ -22,6 +22,7 @@ import { stepsOf } from "../read/steps.ts";
 import type { Step } from "../../job/step.ts";
 import { lostSteps } from "../../text/steps.ts";
 import { Layout } from "./layout.tsx";
+import { askFirst } from "./confirm.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Hidden, link, type View } from "./view.tsx";
 
@@ -69,6 +70,17 @@ export function pushRoutes(app: Hono<WebEnv>, services: Services): void {
   });
   app.post("/push", (c) => submit(services, c));
   app.post("/jobs/:jid/edit", (c) => submit(services, c));
+  app.post("/jobs/:jid/push-again", async (c) => {
+    const jid = c.req.param("jid");
+    const question = await askFirst(services, c, {
+      question: `Push job ${jid} again?`,
+      explanation: "A new job with its class, arguments and options runs. The one that has ended stays on Finished.",
+      label: "Push it again",
+    });
+    if (question !== undefined) return question;
+    const pushed = await actFor(services, c.get("visitor"), pushAgain, { jid, ...pushIdOf(await formOf(c, services)) });
+    return await back(services, c, { kind: "ok", text: `Pushed as ${pushed.jid}.` }, `/jobs/${pushed.jid}`);
+  });
 }
 
 async function show(

@@ -7,7 +7,7 @@ import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
 import { number } from "../../text/format.ts";
 import type { Attempt } from "./attempts.tsx";
-import { Time, type View } from "./view.tsx";
+import { ExactTime, type View } from "./view.tsx";
 
 /** One step. */
 export interface Step {
@@ -71,7 +71,7 @@ export function Timeline({ view, steps }: { readonly view: View; readonly steps:
           return (
             <li class={`${step.kind ?? ""} ${step.isNow ? "now" : ""}`} aria-current={step.isNow ? "step" : undefined}>
               <div>
-                <b>{step.title}</b> {step.at !== undefined && <Time at={step.at} now={view.now} />}{" "}
+                <b>{step.title}</b> {step.at !== undefined && <ExactTime at={step.at} now={view.now} />}{" "}
                 {since !== undefined && <span class="note">{step.isEnd ? `took ${since}` : `${since} later`}</span>}
                 {" "}
                 {step.note !== undefined && <span class="note">{step.note}</span>}

@@ -72,6 +72,70 @@ export function Time({ at, now }: { readonly at: number | undefined; readonly no
   return <time datetime={iso} title={iso}>{relative(at, now)}</time>;
 }
 
+/** The same, with the exact time next to it: in the reader's zone with scripts, else in UTC. */
+export function ExactTime({ at, now }: { readonly at: number | undefined; readonly now: number }) {
+  const iso = isoTime(at);
+  if (iso === undefined) return <None />;
+  return (
+    <>
+      <Time at={at} now={now} />{" "}
+      <time class="exact" datetime={iso} data-exact>{iso.slice(0, 19).replace("T", " ")} UTC</time>
+    </>
+  );
+}
+
+/** The ID of a job, with a button that copies it. */
+export function JobId({ jid }: { readonly jid: string }) {
+  return (
+    <span class="note mono">
+      {jid}{" "}
+      {jid !== "" && (
+        <button type="button" class="plain script-only" data-copy={jid} aria-label="Copy the job ID">Copy</button>
+      )}
+    </span>
+  );
+}
+
+/** Links from a job to its class, its queue, its worker, and its batch or flow. */
+export function JobLinks({ view, job }: {
+  readonly view: View;
+  readonly job: {
+    readonly class: string;
+    readonly queue: string;
+    readonly worker?: string | undefined;
+    readonly payload?: Readonly<Record<string, unknown>> | undefined;
+  };
+}) {
+  const { batch, flow_node: node } = job.payload ?? {};
+  const segment = encodeURIComponent;
+  // The ID of a worker begins with its host and process ID, the name that people know.
+  const worker = job.worker?.split(":").slice(0, 2).join(":");
+  const links: readonly (readonly [label: string, text: string | undefined, path: string])[] = [
+    ["Class", job.class, `/classes/${segment(job.class)}`],
+    ["Queue", job.queue, `/queues/${segment(job.queue)}`],
+    ["Worker", worker, `/workers?name=${segment(worker ?? "")}`],
+    [
+      typeof node === "string" ? "Flow" : "Batch",
+      typeof batch === "string" ? batch : undefined,
+      `/${typeof node === "string" ? "flows" : "batches"}/${segment(String(batch))}`,
+    ],
+  ];
+  return (
+    <dl class="links">
+      {links.map(([label, text, path]) =>
+        text !== undefined && text !== "" && (
+          <div>
+            <dt>{label}</dt>
+            <dd>
+              <a href={link(view, path)}>{text}</a>
+            </dd>
+          </div>
+        )
+      )}
+    </dl>
+  );
+}
+
 /** A link to the trace that a payload names, if the tracing UI is configured. */
 export function TraceLink({ view, payload }: {
   readonly view: View;
@@ -82,21 +146,6 @@ export function TraceLink({ view, payload }: {
   return (
     <a class="button" href={view.traceUrl.replaceAll("{traceId}", traceId)} rel="noreferrer">
       Trace
-    </a>
-  );
-}
-
-/** A link to the batch or the flow that a payload names. */
-export function BatchLink({ view, payload }: {
-  readonly view: View;
-  readonly payload: Readonly<Record<string, unknown>> | undefined;
-}) {
-  const { batch, flow_node: node } = payload ?? {};
-  if (typeof batch !== "string" || batch === "") return null;
-  const kind = typeof node === "string" ? "flow" : "batch";
-  return (
-    <a class="button" href={link(view, `/${kind === "flow" ? "flows" : "batches"}/${encodeURIComponent(batch)}`)}>
-      {kind === "flow" ? "Flow" : "Batch"}
     </a>
   );
 }

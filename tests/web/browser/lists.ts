@@ -1,6 +1,6 @@
 /** Lists of jobs with the page's script: selection, confirmation, and keys. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { bury, placeOf } from "../site.ts";
+import { bury, placeOf, push } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
 browserTest("jobs are selected, confirmed and acted on, one by one and all at once", async (tools) => {
@@ -69,3 +69,20 @@ browserTest("keys open pages, walk through a list and select; Shift selects a ra
   await page.keyboard.type("gd");
   assertEquals(await page.getByRole("searchbox", { name: "Search all jobs" }).inputValue(), "gd");
 });
+
+browserTest(
+  "a question mark shows the keys and hides them, and a button copies the ID of a job",
+  async ({ page, site, go }) => {
+    await push(site.store, "w1");
+    await go("/jobs/w1");
+    const keys = page.locator("#keys");
+    await page.keyboard.press("?");
+    await keys.getByText("Next and previous row").waitFor();
+    await page.keyboard.press("?");
+    await keys.waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Copy the job ID" }).click();
+    await page.getByText("Copied").waitFor();
+    await page.context().grantPermissions(["clipboard-read"]);
+    assertEquals(await page.evaluate("navigator.clipboard.readText()"), "w1");
+  },
+);
