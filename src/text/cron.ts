@@ -5,6 +5,7 @@
  */
 import type { CrontabEntry } from "../client/crontab.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
+import type { EndedRun } from "../operator/query/cron_ends.ts";
 import type { entryShape, runShape } from "../operator/shapes/cron.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
@@ -34,6 +35,12 @@ export const RUN_COLUMNS = {
   },
   jid: { text: ({ jid }) => jid, is: "whole" },
 } as const satisfies Columns<CronRecord>;
+
+/** The columns of a list of runs with the ends of their jobs. */
+export const ENDED_RUN_COLUMNS = {
+  ...RUN_COLUMNS,
+  "job ended": { text: ({ jobEnded }) => jobEnded, isState: true },
+} as const satisfies Columns<EndedRun>;
 
 function nextText({ next, definition, state, isLoaded }: CrontabEntry, now: number): string {
   if (definition === undefined) return "unknown format";
@@ -70,7 +77,7 @@ export function cronEntryJson(entry: CrontabEntry): JsonOf<typeof entryShape> {
 }
 
 /** Returns a run as JSON. */
-export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: CronRecord): JsonOf<typeof runShape> {
+export function cronRecordJson({ scheduledAt, decidedAt, first, ...rest }: EndedRun): JsonOf<typeof runShape> {
   return {
     ...rest,
     scheduledAt: isoTime(scheduledAt),

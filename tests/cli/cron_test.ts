@@ -1,5 +1,6 @@
 /** `jobs cron`. */
 import { assert, assertEquals } from "@std/assert";
+import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
@@ -34,7 +35,11 @@ Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () =>
   const { jid: stored, class: name, args, occurrence } = await onlyJob(bench);
   assertEquals({ stored, name, args }, { stored: jid, name: "Report", args: [5, "bob"] });
   assertEquals((occurrence as { name: string }).name, "nightly");
-  assertEquals(JSON.parse(await cron(bench, ["history", "nightly", "--json"]))[0].outcome, "manual");
+  const [run] = JSON.parse(await cron(bench, ["history", "nightly", "--json"]));
+  assertEquals([run.outcome, run.jobEnded], ["manual", "not ended"]);
+
+  await cancelJob(bench.store, jid, Date.now());
+  assert((await cron(bench, ["history", "nightly"])).includes("cancelled"));
 
   const paused = async () => JSON.parse(await cron(bench, ["list", "--json"]))[0].paused;
   await cron(bench, ["pause", "nightly"]);

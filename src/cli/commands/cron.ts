@@ -54,8 +54,8 @@ Examples
   history: `
 Usage: jobs cron history NAME [-n 20]
 
-Prints the past runs of an entry and their outcomes, latest first. The store
-keeps 100.
+Prints the past runs of an entry, latest first, and how their jobs ended. The
+store keeps 100.
 
   -n, --limit N          print this many (20)
 

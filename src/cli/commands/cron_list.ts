@@ -3,10 +3,19 @@ import type { CrontabEntry } from "../../client/crontab.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";
+import { withEnds } from "../../operator/query/cron_ends.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { relative } from "../../text/times.ts";
-import { CRON_COLUMNS, cronEntryJson, cronRecordJson, inZone, RUN_COLUMNS, utc, zoneOf } from "../../text/cron.ts";
+import {
+  CRON_COLUMNS,
+  cronEntryJson,
+  cronRecordJson,
+  ENDED_RUN_COLUMNS,
+  inZone,
+  utc,
+  zoneOf,
+} from "../../text/cron.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
 import { loadSettings, storeUrl } from "../shared/store.ts";
@@ -84,13 +93,13 @@ export async function history(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 20, 100);
-  const records = await withCrontab(flags, async ({ crontab }) => {
+  const records = await withCrontab(flags, async ({ crontab }, store) => {
     const found = await crontab.history(args[0]!, count);
     // The history of a removed entry stays.
     if (found.length === 0) await findEntry(crontab, args[0]!);
-    return found;
+    return await withEnds(store, found, await crontab.get(args[0]!));
   });
   if (flags.json) printJson(records.map(cronRecordJson));
-  else printList(RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
+  else printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
   return 0;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CrontabEntry } from "../../client/crontab.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { getField } from "../../job/raw.ts";
 import type { ResultStore } from "../../store/port/results.ts";
@@ -12,6 +13,12 @@ const MAX_READ = 100;
 
 /** The final states of jobs, by jid, as far as their results are kept. */
 export type JobEnds = ReadonlyMap<string, string>;
+
+/** A run with the end of its job. */
+export interface EndedRun extends CronRecord {
+  /** How the job ended, or `not ended`; undefined if none was enqueued, or its result is no longer kept. */
+  readonly jobEnded?: string | undefined;
+}
 
 /** Returns the final states of the jobs that runs have enqueued. */
 export async function readEnds(
@@ -27,6 +34,20 @@ export async function readEnds(
 /** Returns the job that a run has enqueued; undefined if it has enqueued none. A skipped run names the job that blocked it. */
 export function enqueuedJid({ outcome, jid }: CronRecord): string | undefined {
   return outcome === "enqueued" || outcome === "manual" ? jid : undefined;
+}
+
+/** Returns the runs of an entry with the ends of their jobs. */
+export async function withEnds(
+  store: { readonly results: ResultStore },
+  records: readonly CronRecord[],
+  entry: Pick<CrontabEntry, "live"> | undefined,
+): Promise<EndedRun[]> {
+  const ends = await readEnds(store, records);
+  return records.map((record) => {
+    const jid = enqueuedJid(record);
+    if (jid === undefined) return record;
+    return { ...record, jobEnded: ends.get(jid) ?? (jid === entry?.live ? "not ended" : undefined) };
+  });
 }
 
 /**

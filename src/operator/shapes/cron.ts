@@ -15,6 +15,9 @@ export const runShape = object("", {
   reason: optional(text("why none was enqueued")),
   count: optional(integer("how many runs this record covers")),
   first: optional(time("the first of them")),
+  jobEnded: optional(
+    text("how the job ended, or `not ended`; absent if its result is no longer kept. Only in histories"),
+  ),
 });
 
 /** The fields of its definition. */

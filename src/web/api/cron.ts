@@ -4,6 +4,7 @@
  * @module
  */
 import type { CrontabEntry } from "../../client/crontab.ts";
+import { withEnds } from "../../operator/query/cron_ends.ts";
 import { entryListShape, shownEntryShape } from "../../operator/shapes/cron.ts";
 import { cronEntryJson, cronRecordJson } from "../../text/cron.ts";
 import { HttpError } from "../http/body.ts";
@@ -29,7 +30,7 @@ export const cronRoutes: readonly ApiRoute[] = [
       const name = c.req.param("name") ?? "";
       const entry = await services.crontab.get(name);
       if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
-      const history = await services.crontab.history(name, HISTORY);
+      const history = await withEnds(services.store, await services.crontab.history(name, HISTORY), entry);
       return { entry: entryJson(entry, services), history: history.map(cronRecordJson) };
     },
   }),

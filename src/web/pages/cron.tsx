@@ -10,19 +10,26 @@ import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts
 import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { CRON_COLUMNS, inZone, outcomeOf, RUN_COLUMNS, zoneOf } from "../../text/cron.ts";
+import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ActionButton, Empty, link, mayAct, None, Time, type View } from "./view.tsx";
-import { enqueuedJid, type JobEnds, readEnds, runFields } from "../../operator/query/cron_ends.ts";
+import { ActionButton, Empty, link, mayAct, Time, type View } from "./view.tsx";
+import {
+  type EndedRun,
+  enqueuedJid,
+  type JobEnds,
+  readEnds,
+  runFields,
+  withEnds,
+} from "../../operator/query/cron_ends.ts";
 import { back, html, viewOf } from "./responses.tsx";
 import { askFirst } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
-import { Badge, DRAWN, List } from "./list.tsx";
+import { Badge, List } from "./list.tsx";
 import { RunTimes } from "./run_times.tsx";
 
 const NEXT_TIMES = 5;
@@ -39,13 +46,13 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
     const name = c.req.param("name");
     const [view, entry] = await Promise.all([viewOf(services, c), services.crontab.get(name)]);
     if (entry === undefined) throw new HttpError(404, `Cron entry "${name.slice(0, 80)}" not found`);
-    const [times, records] = await Promise.all([
+    const [times, history] = await Promise.all([
       entry.definition === undefined ? [] : services.crontab.next(name, NEXT_TIMES),
       services.crontab.history(name, HISTORY),
     ]);
     const shown = entry.definition && services.mask.value(entry.definition);
-    const ends = await readEnds(services.store, records);
-    return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records, ends }} />);
+    const records = await withEnds(services.store, history, entry);
+    return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records }} />);
   });
   for (const [verb, action] of Object.entries(ACTIONS)) {
     app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), action));
@@ -219,14 +226,13 @@ function settingOf(name: string, value: unknown) {
   return <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>;
 }
 
-function CronEntryPage({ view, entry, shown, times, records, ends }: {
+function CronEntryPage({ view, entry, shown, times, records }: {
   readonly view: View;
   readonly entry: CrontabEntry;
   /** The definition without secrets. */
   readonly shown: unknown;
   readonly times: readonly number[];
-  readonly records: readonly CronRecord[];
-  readonly ends: JobEnds;
+  readonly records: readonly EndedRun[];
 }) {
   const { name, definition } = entry;
   const path = `/cron/${encodeURIComponent(name)}`;
@@ -269,7 +275,7 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
         {records.length === 0 ? <Empty title="No runs yet." /> : (
           <List
             view={view}
-            columns={{ ...RUN_COLUMNS, "job ended": DRAWN }}
+            columns={ENDED_RUN_COLUMNS}
             rows={records}
             looks={{
               scheduled: {},
@@ -282,7 +288,8 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
                 </>
               ),
               late: {},
-              "job ended": (record) => <JobEnd entry={entry} record={record} ends={ends} />,
+              "job ended": ({ jobEnded: end }) =>
+                end && (end === "not ended" ? <span class="badge running">{end}</span> : <Badge state={end} />),
               jid: {
                 class: "mono",
                 show: ({ jid }) => jid && <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>,
@@ -310,19 +317,6 @@ function CronEntryPage({ view, entry, shown, times, records, ends }: {
       )}
     </Layout>
   );
-}
-
-/** How the job of a run ended. Nothing if it isn't known: its result is no longer kept. */
-function JobEnd({ entry, record, ends }: {
-  readonly entry: CrontabEntry;
-  readonly record: CronRecord;
-  readonly ends: JobEnds;
-}) {
-  const jid = enqueuedJid(record);
-  if (jid === undefined) return <None />;
-  const end = ends.get(jid);
-  if (end !== undefined) return <Badge state={end} />;
-  return jid === entry.live ? <span class="badge running">not ended</span> : <None />;
 }
 
 /** A time in the zone of the entry: `2026-11-22 06:00:00 Europe/Zurich`. */
