@@ -24,6 +24,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "promtool", package: "prometheus" },
   { command: "node", package: "nodejs" },
   { command: "python3", package: "python3-minimal" },
+  { command: "jq", package: "jq" },
   { command: "zsh", package: "zsh" },
   { command: "fish", package: "fish" },
   { command: "logrotate", package: "logrotate" },

@@ -2,6 +2,10 @@
 import { assert } from "@std/assert";
 import { runPage } from "../support/page_runner.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
+
+/** Languages of programs on a page. */
+const TOOLS: Readonly<Record<string, readonly string[]>> = { "guides/programs.md": ["python3", "ruby", "jq"] };
 
 const PAGES = [
   "start/quickstart.md",
@@ -23,6 +27,7 @@ const pathOf = (page: string) => new URL(`../../docs/${page}`, import.meta.url).
 
 for (const page of PAGES) {
   Deno.test(`the commands of docs/${page} print what it shows`, async () => {
+    for (const tool of TOOLS[page] ?? []) requireTool(tool);
     assert(await runPage(pathOf(page)) > 0);
   });
 }

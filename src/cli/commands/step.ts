@@ -1,8 +1,8 @@
-/** `jobs step run|sleep|wait|child|cursor`: durable steps in a program. @module */
-import type { StepRequest } from "../../handlers/isolation/step_frames.ts";
+/** `jobs step run|sleep|wait|child|cursor|progress|log|push`: steps, reports and pushes of a program. @module */
 import { parseLossless } from "../../job/json.ts";
+import type { LogLevel } from "../../log/log.ts";
 import { argumentsText } from "../shared/arguments.ts";
-import { endProgram, requestStep } from "../shared/step_client.ts";
+import { endProgram, type RequestBody, requestStep } from "../shared/step_client.ts";
 import { COMMON_FLAGS, parseCommand, splitCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { printError, printExact } from "../terminal/output.ts";
@@ -14,6 +14,9 @@ Usage: jobs step run NAME [OPTION …] -- COMMAND [ARG …]
        jobs step wait NAME --key KEY --timeout TIME
        jobs step child NAME CLASS [ARG …]
        jobs step cursor NAME [VALUE]
+       jobs step progress DONE [NOTE]
+       jobs step log LEVEL MESSAGE
+       jobs step push CLASS [ARG …] [OPTION …]
 
 For programs that perform jobs ("exec" in the configuration): the durable steps
 of the job. When the program runs again, it repeats no completed step.
@@ -24,6 +27,10 @@ of the job. When the program runs again, it repeats no completed step.
             exit 1 if the time has passed
   child     run another job, and print its result
   cursor    store how far a loop is, or print what was stored last
+  progress  show how far the job is; the NOTE "percent" or "of 800" adds a bar
+  log       log a line with a level: debug, info, warn or error
+  push      push another job into the worker's store, with the options of
+            jobs push, and print its jid; nothing if it is a duplicate
 
 A sleep, a wait and a failure end the program; its job runs it again later. A
 step with --retry, and a child, exit 1 when they have failed for good.
@@ -35,7 +42,8 @@ step with --retry, and a child, exit 1 when they have failed for good.
       --timeout TIME     run, wait: after this time it has failed, or ends
       --key KEY          wait: the key of the signal
       --example JSON     wait: data as expected, for the page that sends it
-  -q, --queue QUEUE      child: its queue
+      --in-batch         push: as a member of this job's batch
+  -q, --queue QUEUE      child, push: its queue
       --give-up-after TIME
                          child: it has failed after this time (30d)
 
@@ -47,7 +55,9 @@ Examples
   answer=$(jobs step wait approval --key "order:$order" --timeout 7d)
   rows_after "$(jobs step cursor rows)" | while read -r row; do
     import "$row" && jobs step cursor rows "$row"
-  done`;
+  done
+  jobs step progress 40 percent
+  jobs step push Notify "$order" --in 5m`;
 
 const FLAGS = {
   ...COMMON_FLAGS,
@@ -68,10 +78,8 @@ type FlagName = Exclude<keyof typeof FLAGS, keyof typeof COMMON_FLAGS>;
 interface Verb {
   readonly usage: string;
   readonly flags: readonly FlagName[];
-  request(args: readonly string[], flags: Flags): Body;
+  request(args: readonly string[], flags: Flags): RequestBody;
 }
-
-type Body<Request = StepRequest> = Request extends StepRequest ? Omit<Request, "token"> : never;
 
 const VERBS: Readonly<Record<string, Verb>> = {
   run: {
@@ -121,6 +129,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
       ...(value !== undefined && { cursor: JSON.stringify(value) }),
     }),
   },
+  progress: {
+    usage: "DONE [NOTE]",
+    flags: [],
+    request: ([done, note]) => ({ kind: "progress", done: amount(done!), ...given({ note }) }),
+  },
+  log: {
+    usage: "LEVEL MESSAGE",
+    flags: [],
+    request: ([level, message]) => ({ kind: "log", level: level as LogLevel, message: message! }),
+  },
 };
 
 /**
@@ -138,9 +156,10 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 async function perform(argv: readonly string[]): Promise<number> {
   const { name = "", rest } = splitCommand(argv);
+  if (name === "push") return await (await import("./step_push.ts")).push(rest);
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name]! : undefined;
   if (verb === undefined) {
-    throw new UsageError(`Invalid command "step ${name}": expected ${Object.keys(VERBS).join(", ")}`);
+    throw new UsageError(`Invalid command "step ${name}": expected ${Object.keys(VERBS).join(", ")}, push`);
   }
   const { flags, args } = parseCommand(`step ${name}`, rest, FLAGS, verb.usage);
   const all = Object.keys(FLAGS).filter((flag) => !Object.hasOwn(COMMON_FLAGS, flag)) as FlagName[];
@@ -158,6 +177,11 @@ async function perform(argv: readonly string[]): Promise<number> {
 
 function given<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<string, Value>;
+}
+
+function amount(text: string): number {
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new UsageError(`Invalid progress "${text}": expected a number, for example: jobs step progress 40 percent`);
 }
 
 function retries(text: string): number {

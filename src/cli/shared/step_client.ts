@@ -1,6 +1,6 @@
 /**
  * The program's side of a durable step: requests it from the worker, and runs its command if it isn't done. Requests the
- * results of a flow in the same way.
+ * results of a flow, reports and pushes in the same way.
  *
  * @module
  */
@@ -20,7 +20,8 @@ export interface StepEnd {
   readonly failed?: string;
 }
 
-type Body<Request = ProgramRequest> = Request extends ProgramRequest ? Omit<Request, "token"> : never;
+/** A request without its token. */
+export type RequestBody<Request = ProgramRequest> = Request extends ProgramRequest ? Omit<Request, "token"> : never;
 type Connection = FrameConnection<ToProgram, FromProgram>;
 
 /** The variable with the address of the worker's socket. */
@@ -29,13 +30,13 @@ const SOCKET = "JOBS_SOCKET";
 const MAX_OUTPUT_BYTES = 4 * MAX_STEP_CHARACTERS;
 
 /**
- * Requests a step of the job whose program started this process, or the results of its flow.
+ * Sends a request for the job whose program started this process.
  *
  * @param command the program and arguments of `jobs step run`
  * @throws {UsageError} outside of a job's program
  * @throws {CommandFailed} if the worker ended the step without a reply: the attempt has ended
  */
-export async function requestStep(request: Body, command: readonly string[] = []): Promise<StepEnd> {
+export async function requestStep(request: RequestBody, command: readonly string[] = []): Promise<StepEnd> {
   const [path, token] = [Deno.env.get(SOCKET), Deno.env.get("JOBS_TOKEN")];
   if (path === undefined || token === undefined) {
     throw new UsageError("Not in a job: JOBS_SOCKET is not set; jobs run sets it for the programs in exec");

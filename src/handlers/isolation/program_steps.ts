@@ -1,5 +1,5 @@
 /**
- * Durable steps of jobs that programs perform, and the results of their flows. The worker runs the step on behalf of the
+ * Durable steps of jobs that programs perform, the results of their flows, their reports and pushes. The worker runs the step on behalf of the
  * program, with the same runner as for a handler in JavaScript.
  *
  *  1. The environment of a program has the path of a socket and a token, which names its attempt. A program that outlives
@@ -17,6 +17,7 @@ import type { JobContext } from "../context.ts";
 import { stepRunnerOf } from "../running_context.ts";
 import { FrameConnection } from "./ipc.ts";
 import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
+import { isOther, replyTo } from "./program_requests.ts";
 import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";
 
 /** The failure of a step's part in a program. */
@@ -104,11 +105,7 @@ export class ProgramSteps {
     if (session === undefined) return connection.send({ kind: "ended" });
     session.parts.add(part);
     try {
-      if (request.kind === "results") {
-        const { flow } = session.job;
-        if (flow === undefined) return connection.send({ kind: "failed", message: "This job isn't a node of a flow" });
-        return connection.send({ kind: "value", value: stringifyLossless(await flow.results(request.nodes))! });
-      }
+      if (isOther(request)) return connection.send(await replyTo(session.job, request));
       const value = await runStep(session.job, request, ({ attempt, idempotencyKey, signal }) => {
         signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
         connection.send({ kind: "run", attempt, idempotencyKey });
@@ -174,7 +171,7 @@ async function runStep(job: JobContext, request: StepRequest, part: (step: StepR
       throw new StepError(
         `Invalid frame of kind ${
           JSON.stringify((request as StepRequest).kind)
-        }: expected step, sleep, wait, cursor, child or results`,
+        }: expected step, sleep, wait, cursor, child, results, progress, log or push`,
       );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The protocol between a program and its worker for durable steps and the results of a flow: one JSON frame per line, over the
- * socket in `JOBS_SOCKET`, one connection per request. `jobs step` and `jobs flow results` are its clients; a program in any
+ * The protocol between a program and its worker for durable steps, the results of a flow, progress, log lines and pushes: one JSON
+ * frame per line, over the socket in `JOBS_SOCKET`, one connection per request. `jobs step` and `jobs flow results` are its clients; a program in any
  * language can be another. Values are JSON text within the frames, so that no digit is lost.
  *
  *   program: {"kind":"step","token":JOBS_TOKEN,"name":"charge"}
@@ -11,13 +11,18 @@
  *   program: {"kind":"results","token":JOBS_TOKEN,"nodes":["extract"]}   without nodes: those directly before this one
  *   worker:  {"kind":"value","value":"{\\"extract\\":{\\"rows\\":3}}"}
  *
+ *   program: {"kind":"progress","token":JOBS_TOKEN,"done":40,"note":"percent"}
+ *   worker:  {"kind":"value"}
+ *
  * If the attempt ends instead, because the job sleeps or the step failed, the worker ends the program.
  *
  * @module
  */
 
+import type { LogLevel } from "../../log/log.ts";
+
 /** The first frame of a connection. */
-export type ProgramRequest = StepRequest | ResultsRequest;
+export type ProgramRequest = StepRequest | ResultsRequest | ReportRequest | PushRequest;
 
 /** Requests the results of other nodes of the job's flow. */
 export interface ResultsRequest {
@@ -25,6 +30,24 @@ export interface ResultsRequest {
   readonly token: string;
   /** Default: the nodes directly before this one. */
   readonly nodes?: readonly string[];
+}
+
+/** Reports the progress of the job, or logs a line with a level. */
+export type ReportRequest =
+  & { readonly token: string }
+  & (
+    | { readonly kind: "progress"; readonly done: number; readonly note?: string }
+    | { readonly kind: "log"; readonly level: LogLevel; readonly message: string }
+  );
+
+/** Pushes another job into the store of the worker. The reply has its jid; none if it is a duplicate. */
+export interface PushRequest {
+  readonly kind: "push";
+  readonly token: string;
+  /** JSON text: `class`, `args` and the options of a push. */
+  readonly job: string;
+  /** Whether the job becomes a member of the batch of the program's job. */
+  readonly inBatch?: boolean;
 }
 
 /** Requests a durable step. */
@@ -69,5 +92,5 @@ export type ToProgram =
   | { readonly kind: "value"; readonly value?: string }
   /** The token is that of no running attempt. */
   | { readonly kind: "ended" }
-  /** The step or its child has failed for good, or the job isn't a node of a flow. */
+  /** The step or its child has failed for good, the job isn't a node of a flow, or a report or a push is invalid. */
   | { readonly kind: "failed"; readonly message: string };
