@@ -12,6 +12,7 @@ export const workers: Cases = {
     await using t = await open();
     const record = workerRecord("host:1:aaaaaaaaaaaa", {
       tag: "billing",
+      heartbeatMs: 5_000,
       labels: ["eu", "reliable"],
       queues: ["high", "low"],
       weights: { high: 2, low: 1 },

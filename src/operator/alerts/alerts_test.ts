@@ -30,6 +30,7 @@ const WORKER: WorkerInfo = {
   concurrency: 5,
   version: "1",
   startedAt: NOW,
+  heartbeatMs: 5_000,
   quiet: false,
   busy: 0,
   rss: 1,
@@ -282,6 +283,9 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
 
 Deno.test("reports a slow store, and heartbeats that are late", () => {
   assertEquals(alerts({ roundTripMs: 999, workers: [{ ...WORKER, heartbeatAt: NOW - 9_999 }] }), []);
+  const { heartbeatMs: _, ...foreign } = WORKER;
+  const seldom = { ...WORKER, heartbeatMs: 15_000, heartbeatAt: NOW - 29_000 };
+  assertEquals(alerts({ workers: [{ ...foreign, heartbeatAt: NOW - 19_000 }, seldom] }), []);
   const found = alerts({ roundTripMs: 1_500, workers: [{ ...WORKER, heartbeatAt: NOW - 12_000 }] });
   assertEquals(found.map(({ title, command }) => [title, command]), [
     ["The store took 1.5s to return its counts", "jobs doctor"],

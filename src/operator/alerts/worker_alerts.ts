@@ -15,8 +15,10 @@ import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation }
 
 /** A store that takes longer to return its counts is slow. */
 const SLOW_STORE_MS = 1_000;
-/** An older heartbeat is late: workers send one every 5 s unless configured otherwise. */
-const LATE_HEARTBEAT_MS = 10_000;
+/** A younger heartbeat isn't late. */
+const MIN_LATE_MS = 10_000;
+/** Of Sidekiq. */
+const FOREIGN_HEARTBEAT_MS = 10_000;
 /** A text names at most this many workers. */
 const MAX_NAMED = 3;
 
@@ -87,8 +89,9 @@ function queueFlags({ queues }: Situation["stats"]): string {
 
 /** Heartbeats are late: what is known of these workers is old. */
 export function heartbeatAlerts({ workers, now }: Situation): Alert[] {
-  const late = workers.filter(({ alive, heartbeatAt }) => alive && now - heartbeatAt >= LATE_HEARTBEAT_MS)
-    .toSorted((a, b) => a.heartbeatAt - b.heartbeatAt);
+  const late = workers.filter(({ alive, heartbeatAt, heartbeatMs = FOREIGN_HEARTBEAT_MS }) =>
+    alive && now - heartbeatAt >= Math.max(MIN_LATE_MS, 2 * heartbeatMs)
+  ).toSorted((a, b) => a.heartbeatAt - b.heartbeatAt);
   if (late.length === 0) return [];
   return [{
     kind: "warn",

@@ -33,7 +33,7 @@ export class Status {
   }
 
   describe(): WorkerRecord {
-    const { worker, settings: { name, tag, labels }, components } = this.#options;
+    const { worker, settings: { name, tag, labels, heartbeatMs }, components } = this.#options;
     const { manager, registry, classCounters, work } = components;
     const queues = this.#options.queues();
     const classes = registry.classes();
@@ -48,6 +48,7 @@ export class Status {
       concurrency: manager.concurrency,
       version: VERSION,
       startedAt: this.#startedAt,
+      heartbeatMs,
       quiet: work.quietSince !== undefined,
       ...(work.quietSince !== undefined && { quietSince: work.quietSince }),
       ...(work.isStopping && { stopping: true }),

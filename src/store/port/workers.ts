@@ -61,6 +61,8 @@ export interface WorkerRecord {
   readonly version: string;
   /** When it started. */
   readonly startedAt: number;
+  /** The interval between its heartbeats. Absent for a Sidekiq process, which sends one every 10 s. */
+  readonly heartbeatMs?: number;
   /** Whether it takes no more jobs. */
   readonly quiet: boolean;
   /** Since when, while it is quiet, in epoch milliseconds. Absent for a Sidekiq process. */

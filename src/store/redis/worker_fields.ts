@@ -32,6 +32,7 @@ export function infoOf(worker: WorkerRecord): string {
     blocked: worker.blocked,
     stopping: worker.stopping,
     quietSince: worker.quietSince,
+    heartbeatMs: worker.heartbeatMs,
   });
   // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
   return `{"started_at":${wireTime(worker.startedAt)},${info.slice(1)}`;
@@ -77,6 +78,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     quiet: fields.quiet === "true",
     ...(info["stopping"] === true && { stopping: true }),
     ...(typeof info["quietSince"] === "number" && { quietSince: info["quietSince"] }),
+    ...(typeof info["heartbeatMs"] === "number" && { heartbeatMs: info["heartbeatMs"] }),
     busy: readNumber(fields.busy) ?? 0,
     rss: (readNumber(fields.rss) ?? 0) * 1024,
     work: Object.entries(fields.work).map(([task, json]) => readWork(task, json)),

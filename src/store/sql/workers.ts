@@ -233,6 +233,7 @@ function readRecord(id: string, text: string): WorkerRecord {
     const like: Readonly<Record<string, unknown>> = {
       ...empty,
       quietSince: 0,
+      heartbeatMs: 0,
       stopping: true,
       blocked: {},
       classes: [],
