@@ -12,6 +12,7 @@ browserTest("a sleeping job is signalled from its page, and run again from one o
   await row("approval").getByText('for signal "order:42"').waitFor();
   await page.getByLabel("Data of signal order:42").fill("true");
   await press("Signal");
+  await press("Send the signal");
   await says("Job o1 continues.");
   await row("approval").getByText("succeeded").waitFor();
   await press("Run again from here: step approval");
