@@ -358,7 +358,8 @@ onBothStores("a job that is pushed without a queue goes to the queue of its clas
 onBothStores("a push of an unregistered class is stored, and its page has a warning", async ({ store, visitor }) => {
   await store.classes.declare([{ name: "Greet", options: "{}" }]);
   const someone = visitor();
-  const warning = "isn&#39;t registered: no worker has run it yet, so its jobs wait until one does.";
+  const warning =
+    "isn&#39;t registered: no worker has run it yet, so its jobs wait until one does; did you mean Greet?";
   for (const [name, isTold] of [["Greet", false], ["Great", true]] as const) {
     const { text } = await someone.submit("/push", { class: name, args: "[]", queue: "" }, "/push");
     assertEquals(text.includes(`Warning: class &quot;${name}&quot; ${warning}`), isTold, name);

@@ -116,7 +116,7 @@ async function submit(services: Services, c: Context<WebEnv>): Promise<Response>
     const path = original ? placePath(original.place) : `/jobs/${jid}`;
     const text = [
       `${existed ? "Already pushed" : "Pushed"} as ${jid}.`,
-      ...warnings.map((warning) => `Warning: ${warning}.`),
+      ...warnings.map((warning) => `Warning: ${warning}${warning.endsWith("?") ? "" : "."}`),
     ].join(" ");
     return await back(services, c, { kind: "ok", text }, path);
   } catch (error) {
