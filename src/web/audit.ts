@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Author, EventKind } from "../operator/actions/action.ts";
 import { type AuditEvent, recordEvent } from "../store/admin/audit.ts";
 import type { RefusedLogin, Visitor } from "./auth/gate.ts";
+import { LOG_ONLY } from "./read/audit.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -49,7 +50,7 @@ function log(services: Services, event: AuditEvent): void {
 async function recordBounded(services: Services, kind: string, event: AuditEvent): Promise<void> {
   const omitted = services.auditBounds.admit(kind);
   if (omitted === undefined) return log(services, event);
-  const more = omitted === 0 ? undefined : `${omitted} more since the entry before are in the log only`;
+  const more = omitted === 0 ? undefined : `${omitted} more since the entry before are ${LOG_ONLY}`;
   const details = [event.details, more].filter((one) => one !== undefined).join("; ");
   await record(services, { ...event, ...(details !== "" && { details }) });
 }

@@ -159,3 +159,29 @@ onBothStores(
     assertEquals((await store.admin.stats()).queues.map(({ name }) => name), ["default"]);
   },
 );
+
+onBothStores(
+  "groups are found by name among many, and few are in order of their latency",
+  async ({ store, visitor }) => {
+    const job = (jid: string, group: string, agoMs: number) => ({
+      jid,
+      queue: "default",
+      group,
+      payload: JSON.stringify({ jid, class: "A", args: [], queue: "default", group, enqueued_at: Date.now() - agoMs }),
+    });
+    const shown = async (query = "") =>
+      [...(await visitor().visit(`/queues/default${query}`)).text.matchAll(
+        /\/queues\/default\/groups\/([^"]+)">\1<\/a><\/td>/g,
+      )]
+        .map(([, name]) => name);
+    await store.jobs.enqueue([job("a", "tenant-a", 0), job("b", "tenant-b", 60_000), job("c", "tenant-c", 5_000)]);
+    const few = await shown();
+    assertEquals(few.length, 3);
+    const many = Array.from({ length: 700 }, (_, i) => job(`m${i}`, `shop-${String(i).padStart(3, "0")}`, 0));
+    await store.jobs.enqueue(many);
+    assertEquals((await shown()).length, 100);
+    assertEquals(await shown("?find=SHOP-69"), Array.from({ length: 10 }, (_, i) => `shop-69${i}`));
+    assertEquals(await shown("?find=nt-b"), ["tenant-b"]);
+    assertStringIncludes((await visitor().visit("/queues/default?find=none")).text, "No matching groups.");
+  },
+);

@@ -7,7 +7,7 @@ import type { AuditEntry } from "../../store/admin/audit.ts";
 import { number } from "../../text/format.ts";
 import { isoTime } from "../../text/times.ts";
 import type { AuditList } from "../read/audit.ts";
-import { AUDIT_FILTERS } from "../read/audit.ts";
+import { AUDIT_FILTERS, foldPushes } from "../read/audit.ts";
 import { FilterForm } from "./filters.tsx";
 import { Empty, link, None, Time, type View } from "./view.tsx";
 import { Layout } from "./layout.tsx";
@@ -62,7 +62,7 @@ function EventTable({ view, events }: { readonly view: View; readonly events: re
     <table class="list">
       <TableHead columns={["When", "User", "From", "Action", "Target", num("Jobs"), "Outcome"]} />
       <tbody>
-        {events.map(({ at, user, by, from, action, target, details, count, outcome }) => (
+        {foldPushes(events).map(({ at, user, by, from, action, target, details, count, outcome, folded }) => (
           <tr>
             <td class="when" data-label="When">
               <Time at={at} now={view.now} /> <span class="note">{isoTime(at)?.slice(0, 16).replace("T", " ")}</span>
@@ -74,6 +74,11 @@ function EventTable({ view, events }: { readonly view: View; readonly events: re
             <td class="short" data-label="Action">{action}</td>
             <td data-label="Target">
               <div>
+                {folded !== undefined && (
+                  <span class="note">
+                    {number(folded.entries)} pushes since <Time at={folded.since} now={view.now} />
+                  </span>
+                )}
                 <span class="mono">{target}</span> {details !== undefined && <span class="note">{details}</span>}
               </div>
             </td>

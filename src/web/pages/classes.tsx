@@ -117,7 +117,7 @@ function ClassTable({ view, classes, window, sort }: {
             {heading("p50", "p50")}
             {heading("p95", "p95")}
             {heading("p99", "p99")}
-            {heading("total", "Total time")}
+            {heading("total", "Successful time")}
             <th>Runs over time</th>
           </tr>
         </thead>
@@ -139,7 +139,7 @@ function ClassTable({ view, classes, window, sort }: {
               <td class="num" data-label="p50">{estimate(one.p50Ms)}</td>
               <td class="num" data-label="p95">{estimate(one.p95Ms)}</td>
               <td class="num" data-label="p99">{estimate(one.p99Ms)}</td>
-              <td class="num" data-label="Total time">{formatDuration(one.workedMs)}</td>
+              <td class="num" data-label="Successful time">{formatDuration(one.workedMs)}</td>
               <td data-label="Over time">
                 <OverTime one={one} stepMs={stepMs} />
               </td>
@@ -206,7 +206,7 @@ export function ClassPage({ view, name, window, one, recent, charts, heat }: {
             <Tile label="p95" value={estimate(one.p95Ms)} />
             <Tile label="p99" value={estimate(one.p99Ms)} />
             {recent?.wait && <Tile label="p95 wait" value={formatDuration(recent.wait.p95)} />}
-            <Tile label="Total time" value={formatDuration(one.workedMs)} />
+            <Tile label="Successful time" value={formatDuration(one.workedMs)} />
           </dl>
           <div class="charts">{charts.map((chart) => <ChartFigure chart={chart} />)}</div>
           {heat !== undefined && <HeatMapFigure map={heat} now={view.now} />}

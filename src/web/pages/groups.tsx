@@ -8,13 +8,14 @@ import { formatDuration } from "../../job/duration.ts";
 import { priorityIn } from "../../job/priority.ts";
 import { limitGroup, pauseGroup, resumeGroup } from "../../operator/actions/queues.ts";
 import { textsInput } from "../../operator/shapes/shape.ts";
-import { type GroupInfo, type GroupPage, MAX_WEIGHT } from "../../store/port/groups.ts";
+import { type GroupInfo, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { formatStarts } from "../../store/port/limits.ts";
 import { number } from "../../text/format.ts";
 import { GROUP_COLUMNS, groupHeldText, groupLimitText, groupName, limitOfGroup, shareText } from "../../text/groups.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
+import type { GroupList } from "../read/groups.ts";
 import { requireQueue } from "../read/known.ts";
 import { checkGroup, checkQueue, queuePath } from "../read/job_sets.ts";
 import { type JobList, listOf } from "../read/paging.ts";
@@ -187,12 +188,29 @@ function LimitForm({ view, queue, group, refused }: {
 
 /** The groups of a queue; nothing if it has none. */
 export function Groups(
-  { view, queue, page }: { readonly view: View; readonly queue: string; readonly page: GroupPage },
+  { view, queue, page }: { readonly view: View; readonly queue: string; readonly page: GroupList },
 ) {
-  if (page.groups.length === 0) return null;
+  if (page.groups.length === 0 && page.find === "" && !page.isLater) return null;
+  const isLong = page.next !== undefined || page.isLater || page.find !== "";
   return (
     <section class="groups">
-      <h2>Groups</h2>
+      <div class="heading">
+        <h2>Groups</h2>
+        {isLong && (
+          <form action={link(view, queuePath(queue))} class="inline">
+            <input
+              type="search"
+              name="find"
+              value={page.find}
+              aria-label="Name of a group"
+              placeholder="Name of a group"
+              autocomplete="off"
+            />
+            <button type="submit">Find</button>
+            {page.find !== "" && <a class="button" href={link(view, queuePath(queue))}>Clear</a>}
+          </form>
+        )}
+      </div>
       <p class="note">
         Fair share: the part of the queue's next jobs that a group's weight gives it. It isn't a measurement.
       </p>
@@ -203,19 +221,22 @@ export function Groups(
             , whose oldest job has been queued for {formatDuration(page.slowest.latencyMs)}.
           </p>
         )}
-        <List
-          view={view}
-          columns={GROUP_COLUMNS}
-          rows={page.groups}
-          looks={{
-            group: ({ name }, text) => <a class="class" href={link(view, queuePath(queue, name))}>{text}</a>,
-            state: (_, text) => text !== "" && <span class="badge warn">{text}</span>,
-          }}
-        />
+        {page.groups.length === 0 && <Empty title="No matching groups." />}
+        {page.groups.length > 0 && (
+          <List
+            view={view}
+            columns={GROUP_COLUMNS}
+            rows={page.groups}
+            looks={{
+              group: ({ name }, text) => <a class="class" href={link(view, queuePath(queue, name))}>{text}</a>,
+              state: (_, text) => text !== "" && <span class="badge warn">{text}</span>,
+            }}
+          />
+        )}
       </div>
       {page.next !== undefined && (
         <p>
-          <a href={link(view, queuePath(queue), { groups: page.next })}>More groups</a>
+          <a href={link(view, queuePath(queue), { groups: page.next, find: page.find })}>More groups</a>
         </p>
       )}
       <h2>Jobs without a group</h2>

@@ -9,13 +9,13 @@ import { limitGroup, limitQueue } from "../../operator/actions/queues.ts";
 import { textsInput } from "../../operator/shapes/shape.ts";
 import { formatStarts, type QueueLimit } from "../../store/port/limits.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import type { GroupPage } from "../../store/port/groups.ts";
 import { number } from "../../text/format.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { limitText } from "../../text/limits.ts";
 import { actFor } from "../act.ts";
 import { formOf } from "../http/forms.ts";
 import { type Chart, queueCharts } from "../read/charts.ts";
+import { type GroupList, readGroups } from "../read/groups.ts";
 import { requireQueue } from "../read/known.ts";
 import { checkQueue, queuePath } from "../read/job_sets.ts";
 import { type QueueRow, withWorkers } from "../read/queue_rows.ts";
@@ -66,12 +66,15 @@ export function queueRoutes(app: Hono<WebEnv>, services: Services): void {
 }
 
 async function show(services: Services, c: Context<WebEnv>, name: string, texts?: LimitTexts): Promise<Response> {
-  const cursor = c.req.query("groups");
+  const groupsOf = {
+    cursor: c.req.query("groups") || undefined,
+    find: (c.req.query("find") ?? "").trim().slice(0, 200),
+  };
   const [shared, list, workers, groups, series] = await Promise.all([
     viewOf(services, c),
     listOf(services, c, { in: "queue", queue: name }),
     services.store.workers.list(),
-    services.store.admin.groups(name, { withSlowest: true, ...(cursor && { cursor }) }),
+    readGroups(services, name, groupsOf),
     // A live page refreshes its charts separately, less often.
     c.req.header("x-live") === "1" ? [] : services.store.series.read("queues", "1h"),
   ]);
@@ -89,7 +92,7 @@ async function show(services: Services, c: Context<WebEnv>, name: string, texts?
 function QueuePage({ view, queue, groups, running, charts, list, texts }: {
   readonly view: View;
   readonly queue: QueueRow;
-  readonly groups: GroupPage;
+  readonly groups: GroupList;
   /** Its running jobs. */
   readonly running: readonly RunningRow[];
   readonly charts: readonly Chart[];

@@ -24,7 +24,7 @@ const MAX_WORD_CHARS = 200;
 /** The columns of running jobs. */
 export const RUNNING_COLUMNS: Columns<RunningRow> = {
   processor: { text: ({ task }) => cut(task, MAX_WORD_CHARS) },
-  ...jobColumns("running", ({ worker, job }) => ({ ...job, worker: workerName(worker) })),
+  ...jobColumns("running", ({ worker, job }) => ({ ...job, worker: taggedName(worker) })),
 };
 
 /** All workers. */
@@ -127,6 +127,11 @@ export function WorkerTable({ view, workers, isShort = false }: {
 /** Returns a worker's name for display: its host and process ID. */
 export function workerName({ hostname, pid }: WorkerInfo): string {
   return `${cut(hostname, MAX_WORD_CHARS)}:${pid}`;
+}
+
+/** The name or tag that its user gave a worker, before its host and process ID. */
+function taggedName(worker: WorkerInfo): string {
+  return [cut(worker.tag, MAX_WORD_CHARS), workerName(worker)].filter(Boolean).join(" ");
 }
 
 /** Used of a total, with a bar. */

@@ -20,6 +20,43 @@ export const AUDIT_FILTERS = {
 
 const NAMES = Object.keys(AUDIT_FILTERS) as (keyof typeof AUDIT_FILTERS)[];
 
+/** Ends the details of an entry that stands for more. */
+export const LOG_ONLY = "in the log only";
+
+/** An entry, or several pushes of one user in a row, which programs repeat. */
+export interface AuditRow extends AuditEntry {
+  /** How many entries the row has, the earliest of them at `since`. */
+  readonly folded?: { readonly entries: number; readonly since: number };
+}
+
+/** Folds pushes of one user from one address that follow each other into one row, with the sum of their jobs. */
+export function foldPushes(events: readonly AuditEntry[]): AuditRow[] {
+  const rows: AuditRow[] = [];
+  for (const event of events) {
+    const last = rows.at(-1);
+    if (last === undefined || !isSamePush(last, event)) {
+      rows.push(event);
+      continue;
+    }
+    const count = (last.count ?? 1) + (event.count ?? 1);
+    const { target: _, details: __, ...rest } = last;
+    rows[rows.length - 1] = {
+      ...rest,
+      target: "",
+      count,
+      folded: { entries: (last.folded?.entries ?? 1) + 1, since: event.at },
+    };
+  }
+  return rows;
+}
+
+/** An entry that says how many others the log has alone stays as it is. */
+function isSamePush(a: AuditEntry, b: AuditEntry): boolean {
+  if ([a, b].some(({ details }) => details?.includes(LOG_ONLY))) return false;
+  return a.action === "push" && b.action === "push" && a.user === b.user && a.by === b.by && a.from === b.from &&
+    a.outcome === b.outcome;
+}
+
 /** A page of the audit log. */
 export interface AuditList {
   readonly events: readonly AuditEntry[];
