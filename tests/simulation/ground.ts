@@ -30,6 +30,10 @@ export interface Ground extends AsyncDisposable {
   renew(world: World): Promise<void>;
   /** Returns the store as a process opens it. */
   connect(machine: Machine, link: Link): Promise<Store>;
+  /** Opens another store, empty, to which everything may be migrated. Undefined: this ground has none. */
+  connectNext?(machine: Machine, link: Link): Promise<Store>;
+  /** Makes that store the one of this ground. Returns what the old one still has: one line each. */
+  moveOn?(): Promise<readonly string[]>;
   /** The jobs in the store, oldest first. */
   jobs(): Promise<readonly StoredJob[]>;
   /** Returns the ID of the worker that has a job. */

@@ -14,6 +14,8 @@ export interface Group {
   readonly members: readonly JobPlan[];
   /** Of a flow: the positions of the members before each. */
   readonly after?: readonly { readonly before: readonly number[]; readonly onDead: "stop" | "continue" }[];
+  /** Whether its client has sent its last request: its callbacks may come. */
+  isClosing: boolean;
   /** Whether it was closed: its callbacks are promised. */
   isClosed: boolean;
 }
@@ -33,6 +35,9 @@ export class GroupRules {
     const [name, what] = id.split(" ");
     const group = this.groups.get(name!);
     if (group !== undefined && (what === "success" || what === "complete")) {
+      if (!group.isClosing && !this.#model.touched.has(name!)) {
+        this.#world.fail("callbacks come last", `${id} begins on ${machine.name} before its ${group.kind} is closed`);
+      }
       const early = group.members.find((member) => !this.#mayHaveEnded(member, what, running));
       if (early) {
         this.#world.fail("callbacks come last", `${id} begins on ${machine.name} before ${early.id} has ended`);

@@ -41,23 +41,23 @@ export interface LinkObserver {
 /** The line of one process to the store. */
 export class Link {
   /** Calls from here on that meet a fault, in order. */
-  readonly faults: CallFault[] = [];
+  readonly faults: (CallFault | undefined)[] = [];
   /** Until then the store is unreachable. */
   #cutUntil = 0;
-  readonly #machine: Machine;
+  readonly machine: Machine;
   weather: Weather;
   /** Calls of one connection arrive in the order in which they were sent. */
   #arrives = 0;
   readonly observer: LinkObserver;
 
   constructor(machine: Machine, weather: Weather, observer: LinkObserver) {
-    this.#machine = machine;
+    this.machine = machine;
     this.weather = weather;
     this.observer = observer;
   }
 
   get isCut(): boolean {
-    return this.#machine.world.time < this.#cutUntil;
+    return this.machine.world.time < this.#cutUntil;
   }
 
   cut(until: number): void {
@@ -93,16 +93,16 @@ export class Link {
 
   /** The store reports at once that a condition may hold; the process learns it later. */
   async #watch(store: Store, topic: Topic, signal: AbortSignal): Promise<boolean> {
-    const { world, clock } = this.#machine;
+    const { world, clock } = this.machine;
     const isOpen = await store.watch(topic, signal);
-    await new Promise<void>((resolve) => void world.at(world.time + this.travel(), this.#machine, resolve));
+    await new Promise<void>((resolve) => void world.at(world.time + this.travel(), this.machine, resolve));
     // Without a connection nothing is reported, and nothing is known.
     if (this.isCut) await clock.sleep(1_000, signal);
     return isOpen && !signal.aborted;
   }
 
   #call(label: string, execute: () => unknown): Promise<unknown> {
-    const machine = this.#machine;
+    const machine = this.machine;
     const { world } = machine;
     const fault = this.faultOf(label);
     const lateMs = fault === "late" ? this.lateness() : 0;
@@ -131,18 +131,19 @@ export class Link {
   /** Returns the fault that the next call meets. */
   faultOf(label: string): CallFault | undefined {
     if (this.faults.length === 0 || this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
-    this.observer.faulted();
-    return this.faults.shift();
+    const fault = this.faults.shift();
+    if (fault !== undefined) this.observer.faulted();
+    return fault;
   }
 
   /** Returns how much longer a late message is under way. */
   lateness(): number {
-    return 5_000 + this.#machine.world.random.next() * 20_000;
+    return 5_000 + this.machine.world.random.next() * 20_000;
   }
 
   /** Returns how long a message is under way. */
   travel(): number {
-    const { random } = this.#machine.world;
+    const { random } = this.machine.world;
     const { usualMs, slow, slowMs } = this.weather;
     return random.chance(slow) ? random.next() * slowMs : random.next() * usualMs;
   }

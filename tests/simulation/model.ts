@@ -178,7 +178,7 @@ export class Model {
     );
     this.#checkLease(run, holder);
     const cancelledAt = this.#cancelled.get(jid);
-    if (cancelledAt !== undefined && world.time - cancelledAt > MAX_TRAVEL_MS) {
+    if (cancelledAt !== undefined && this.#hasBegunBefore(jid, cancelledAt)) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
@@ -226,6 +226,10 @@ export class Model {
   /** Notes that a machine was killed: its runs never end. */
   killed(machine: Machine): void {
     for (const run of this.#running) if (run.machine === machine) this.#running.delete(run);
+  }
+
+  #hasBegunBefore(jid: string, time: number): boolean {
+    return this.#runs.values().some((runs) => runs.some((run) => run.jid === jid && run.start < time));
   }
 
   /** An operator was told that a job is cancelled. */

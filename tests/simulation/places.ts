@@ -53,6 +53,7 @@ export class Places {
   #workers = 0;
   #isCalm = false;
   #outageUntil = 0;
+  #isStopped = false;
 
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
@@ -75,6 +76,7 @@ export class Places {
 
   /** Starts a worker at a place. */
   async start(of: number): Promise<void> {
+    if (this.#isStopped) return;
     const { world, model, plan } = this.#in;
     const number = ++this.#workers;
     const { machine, link, store } = await this.open(`w${of}.${number}`);
@@ -121,6 +123,20 @@ export class Places {
     this.#links.delete(link);
     model.killed(machine);
     world.at(world.time + downMs, undefined, () => this.start(of));
+  }
+
+  /** Kills all processes; of a worker no other one starts. */
+  killAll(): void {
+    this.#isStopped = true;
+    for (const of of this.#places.keys()) this.kill(of, 0);
+    for (const link of this.#links) link.machine.kill();
+    this.#links.clear();
+  }
+
+  /** Starts the workers again. */
+  startAll(): void {
+    this.#isStopped = false;
+    for (const of of this.#places.keys()) void this.start(of);
   }
 
   /** Stops the worker at a place orderly, and starts another one. */

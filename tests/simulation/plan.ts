@@ -10,7 +10,7 @@ import type { BatchEdit, Edit, StepsEdit } from "./operator.ts";
 import { Random } from "./random.ts";
 
 /** Until then jobs are pushed, and things go wrong. */
-export const TROUBLE_MS = 90_000;
+export const TROUBLE_MS = 60_000;
 
 /** One node of a flow: its job, and the positions of the nodes before it. */
 export interface NodePlan {
@@ -35,6 +35,7 @@ export type Deed =
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
   | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
+  | { readonly do: "migrate" }
   /** Operators. */
   | { readonly do: "restart"; readonly of: number }
   | { readonly do: "quiet"; readonly of: number; readonly forMs: number }
@@ -80,8 +81,11 @@ export function planOf(seed: number): Plan {
   for (let i = 0; i < count; i++) acts.push({ at: when(random), ...push(random, `j${i}`) });
   const troubles = TROUBLES.filter(() => random.chance(0.3));
   for (const trouble of troubles) {
-    for (let n = random.between(1, 4); n > 0; n--) acts.push(...troubleOf(random, trouble, workers));
+    for (let n = random.between(1, trouble === "operator" ? 8 : 4); n > 0; n--) {
+      acts.push(...troubleOf(random, trouble, workers));
+    }
   }
+  if (random.chance(0.05)) acts.push({ at: when(random), do: "migrate" });
   const slow = random.pick([0, 0, 0.02, 0.2]);
   return {
     ...{ seed, workers },
@@ -160,7 +164,7 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], workers: nu
 
 function operatorAct(random: Random, of: number): Deed {
   const nth = random.between(0, 20);
-  switch (random.weighted({ restart: 2, quiet: 1, edit: 6, pause: 1, limit: 1, batch: 2, steps: 1 })) {
+  switch (random.weighted({ restart: 2, quiet: 1, edit: 6, pause: 1, limit: 1, batch: 2, steps: 3 })) {
     case "restart":
       return { do: "restart", of };
     case "quiet":

@@ -42,7 +42,7 @@ export class Producer {
 
   /** @param inner members of a batch within it */
   async pushBatch(id: string, jobs: readonly JobPlan[], inner: readonly JobPlan[]): Promise<void> {
-    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], isClosed: false };
+    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], isClosing: false, isClosed: false };
     this.#model.groups.groups.set(id, group);
     const { batches } = this.#client;
     const fill = async (batch: Awaited<ReturnType<typeof batches.open>>, members: readonly JobPlan[]) => {
@@ -59,6 +59,7 @@ export class Producer {
         await fill(nested, inner);
         await nested.close();
       }
+      group.isClosing = true;
       await batch.close();
       group.isClosed = true;
       this.#world.note(`batch ${id} is closed`);
@@ -68,7 +69,7 @@ export class Producer {
   async pushFlow(id: string, nodes: readonly NodePlan[]): Promise<void> {
     const members = nodes.map(({ job }) => job);
     const after = nodes.map(({ after, onDead }) => ({ before: after, onDead }));
-    const group: Group = { id, kind: "flow", members, after, isClosed: false };
+    const group: Group = { id, kind: "flow", members, after, isClosing: true, isClosed: false };
     this.#model.groups.groups.set(id, group);
     const graph = Object.fromEntries(nodes.map(({ job, after, onDead }, i): [string, FlowNodes[string]] => {
       const { in: delay, ...options } = job.options;

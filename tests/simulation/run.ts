@@ -9,6 +9,8 @@ import { Random, seedRuntime } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 import { Failure, World } from "./world.ts";
 
+const MEMORY = { rss: 100e6, heapTotal: 20e6, heapUsed: 10e6, external: 1e6 };
+
 /** The result of a run. */
 export interface Result {
   readonly plan: Plan;
@@ -43,15 +45,19 @@ export async function run(ground: Ground, plan: Plan, options: { readonly log?: 
 function ownRuntime(world: World, { seed }: Plan): () => void {
   const restore = seedRuntime(new Random(seed ^ 0xfade), () => world.now);
   const { addEventListener, removeEventListener } = globalThis;
+  const { memoryUsage } = Deno;
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();
     world.fail("no error is unhandled", String(event.reason?.stack ?? event.reason));
   };
   addEventListener("unhandledrejection", onRejection);
   globalThis.addEventListener = () => {};
+  // Each heartbeat reads it, and it takes as long as a transaction.
+  Deno.memoryUsage = () => MEMORY;
   return () => {
     globalThis.addEventListener = addEventListener;
     removeEventListener("unhandledrejection", onRejection);
+    Deno.memoryUsage = memoryUsage;
     restore();
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
+import { migrate } from "./migration.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
 import { Places, type Process, type Surroundings } from "./places.ts";
@@ -33,6 +34,7 @@ export class Simulation {
   #client!: Process;
   #producer!: Producer;
   #operator!: Operator;
+  #isMigrating = false;
 
   constructor(given: Omit<Surroundings, "model">) {
     this.#in = { ...given, model: new Model(given.world, given.plan, (jid) => given.ground.holder(jid)) };
@@ -43,6 +45,7 @@ export class Simulation {
   async play(): Promise<void> {
     const { world, ground, plan, model } = this.#in;
     await this.#prepare();
+    await this.#connect();
     for (let of = 0; of < plan.workers; of++) {
       world.at(world.time + world.random.next() * START_MS, undefined, () => this.#places.start(of));
     }
@@ -66,7 +69,7 @@ export class Simulation {
   }
 
   async #prepare(): Promise<void> {
-    const { ground, world, model } = this.#in;
+    const { world } = this.#in;
     const { store: { admin } } = await this.#places.open("setup");
     let isReady = false;
     const ready = Promise.all([
@@ -75,6 +78,11 @@ export class Simulation {
     ]).then(() => isReady = true);
     await world.until(() => isReady, SETUP_MS);
     await ready;
+  }
+
+  /** Starts the client and the operator. */
+  async #connect(): Promise<void> {
+    const { ground, model } = this.#in;
     this.#client = await this.#places.open("client");
     this.#producer = new Producer(this.#client, model);
     this.#operator = new Operator(await this.#places.open("operator"), ground, model);
@@ -93,7 +101,8 @@ export class Simulation {
           world.fail("each job ends", `${jid} is ${place} for ${JOB_MS / 60_000} minutes`);
         }
       }
-      const isIdle = jobs.length === 0 && (await ground.batches()).every(({ isEnded }) => isEnded);
+      const isIdle = !this.#isMigrating && jobs.length === 0 &&
+        (await ground.batches()).every(({ isEnded }) => isEnded);
       idleLooks = isIdle ? idleLooks + 1 : 0;
       if (idleLooks < IDLE_LOOKS) world.at(world.time + 2_000, undefined, look);
     };
@@ -123,6 +132,10 @@ export class Simulation {
     const { world, model, ground } = this.#in;
     const places = this.#places;
     const later = (ms: number, run: () => void) => void world.at(world.time + ms, undefined, run);
+    if (this.#isMigrating) {
+      if (!isTrouble(act)) later(1_000, () => this.#begin(act));
+      return;
+    }
     if (isTrouble(act)) world.note(`act ${JSON.stringify(act)}`);
     switch (act.do) {
       case "push":
@@ -164,6 +177,14 @@ export class Simulation {
         }
         if (act.of === "all" || act.of === "store") ground.clockError += act.byMs;
         return;
+      case "migrate":
+        if (ground.connectNext === undefined) return;
+        this.#isMigrating = true;
+        return void migrate(this.#in, places, async () => {
+          await this.#connect();
+          places.startAll();
+          this.#isMigrating = false;
+        });
       case "restart":
         return void places.restart(act.of);
       case "quiet": {

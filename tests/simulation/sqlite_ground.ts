@@ -21,7 +21,7 @@ import type { Machine, World } from "./world.ts";
 
 const PATH = ":memory:";
 /** How often waiters look without a commit: for waits that end by the clock. */
-const POLL_MS = 500;
+const POLL_MS = 2_000;
 const DEAD_MAX_JOBS = 10_000;
 const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
@@ -44,13 +44,14 @@ const CONSISTENCY = {
   "limits hold": `SELECT queue.name, count(*) AS leases FROM lease JOIN queue ON queue.id = lease.queue
     WHERE queue.name = 'narrow' OR queue.name LIKE 'grouped|%' GROUP BY queue.id
     HAVING leases > CASE queue.name WHEN 'narrow' THEN ${NARROW} ELSE ${GROUP_LIMIT} END`,
-  "a lock has a job": `SELECT key, jid FROM unique_lock WHERE jid NOT IN (SELECT jid FROM job WHERE jid IS NOT NULL)`,
+  "a lock has a job":
+    `SELECT key, jid FROM unique_lock WHERE key NOT LIKE 'imported:%' AND jid NOT IN (SELECT jid FROM job WHERE jid IS NOT NULL)`,
 };
 
 /** Each finds what must not be when every job has ended and every worker has stopped. Dead jobs stay, with their steps. */
 const LEFTOVERS = {
   "a lease": "SELECT job FROM lease",
-  "a lock": "SELECT key, jid FROM unique_lock",
+  "a lock": "SELECT key, jid FROM unique_lock WHERE key NOT LIKE 'imported:%'",
   "a worker": "SELECT id FROM worker",
   "a name of a worker": "SELECT name FROM worker_name",
   "a command": "SELECT id FROM command",
@@ -66,19 +67,25 @@ const LEFTOVERS = {
   "a migration": "SELECT id FROM departure",
 };
 
+/** One database. */
+interface Side {
+  readonly database: DatabaseSync;
+  readonly sql: Context["sql"];
+  readonly watches: Set<Watch>;
+}
+
 export class SqliteGround implements Ground {
   readonly name = "sqlite";
   /** The store's wall clock may be set, too. */
   clockError = 0;
-  readonly #database: DatabaseSync;
-  readonly #sql: Context["sql"];
+  /** The store, and the one to which it may be migrated. */
+  #sides: readonly [Side, Side];
   readonly #tables: readonly string[];
   #world!: World;
-  #watches: Watch[] = [];
+  #isNextUsed = false;
 
-  private constructor(database: DatabaseSync) {
-    this.#database = database;
-    this.#sql = statementCache(database);
+  private constructor(sides: readonly [Side, Side]) {
+    this.#sides = sides;
     this.#tables = this.#rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
       .map(({ name }) => String(name));
   }
@@ -91,22 +98,32 @@ export class SqliteGround implements Ground {
       sleep: () => Promise.resolve(),
     };
     const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
-    return new SqliteGround(await openDatabase(PATH, { durability: "normal", busyRetry, create: true }));
+    const openSide = async (): Promise<Side> => {
+      const database = await openDatabase(PATH, { durability: "normal", busyRetry, create: true });
+      return { database, sql: statementCache(database), watches: new Set() };
+    };
+    return new SqliteGround([await openSide(), await openSide()]);
   }
 
   /** Empties it for another run: creating the tables takes longer than most runs. */
   renew(world: World): Promise<void> {
     this.#world = world;
     this.clockError = 0;
-    this.#watches = [];
+    this.#empty(this.#sides[0]);
+    if (this.#isNextUsed) this.#empty(this.#sides[1]);
+    this.#isNextUsed = false;
+    return Promise.resolve();
+  }
+
+  #empty({ database, watches }: Side): void {
+    watches.clear();
     const empty = this.#tables.map((name) => `DELETE FROM "${name}";`).join("");
-    this.#database.exec(`BEGIN; ${empty}
+    database.exec(`BEGIN; ${empty}
       DELETE FROM sqlite_sequence;
       INSERT INTO set_size VALUES ('scheduled', 0), ('retry', 0), ('dead', 0);
       INSERT INTO once_sweep VALUES (1, '');
       INSERT INTO cron_counter (version, told) VALUES (0, 0);
       INSERT INTO step_waits VALUES ('sleep', 0), ('wait', 0), ('child', 0); COMMIT;`);
-    return Promise.resolve();
   }
 
   get now(): number {
@@ -115,25 +132,38 @@ export class SqliteGround implements Ground {
 
   /** Returns the store as a process opens it. */
   connect(machine: Machine, link: Link): Promise<Store> {
-    const database = this.#database;
-    const sql = this.#sql;
+    return this.#open(this.#sides[0], "store", machine, link);
+  }
+
+  connectNext(machine: Machine, link: Link): Promise<Store> {
+    this.#isNextUsed = true;
+    return this.#open(this.#sides[1], "next", machine, link);
+  }
+
+  moveOn(): Promise<readonly string[]> {
+    const left = this.#rows("SELECT jid, place FROM entry UNION ALL SELECT id, 'batch' FROM batch");
+    this.#sides = [this.#sides[1], this.#sides[0]];
+    return Promise.resolve(left.map((row) => JSON.stringify(row)));
+  }
+
+  #open({ database, sql, watches }: Side, name: string, machine: Machine, link: Link): Promise<Store> {
     // Each verb is executed as a whole, so its turns of the event loop let nothing else in.
     const clock: Clock = { ...machine.clock, turn: () => Promise.resolve() };
     const watch = new Watch(database, () => undefined, {
       pollMs: POLL_MS,
       repeat: (...args) => machine.repeat(...args),
     });
-    this.#watches.push(watch);
+    watches.add(watch);
     const commit = new GroupCommit(database, {
       path: PATH,
       clock,
       busyRetry: new BusyRetry({ path: PATH, clock, waitMs: 0 }),
       onCommit: () => {
-        for (const one of this.#watches) one.changed();
+        for (const one of watches) one.changed();
       },
     });
     let takes = this.#world.random.word() >>> 1;
-    const store = sqliteStore(`sqlite:${PATH}`, {
+    const store = sqliteStore(`sqlite:${PATH}${name}`, {
       ...{ database, sql, commit, watch },
       now: () => this.now,
       newTake: () => ++takes,
@@ -145,7 +175,7 @@ export class SqliteGround implements Ground {
           return Promise.reject(translate(error, PATH));
         }
       },
-      close: () => void (this.#watches = this.#watches.filter((one) => one !== watch)),
+      close: () => void watches.delete(watch),
       wire: 7,
       deadMaxJobs: DEAD_MAX_JOBS,
       deadMaxAgeMs: DEAD_MAX_AGE_MS,
@@ -154,7 +184,7 @@ export class SqliteGround implements Ground {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#database.close();
+    for (const { database } of this.#sides) database.close();
     return Promise.resolve();
   }
 
@@ -166,7 +196,7 @@ export class SqliteGround implements Ground {
   }
 
   holder(jid: string): Promise<string | undefined> {
-    const row = this.#sql(`SELECT worker FROM job JOIN lease ON lease.job = job.id
+    const row = this.#sides[0].sql(`SELECT worker FROM job JOIN lease ON lease.job = job.id
       JOIN lease_worker ON lease_worker.id = worker_id WHERE jid = ?`).get(jid);
     return Promise.resolve(row && String(row["worker"]));
   }
@@ -202,12 +232,12 @@ export class SqliteGround implements Ground {
   /** Returns the queries that have rows, with their first row. */
   #violated(queries: Readonly<Record<string, string>>): string[] {
     return Object.entries(queries).flatMap(([what, sql]) => {
-      const row = this.#sql(sql).get();
+      const row = this.#sides[0].sql(sql).get();
       return row === undefined ? [] : [`${what}: ${JSON.stringify(row)}`];
     });
   }
 
   #rows(sql: string): Record<string, unknown>[] {
-    return this.#sql(sql).all() as Record<string, unknown>[];
+    return this.#sides[0].sql(sql).all() as Record<string, unknown>[];
   }
 }

@@ -70,6 +70,11 @@ export class StepRules {
     this.#sent.set(signal, key);
   }
 
+  /** Signals that no job waits for stay in the store that is left. */
+  signalsStay(): void {
+    this.#sent.clear();
+  }
+
   /** A child has ended, as its parent sees it. */
   childEnded(parent: string, { id }: JobPlan, value: unknown): void {
     if (this.#model.touched.has(parent) || this.#model.touched.has(id)) return;

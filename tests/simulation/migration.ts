@@ -1,0 +1,61 @@
+/**
+ * A migration to another store of the same kind, as `jobs migrate` does it: the workers have stopped, calls are lost, and the program
+ * is killed and started again until it ends.
+ *
+ * @module
+ */
+import { migrateStore } from "../../src/store/ops/migrate/migrate.ts";
+import type { CallFault } from "./link.ts";
+import type { Places, Surroundings } from "./places.ts";
+
+/** Calls of dead processes have arrived by then, and their heartbeats have lapsed. */
+const SILENCE_MS = 30_000;
+/** An attempt ends within this time. */
+const ATTEMPT_MS = 60_000;
+/** One of the first calls of an attempt has a fault. The last attempts have none. */
+const MAX_CALLS = 80;
+const MAX_FAULTY_ATTEMPTS = 5;
+
+/** Migrates everything. Calls `onDone` when processes may use the target. */
+export async function migrate(
+  { ground, world, model }: Surroundings,
+  places: Places,
+  onDone: () => void,
+): Promise<void> {
+  const sleep = (ms: number) => new Promise<void>((resolve) => void world.at(world.time + ms, undefined, resolve));
+  model.hit(undefined, 3 * SILENCE_MS);
+  model.steps.signalsStay();
+  places.killAll();
+  await sleep(SILENCE_MS);
+  for (let attempt = 0; !await attemptOnce(attempt); attempt++) await sleep(1_000);
+  model.hit(undefined);
+  for (const one of await ground.moveOn!()) world.fail("a migration leaves nothing", one);
+  onDone();
+
+  async function attemptOnce(attempt: number): Promise<boolean> {
+    const { random } = world;
+    const from = await places.open(`migration${attempt}`);
+    const { machine, link } = from;
+    const to = await ground.connectNext!(machine, link);
+    if (attempt < MAX_FAULTY_ATTEMPTS) {
+      const fault: CallFault = random.pick(["lost before", "lost after", "late"]);
+      link.faults.push(...Array(random.between(0, MAX_CALLS)).fill(undefined), fault);
+      const killed = random.chance(0.5) ? random.next() * 500 : ATTEMPT_MS;
+      world.at(world.time + killed, undefined, () => machine.kill());
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    void migrateStore(from.store, to).then(({ jobs }) => {
+      world.note(`${machine.name} has migrated ${jobs} jobs`);
+      resolve(true);
+    }, (error) => {
+      world.note(`${machine.name} fails: ${error.message}`);
+      resolve(false);
+    });
+    world.at(world.time + ATTEMPT_MS, undefined, () => resolve(false));
+    const isDone = await promise;
+    machine.kill();
+    // Its last call may be late.
+    if (!isDone) await sleep(SILENCE_MS);
+    return isDone;
+  }
+}
