@@ -13,6 +13,7 @@ import { stripAnsiCode } from "@std/fmt/colors";
 import { plain } from "../log/format.ts";
 import { asText } from "../log/value.ts";
 import type { HandlerExport, HandlerOptions, JobDefinition } from "./handler.ts";
+import { readCommonJs, requireModule } from "./common_js.ts";
 import { Extensions } from "./extensions.ts";
 import { HandlerError, type Registry } from "./registry.ts";
 
@@ -36,6 +37,7 @@ export async function loadHandlers(
   check: (path: string) => void = () => {},
 ): Promise<Extensions> {
   const extensions = new Extensions();
+  readCommonJs();
   for (const path of paths) {
     const files = await modulesAt(path);
     for (const one of new Set([path, ...files])) check(one);
@@ -66,8 +68,9 @@ async function modulesAt(path: string): Promise<string[]> {
 async function loadModule(file: string, registry: Registry, extensions: Extensions): Promise<void> {
   let exports: Record<string, unknown>;
   try {
+    const path = await Deno.realPath(file);
     // An absolute URL: in a compiled binary, a relative one would refer to a file in the binary.
-    exports = await import(pathToFileURL(await Deno.realPath(file)).href);
+    exports = path.endsWith(".cjs") ? requireModule(path) : await import(pathToFileURL(path).href);
   } catch (error) {
     throw new HandlerError(`Handlers "${file}" cannot be loaded: ${whyNotLoaded(file, error)}`, { cause: error });
   }
@@ -190,5 +193,7 @@ function bundlingHint(file: string, message: string): string {
     : /not a dependency|list of packages|(npm|jsr|https?):/.test(message)
     ? "this binary loads no packages"
     : undefined;
-  return reason === undefined ? "" : ` (${reason}: bundle it with "deno bundle ${file} -o handlers.js")`;
+  return reason === undefined
+    ? ""
+    : ` (${reason}: bundle it with "npx esbuild ${file} --bundle --platform=node --outfile=handlers.cjs")`;
 }

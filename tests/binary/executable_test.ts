@@ -145,7 +145,7 @@ Deno.test("handlers in TypeScript load, or one line has the reason and how to bu
   assertEquals(started.code, 1);
   assertMatch(
     started.stderr,
-    /^jobs: Handlers ".*\/handlers\.ts" cannot be loaded: .*: bundle it with "deno bundle .*handlers\.ts -o handlers\.js"\)\n$/,
+    /^jobs: Handlers ".*\/handlers\.ts" cannot be loaded: .*: bundle it with "npx esbuild .*handlers\.ts --bundle --platform=node --outfile=handlers\.cjs"\)\n$/,
   );
   // The hint works.
   await runHere(await pinnedDeno(), ["bundle", "--quiet", file, "-o", `${bench.folder}/handlers.js`]);
