@@ -25,6 +25,9 @@ export interface Block {
   readonly line: number;
 }
 
+/** Languages of blocks that are run. A script that a page saves is `bash`. */
+const COMMANDS: ReadonlySet<string> = new Set(["sh", "console"]);
+
 /** Returns the fenced blocks of a Markdown text. */
 export function blocksOf(markdown: string): Block[] {
   const blocks: Block[] = [];
@@ -38,7 +41,7 @@ export function blocksOf(markdown: string): Block[] {
     blocks.push({
       language: fence[1]!,
       isIgnored: /\bignore\b/.test(fence[2]!),
-      file: above.match(/`([\w./-]+)`:$/)?.[1],
+      file: COMMANDS.has(fence[1]!) ? undefined : above.match(/`([\w./-]+)`:$/)?.[1],
       text: lines.slice(start + 1, i).join("\n"),
       line: start + 1,
     });
