@@ -55,7 +55,8 @@ try {
   const light = await browser.newPage({ viewport: WIDE, colorScheme: "light", deviceScaleFactor: 2 });
   const dark = await browser.newPage({ viewport: WIDE, colorScheme: "dark", deviceScaleFactor: 2 });
   const phone = await browser.newPage({ viewport: PHONE, colorScheme: "light", deviceScaleFactor: 2 });
-  for (const [page, pages] of [[light, PAGES], [dark, DARK]] as const) {
+  // The overviews come first: their workers send no more heartbeats, and are late after a while.
+  for (const [page, pages] of [[dark, DARK], [light, PAGES]] as const) {
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(base + path);
       await page.evaluate("document.fonts.ready");
