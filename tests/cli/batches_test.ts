@@ -101,7 +101,9 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
     "",
   ]);
   const { why } = JSON.parse((await on(bench, ["flow", "show", stdout.trim(), "--json"])).stdout);
-  assertEquals(why, ['No worker of queue "default" has a handler for Extract: it waits for one.']);
+  assertEquals(why, [
+    'No worker of queue "default" has a handler for Extract: it waits for one. jobs run handlers.js -q default starts one.',
+  ]);
   await on(bench, ["flow", "cancel", stdout.trim()]);
   const shown = (await on(bench, ["flow", "show", stdout.trim()])).stdout;
   assertStringIncludes(shown, "cancelled: what waited is cancelled, running jobs are aborted\n");

@@ -17,7 +17,9 @@ onBothStores(
     const why = async () =>
       [...(await someone.visit("/jobs/q1")).text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, reason]) => reason);
     await beat(site.store, "web1:7:abc", ["Other"]);
-    assertEquals(await why(), ["No worker of queue &quot;default&quot; has a handler for Hard: it waits for one."]);
+    assertEquals(await why(), [
+      "No worker of queue &quot;default&quot; has a handler for Hard: it waits for one. jobs run handlers.js -q default starts one.",
+    ]);
     await beat(site.store, "web1:8:abc", ["Hard"]);
     assertEquals(await why(), ["Nothing blocks it: a worker fetches it in its turn."]);
     await site.store.workers.deregister("web1:8:abc");
