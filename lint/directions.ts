@@ -35,6 +35,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "handlers": "steps client log job clock",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/ops store/port store/open config log version job clock",
+  // Workers whose handlers run in other programs.
+  "remote": "server steps handlers store/port store/admin config log job clock",
   // Performs jobs as a worker does, on a store in memory.
   "testing": "server steps handlers client store/ops store/port store/admin store/open config log job clock",
   // The lists and filters of operators, and one description of each thing that they see.
@@ -46,9 +48,9 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // The audit log describes actions to people.
   "operator/actions": "text operator client cron store/ops store/port store/admin job clock",
   "web":
-    "operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
+    "remote handlers operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
   "cli":
-    "web operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
+    "web remote operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web config",

@@ -45,6 +45,10 @@ const MAX_SHOWN_CHARS = 100;
 /** Statuses after which a request is repeated: the API is busy, or a proxy in front of it can't reach it. */
 const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
 
+/** Sends a request; for workers, which are in this file. */
+const SEND = Symbol("send");
+const ADDRESS = Symbol("address");
+
 /** Pushes jobs over HTTP. */
 export class JobsClient {
   #url;
@@ -65,6 +69,8 @@ export class JobsClient {
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     this.#fetch = fetch;
+    this[ADDRESS] = { url: this.#url, headers: this.#headers };
+    this[SEND] = (...args) => this.#send(...args);
   }
 
   /** Pushes one job. Throws a JobsError with the code `conflict` if its unique lock, throttle or batch refuses it. */
@@ -123,7 +129,7 @@ export class JobsClient {
   }
 
   /** Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline. */
-  async #send(method, path, body, key, isExpected, { extraMs = 0, signal, deadline = Infinity } = {}) {
+  async #send(method, path, body, key, isExpected = () => true, { extraMs = 0, signal, deadline = Infinity } = {}) {
     for (let attempt = 0;; attempt++) {
       let error;
       try {
@@ -251,4 +257,481 @@ function anySignal(signals) {
     else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
   }
   return controller.signal;
+}
+
+/** The version of the protocol between a worker and the gateway. */
+const PROTOCOL = 1;
+const CLIENT = "jobs-client 0.1";
+/** Maximum number of jobs in one request of a worker, and of outcomes. */
+const MAX_TAKEN = 100;
+const MAX_SETTLED = 1_000;
+/** Lines of a job that are kept until the next heartbeat. */
+const MAX_LINES = 200;
+/** Between heartbeats while jobs run, and after a job has begun. */
+const BUSY_BEAT_MS = 1_000;
+const MIN_BEAT_MS = 100;
+/** Pause before a request of a worker is repeated, doubled up to the second value. */
+const FIRST_PAUSE_MS = 200;
+const LAST_PAUSE_MS = 5_000;
+
+/** Ends a job for good, without a failure: it is not needed any more. */
+export class Discard extends Error {
+  name = "Discard";
+}
+
+/** Ends a job for good: it is dead at once, without further attempts. */
+export class Kill extends Error {
+  name = "Kill";
+}
+
+/** Ends an attempt: the job runs again later, without counting as failed. */
+export class Snooze extends Error {
+  name = "Snooze";
+
+  /** @param {number | string} delay seconds, or a duration such as "5m" */
+  constructor(delay) {
+    super(`Again in ${delay}`);
+    this.delay = delay;
+  }
+}
+
+/** Why the signal of a job has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`. */
+export class Aborted extends Error {
+  /** @param {string} reason */
+  constructor(reason) {
+    super(ABORTS[reason] ?? reason);
+    this.name = reason;
+  }
+}
+
+const ABORTS = {
+  Cancelled: "The job was cancelled",
+  Timeout: "The job's timeout has expired",
+  Shutdown: "The worker's shutdown timeout has expired",
+  LeaseLost: "Another worker has the job now",
+};
+
+/**
+ * Performs jobs in this process until it is stopped: by TERM or INT, by `jobs stop`, or by the signal. Resolves when it has stopped.
+ *
+ * ```js
+ * import { work } from "./jobs_client.mjs";
+ *
+ * await work({
+ *   url: "http://127.0.0.1:7433",
+ *   token: process.env.JOBS_TOKEN,
+ *   concurrency: 10,
+ *   handlers: { Report: async (ctx, month) => `report of ${month}` },
+ * });
+ * ```
+ */
+export async function work(options) {
+  const worker = new Worker(options);
+  return await worker.run();
+}
+
+/**
+ * The program of a thread: sends heartbeats while the main thread sends none, because a handler holds the event loop. Otherwise the
+ * server would give its jobs to others.
+ */
+const PULSE = `
+const { parentPort, workerData: { url, headers, beats, everyMs } } = require("node:worker_threads");
+let worker;
+let seen = 0;
+parentPort.on("message", (id) => worker = id);
+setInterval(() => {
+  const now = Atomics.load(beats, 0);
+  if (now !== seen) return void (seen = now);
+  const body = JSON.stringify({ worker, running: [] });
+  if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text(), () => {});
+}, everyMs);
+`;
+
+class Worker {
+  #client;
+  #send;
+  #handlers;
+  #options;
+  #id;
+  #times = { heartbeatMs: 5_000, timeoutMs: 20_000 };
+  /** Running jobs by the token of their attempt. */
+  #running = new Map();
+  #ended = [];
+  #wakeSettler = () => {};
+  #wakeTaker = () => {};
+  #wakeBeat = () => {};
+  #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  #take = 0;
+  #isQuiet = false;
+  /** Whether handlers run whose jobs were given back. */
+  #isLeaving = false;
+  #stop = new AbortController();
+  /** Aborts when nothing is left to do. */
+  #done = new AbortController();
+  #log;
+
+  constructor(
+    {
+      url,
+      token,
+      handlers,
+      concurrency = 10,
+      queues,
+      labels,
+      shutdownTimeoutMs = 25_000,
+      log = logLine,
+      fetch,
+      signal,
+      signals = true,
+    },
+  ) {
+    if (typeof handlers !== "object" || handlers === null || Object.keys(handlers).length === 0) {
+      throw new TypeError("Missing handlers: expected functions by class, { Report: async (ctx, month) => … }");
+    }
+    for (const [name, handler] of Object.entries(handlers)) {
+      if (typeof handler !== "function") {
+        throw new TypeError(`Handler "${name}" is no function: expected (ctx, …args) => …`);
+      }
+    }
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {
+      throw new TypeError(`Invalid concurrency ${concurrency}: expected a whole number from 1 to 1000`);
+    }
+    this.#client = new JobsClient({ url, token, fetch, retries: 0 });
+    this.#send = this.#client[SEND];
+    this.#handlers = handlers;
+    this.#options = { concurrency, queues, labels, shutdownTimeoutMs, signals };
+    this.#log = log;
+    signal?.addEventListener("abort", () => this.stop("the signal"), { once: true });
+    if (signal?.aborted) this.stop("the signal");
+  }
+
+  async run() {
+    const unlisten = this.#options.signals ? this.#listen() : () => {};
+    try {
+      await this.#register();
+      await this.#startPulse();
+      this.#pulse?.postMessage(this.#id);
+      await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
+      await this.#request("/work/deregister", {}, { tries: 3 }).catch(() => {});
+      this.#log("info", "Stopped");
+      // A handler that ignores its signal would keep the process, or continue while its job runs elsewhere.
+      if (this.#isLeaving) process.exit(0);
+    } finally {
+      unlisten();
+      void this.#pulse?.terminate();
+    }
+  }
+
+  /** Takes no more jobs, waits for the running ones until the timeout, then aborts them. */
+  stop(by) {
+    if (this.#stop.signal.aborted) return;
+    this.#log("info", "Stopping", { by, running: this.#running.size });
+    this.#stop.abort();
+    this.#wakeTaker();
+    const timer = setTimeout(() => {
+      for (const job of this.#running.values()) job.abort("Shutdown");
+      setTimeout(() => this.#giveBack(), 3_000).unref?.();
+    }, this.#options.shutdownTimeoutMs);
+    timer.unref?.();
+    this.#checkDone();
+  }
+
+  /** Describes each running job, one line each. */
+  dump() {
+    const now = performance.now();
+    const lines = [...this.#running.values()].map(({ payload, context, since, aborted }) =>
+      `${context.class} ${context.jid} ${JSON.stringify(payload.args).slice(0, 100)} for ${Math.round(now - since)} ms${
+        aborted ? ` (${aborted})` : ""
+      }`
+    );
+    return [`${this.#id}: ${this.#running.size} of ${this.#options.concurrency} running`, ...lines];
+  }
+
+  #listen() {
+    const on = {
+      SIGTERM: () => this.stop("SIGTERM"),
+      SIGINT: () => this.stop("SIGINT"),
+      SIGTTIN: () => console.error(this.dump().join("\n")),
+    };
+    for (const [name, listener] of Object.entries(on)) process.on(name, listener);
+    return () => {
+      for (const [name, listener] of Object.entries(on)) process.off(name, listener);
+    };
+  }
+
+  async #register() {
+    const nonce = this.#nonce;
+    const { concurrency, queues, labels } = this.#options;
+    const classes = Object.fromEntries(
+      Object.entries(this.#handlers).map(([name, { options = {} }]) => [name, options]),
+    );
+    const { hostname } = await import("node:os");
+    const body = {
+      ...{ protocol: PROTOCOL, runtime: runtimeName(), client: CLIENT, nonce, concurrency, classes },
+      ...{ hostname: hostname().replace(/[\s:]/g, "-") || "unknown", pid: process.pid },
+      ...(queues && { queues }),
+      ...(labels && { labels }),
+      ...(this.#id && { running: [...this.#running.values(), ...this.#ended].map(({ given }) => given) }),
+    };
+    const answer = await this.#repeat(
+      () => this.#send("POST", "/work/register", JSON.stringify(body)),
+      this.#id ? this.#done.signal : this.#stop.signal,
+    );
+    this.#id = answer.worker;
+    this.#times = answer;
+    const left = new Set(answer.running);
+    for (const [token, job] of this.#running) {
+      if (left.has(token)) continue;
+      job.abort("LeaseLost");
+      this.#running.delete(token);
+    }
+    this.#pulse?.postMessage(this.#id);
+    this.#log("info", "Started", { worker: this.#id, classes: Object.keys(classes).join(" ") });
+  }
+
+  async #takeLoop() {
+    while (!this.#stop.signal.aborted) {
+      const limit = Math.min(MAX_TAKEN, this.#options.concurrency - this.#running.size);
+      if (limit <= 0 || this.#isQuiet) {
+        await new Promise((resolve) => this.#wakeTaker = resolve);
+        continue;
+      }
+      const take = ++this.#take;
+      const { jobs } = await this.#request("/work/take", { take, limit, wait: "25s" }, {
+        signal: this.#stop.signal,
+        extraMs: 25_000,
+      })
+        .catch((error) => {
+          if (!this.#stop.signal.aborted) throw error;
+          return { jobs: [] };
+        });
+      for (const job of jobs) this.#begin(job);
+    }
+  }
+
+  #begin({ token, payload: raw, queue, attempt, receipt }) {
+    const payload = JSON.parse(raw);
+    const name = payload.wrapped ?? payload.class;
+    const controller = new AbortController();
+    const job = {
+      ...{
+        token,
+        payload,
+        given: { token, payload: raw, queue, receipt },
+        lines: [],
+        since: performance.now(),
+        progress: undefined,
+        aborted: undefined,
+      },
+      abort: (reason) => {
+        job.aborted ??= reason;
+        controller.abort(new Aborted(reason));
+      },
+    };
+    const log = (level) => (message) => {
+      if (job.lines.push({ level, message: String(message) }) > MAX_LINES) job.lines.shift();
+    };
+    job.context = {
+      ...{ jid: payload.jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
+      progress: (done, note) => void (job.progress = { done, ...(note !== undefined && { note: String(note) }) }),
+      log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      client: this.#client,
+    };
+    this.#running.set(token, job);
+    this.#wakeBeat();
+    void this.#perform(job, name);
+  }
+
+  async #perform(job, name) {
+    let outcome;
+    try {
+      const handler = Object.hasOwn(this.#handlers, name) ? this.#handlers[name] : undefined;
+      if (handler === undefined) throw new Error(`No handler for class "${name}"`);
+      const result = await handler(job.context, ...job.payload.args);
+      outcome = { end: "succeeded", ...(result !== undefined && { result }) };
+      JSON.stringify(outcome);
+    } catch (error) {
+      outcome = outcomeOf(error);
+    }
+    if (this.#running.get(job.token) !== job) return;
+    this.#ended.push({ given: job.given, outcome: { ...reportOf(job), ...outcome } });
+    this.#running.delete(job.token);
+    this.#wakeSettler();
+    this.#wakeTaker();
+  }
+
+  async #settleLoop() {
+    while (!this.#done.signal.aborted) {
+      if (this.#ended.length === 0) {
+        await new Promise((resolve) => {
+          this.#wakeSettler = resolve;
+          this.#checkDone();
+        });
+        continue;
+      }
+      const outcomes = this.#ended.slice(0, MAX_SETTLED).map(({ outcome }) => outcome);
+      const { lost } = await this.#request("/work/settle", { outcomes });
+      this.#ended.splice(0, outcomes.length);
+      if (lost.length > 0) this.#log("warn", "Leases lost: these jobs run again", { count: lost.length });
+    }
+  }
+
+  /**
+   * Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say, so that a
+   * cancellation arrives at once.
+   */
+  async #beatLoop() {
+    const { signal } = this.#done;
+    while (!signal.aborted) {
+      const running = [...this.#running.values()].map(reportOf);
+      const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
+      const body = { running, rss: process.memoryUsage().rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
+      const began = performance.now();
+      let orders;
+      try {
+        orders = await this.#request("/work/heartbeat", body, { signal, extraMs: waitMs });
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      Atomics.add(this.#beats, 0, 1);
+      this.#obey(orders);
+      const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
+      await this.#restOfBeat(hasWaited ? MIN_BEAT_MS : waitMs > 0 ? BUSY_BEAT_MS : this.#times.heartbeatMs);
+    }
+  }
+
+  /** Waits until the next heartbeat; less when a job begins. */
+  async #restOfBeat(ms) {
+    const begun = new AbortController();
+    this.#wakeBeat = () => begun.abort();
+    await pause(ms, anySignal([this.#done.signal, begun.signal])).catch(() => {});
+    this.#wakeBeat = () => {};
+    if (begun.signal.aborted) await pause(MIN_BEAT_MS, this.#done.signal).catch(() => {});
+  }
+
+  #obey({ aborted, lost, quiet = this.#isQuiet, stopping = false }) {
+    for (const { token, reason } of aborted) this.#running.get(token)?.abort(reason);
+    for (const token of lost) {
+      this.#running.get(token)?.abort("LeaseLost");
+      this.#isLeaving ||= this.#running.delete(token) && this.#options.signals;
+    }
+    this.#isQuiet = quiet;
+    this.#wakeTaker();
+    if (stopping) this.stop("jobs");
+    this.#checkDone();
+  }
+
+  /** Sends a request of this worker until it is answered. Registers again if the worker is unknown. */
+  async #request(path, body, { signal, extraMs, tries = Infinity } = {}) {
+    return await this.#repeat(
+      async () => {
+        try {
+          return await this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, undefined, {
+            extraMs,
+            signal,
+          });
+        } catch (error) {
+          if (error.status !== 404 || error.field !== "worker") throw error;
+          await this.#again();
+          return await this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, undefined, {
+            extraMs,
+            signal,
+          });
+        }
+      },
+      signal,
+      tries,
+    );
+  }
+
+  /** The server doesn't know this worker any more, or is another one: it is shown the running jobs. */
+  async #again() {
+    this.#registering ??= (async () => {
+      this.#log("warn", "Unknown to the server: registering again", { running: this.#running.size });
+      await this.#register();
+    })().finally(() => this.#registering = undefined);
+    await this.#registering;
+  }
+
+  #registering;
+  #pulse;
+  /** Counts the heartbeats of this thread, for the other one. */
+  #beats = new Int32Array(new SharedArrayBuffer(4));
+
+  async #startPulse() {
+    try {
+      const { Worker: Thread } = await import("node:worker_threads");
+      const { url, headers } = this.#client[ADDRESS];
+      const everyMs = this.#times.heartbeatMs;
+      this.#pulse = new Thread(PULSE, { eval: true, workerData: { url, headers, beats: this.#beats, everyMs } });
+      this.#pulse.on(
+        "error",
+        (error) => this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message }),
+      );
+      this.#pulse.unref();
+    } catch (error) {
+      this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message });
+    }
+  }
+
+  async #repeat(run, signal, tries = Infinity) {
+    for (let failures = 0;; failures++) {
+      try {
+        const answer = await run();
+        if (failures > 0) this.#log("info", "Server reached again");
+        return answer;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const isTransient = error.status === undefined ? error.code === "unreachable" : TRANSIENT.has(error.status);
+        if (!isTransient || failures + 1 >= tries) throw error;
+        if (failures === 0) this.#log("warn", "Server not reached, retrying", { error: error.message });
+        await pause(
+          error.retryAfterMs ?? Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2),
+          signal,
+        );
+      }
+    }
+  }
+
+  #giveBack() {
+    for (const [token, job] of this.#running) {
+      this.#ended.push({ given: job.given, outcome: { ...reportOf(job), end: "release" } });
+      this.#running.delete(token);
+      this.#isLeaving = this.#options.signals;
+      this.#log("warn", "Unfinished job returned", { jid: job.context.jid });
+    }
+    this.#wakeSettler();
+  }
+
+  #checkDone() {
+    if (!this.#stop.signal.aborted || this.#running.size > 0 || this.#ended.length > 0) return;
+    this.#done.abort();
+    this.#wakeSettler();
+  }
+}
+
+/** Returns what a job has reported since the last request. */
+function reportOf({ token, progress, lines }) {
+  return { token, ...(progress && { progress }), ...(lines.length > 0 && { log: lines.splice(0) }) };
+}
+
+function outcomeOf(error) {
+  const name = typeof error?.name === "string" && error.name !== "" ? error.name : "Error";
+  const message = String(error?.message ?? error);
+  if (error instanceof Snooze) return { end: "snooze", in: error.delay };
+  const stack = typeof error?.stack === "string" ? error.stack.split("\n").slice(1, 50).map((line) => line.trim()) : [];
+  const ends = { Discard: "discard", Kill: "kill" };
+  return { end: ends[name] ?? "failed", error: { class: name, message, stack } };
+}
+
+function runtimeName() {
+  if (globalThis.Bun) return `bun ${globalThis.Bun.version}`;
+  if (globalThis.Deno) return `deno ${globalThis.Deno.version.deno}`;
+  return `node ${process.versions.node}`;
+}
+
+/** Writes a line of the worker to stderr. */
+function logLine(level, message, fields = {}) {
+  console.error(JSON.stringify({ ts: new Date().toISOString(), level, name: "worker", msg: message, ...fields }));
 }

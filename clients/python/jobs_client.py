@@ -12,12 +12,21 @@ lost answer stores its jobs once.
     ended = jobs.result(jid, timeout=60)
 """
 
+import asyncio
 import datetime
 import http.client
+import inspect
 import io
 import json
+import os
+import platform
 import random
+import signal
+import socket
+import sys
+import threading
 import time
+import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -25,7 +34,10 @@ import uuid
 import warnings
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
-__all__ = ["JobsClient", "JobsError", "JobsWarning"]
+__all__ = [
+    *("JobsClient", "JobsError", "JobsWarning"),
+    *("Worker", "job", "JobContext", "Discard", "Kill", "Snooze", "Aborted"),
+]
 
 _BATCH = 1_000
 _MAX_WAIT = 30.0
@@ -332,3 +344,571 @@ def _error_of(error: urllib.error.HTTPError) -> JobsError:
     if retry_after.isascii() and retry_after.isdigit():
         result.retry_after = min(60.0, float(retry_after))
     return result
+
+
+# Workers
+
+_PROTOCOL = 1
+_CLIENT = "jobs-client 0.1"
+_MAX_TAKEN = 100
+_MAX_SETTLED = 1_000
+# Lines of a job that are kept until the next heartbeat.
+_MAX_LINES = 200
+_TAKE_WAIT = 25.0
+# Between heartbeats while jobs run, and after a job has begun.
+_BUSY_BEAT = 1.0
+_MIN_BEAT = 0.1
+
+
+class Discard(Exception):
+    """Ends a job for good, without a failure: it is not needed any more."""
+
+
+class Kill(Exception):
+    """Ends a job for good: it is dead at once, without further attempts."""
+
+
+class Snooze(Exception):
+    """Ends an attempt: the job runs again later, without counting as failed.
+
+    delay: seconds, or a duration such as "5m".
+    """
+
+    def __init__(self, delay: Any):
+        super().__init__(f"Again in {delay}")
+        self.delay = delay
+
+
+class Aborted(Exception):
+    """Why a job must end.
+
+    reason: "Cancelled", "Timeout", "Shutdown" or "LeaseLost".
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(_ABORTS.get(reason, reason))
+        self.reason = reason
+
+
+_ABORTS = {
+    "Cancelled": "The job was cancelled",
+    "Timeout": "The job's timeout has expired",
+    "Shutdown": "The worker's shutdown timeout has expired",
+    "LeaseLost": "Another worker has the job now",
+}
+
+
+class _Lines:
+    """The log of a job: its lines are kept with the job, and shown by the server."""
+
+    def __init__(self) -> None:
+        self._lines: List[Dict[str, str]] = []
+        self._lock = threading.Lock()
+
+    def _add(self, level: str, message: Any) -> None:
+        with self._lock:
+            self._lines.append({"level": level, "message": str(message)})
+            del self._lines[:-_MAX_LINES]
+
+    def _take(self) -> List[Dict[str, str]]:
+        with self._lock:
+            lines, self._lines = self._lines, []
+            return lines
+
+    def debug(self, message: Any) -> None:
+        self._add("debug", message)
+
+    def info(self, message: Any) -> None:
+        self._add("info", message)
+
+    def warn(self, message: Any) -> None:
+        self._add("warn", message)
+
+    def error(self, message: Any) -> None:
+        self._add("error", message)
+
+
+class JobContext:
+    """The first argument of a handler.
+
+    jid, class_, queue, attempt, payload: the job.
+    raw: its payload as text.
+    log: debug, info, warn and error add a line to the job's log.
+    client: pushes further jobs.
+    """
+
+    def __init__(self, job: Dict[str, Any], client: JobsClient):
+        self.raw: str = job["payload"]
+        self.payload: Dict[str, Any] = json.loads(self.raw)
+        self.jid: str = self.payload["jid"]
+        self.class_: str = self.payload.get("wrapped") or self.payload["class"]
+        self.queue: str = job["queue"]
+        self.attempt: int = job["attempt"]
+        self.client = client
+        self.log = _Lines()
+        self._token: str = job["token"]
+        self._given = {name: job[name] for name in ("token", "payload", "queue", "receipt")}
+        self._since = time.monotonic()
+        self._progress: Optional[Dict[str, Any]] = None
+        self._reason: Optional[str] = None
+        self._aborted = threading.Event()
+        self._on_abort: Callable[[], None] = lambda: None
+
+    def progress(self, done: float, note: Optional[str] = None) -> None:
+        """Reports the progress of the job."""
+        self._progress = {"done": done, **({} if note is None else {"note": str(note)})}
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the job must end. A function on a thread looks at it now and then; a coroutine is cancelled."""
+        return self._aborted.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Sleeps. Raises Aborted as soon as the job must end."""
+        if self._aborted.wait(seconds):
+            self.throw_if_aborted()
+
+    def throw_if_aborted(self) -> None:
+        """Raises Aborted if the job must end."""
+        if self._reason is not None:
+            raise Aborted(self._reason)
+
+    def _report(self) -> Dict[str, Any]:
+        """Returns what the job has reported since the last request."""
+        report: Dict[str, Any] = {"token": self._token}
+        if self._progress:
+            report["progress"] = self._progress
+        lines = self.log._take()
+        if lines:
+            report["log"] = lines
+        return report
+
+    def _abort(self, reason: str) -> None:
+        if self._reason is None:
+            self._reason = reason
+            self._aborted.set()
+            self._on_abort()
+
+
+def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:
+    """Names the class that a function performs, and its options: queue, retry, timeout, …
+
+    Default name: that of the function. See docs/reference/job-options.md.
+    """
+
+    def mark(function: Any) -> Any:
+        function.jobs_class = name or function.__name__
+        function.jobs_options = options
+        return function
+
+    return mark
+
+
+class Worker:
+    """Performs jobs in this process.
+
+        @job(queue="reports", retry=5)
+        def Report(ctx, month):
+            return f"report of {month}"
+
+        Worker("http://127.0.0.1:7433", handlers=[Report], token=os.environ.get("JOBS_TOKEN")).run()
+
+    Functions run on threads, coroutine functions on one asyncio loop. TERM and INT take no more jobs, wait for the running ones
+    for shutdown_timeout seconds, and give the others back. TTIN prints the running jobs.
+
+    handlers: functions, by the name of their class or as a list.
+    concurrency: how many jobs run at once.
+    queues: the queues to take from; default: those of the handlers.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        handlers: Any,
+        token: Optional[str] = None,
+        concurrency: int = 10,
+        queues: Optional[List[str]] = None,
+        labels: Optional[List[str]] = None,
+        shutdown_timeout: float = 25,
+    ):
+        named = handlers.items() if isinstance(handlers, dict) else [
+            (getattr(handler, "jobs_class", getattr(handler, "__name__", "")), handler) for handler in handlers
+        ]
+        self._handlers: Dict[str, Any] = dict(named)
+        if not self._handlers:
+            raise ValueError("Missing handlers: expected functions, such as handlers=[Report]")
+        for name, handler in self._handlers.items():
+            if not callable(handler):
+                raise ValueError(f"Handler {name!r} is no function: expected def {name}(ctx, …)")
+        if not 1 <= concurrency <= 1000:
+            raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
+        self._client = JobsClient(url, token)
+        self._concurrency = concurrency
+        self._queues = queues
+        self._labels = labels
+        self._shutdown_timeout = shutdown_timeout
+        self._url = urllib.parse.urlsplit(url.rstrip("/") + "/api/v1")
+        self._token = token
+        self._lock = threading.Condition()
+        self._registering = threading.Lock()
+        self._registrations = 0
+        self._id = ""
+        self._nonce = os.urandom(6).hex()
+        self._heartbeat = 5.0
+        self._running: Dict[str, JobContext] = {}
+        # Each with the job as it was given.
+        self._ended: List[Any] = []
+        self._take = 0
+        self._is_quiet = False
+        self._is_stopping = False
+        self._is_done = False
+        self._failure: Optional[BaseException] = None
+        self._loop: Any = None
+
+    def run(self) -> None:
+        """Performs jobs until the worker is stopped. Raises JobsError if the server refuses it."""
+        old = self._listen()
+        try:
+            self._register(_Line(self._url, self._token))
+            threads = [
+                threading.Thread(target=self._guarded, args=(part,), name=part.__name__, daemon=True)
+                for part in (self._take_loop, self._settle_loop, self._beat_loop)
+            ]
+            for thread in threads:
+                thread.start()
+            with self._lock:
+                while not self._is_done:
+                    # A timeout lets Python handle signals.
+                    self._lock.wait(0.5)
+            for thread in threads[1:]:
+                thread.join(30)
+            if self._failure is not None:
+                raise self._failure
+            try:
+                _Line(self._url, self._token).send("/work/deregister", {"worker": self._id}, 10)
+            except JobsError:
+                pass
+            self._say("info", "Stopped")
+        finally:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def stop(self, by: str = "the program") -> None:
+        """Takes no more jobs, and ends run() when the running ones have ended."""
+        with self._lock:
+            if self._is_stopping:
+                return
+            self._is_stopping = True
+            running = len(self._running)
+            self._lock.notify_all()
+        self._say("info", "Stopping", by=by, running=running)
+        timer = threading.Timer(self._shutdown_timeout, self._end_late)
+        timer.daemon = True
+        timer.start()
+        self._check_done()
+
+    def dump(self) -> str:
+        """Describes each running job, one line each."""
+        now = time.monotonic()
+        jobs = list(self._running.values())
+        lines = [f"{self._id}: {len(jobs)} of {self._concurrency} running"]
+        for one in jobs:
+            args = json.dumps(one.payload.get("args"))[:100]
+            reason = f" ({one._reason})" if one._reason else ""
+            lines.append(f"{one.class_} {one.jid} {args} for {(now - one._since) * 1000:.0f} ms{reason}")
+        return "\n".join(lines)
+
+    def _listen(self) -> Dict[int, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        # A handler of signals runs between two instructions of the main thread, which may hold the lock.
+        later = lambda run: threading.Thread(target=run, daemon=True).start()  # noqa: E731
+        actions = {
+            signal.SIGTERM: lambda *_: later(lambda: self.stop("SIGTERM")),
+            signal.SIGINT: lambda *_: later(lambda: self.stop("SIGINT")),
+        }
+        if hasattr(signal, "SIGTTIN"):
+            actions[signal.SIGTTIN] = lambda *_: later(lambda: print(self.dump(), file=sys.stderr, flush=True))
+        return {number: signal.signal(number, action) for number, action in actions.items()}
+
+    def _guarded(self, part: Callable[[], None]) -> None:
+        try:
+            part()
+        except BaseException as error:  # The whole worker ends with a part of it.
+            with self._lock:
+                self._failure = self._failure or error
+                self._is_stopping = self._is_done = True
+                self._lock.notify_all()
+
+    def _register(self, line: "_Line") -> None:
+        classes = {name: getattr(handler, "jobs_options", {}) for name, handler in self._handlers.items()}
+        body: Dict[str, Any] = {
+            "protocol": _PROTOCOL,
+            "runtime": f"python {platform.python_version()}",
+            "client": _CLIENT,
+            "hostname": "".join("-" if c in ": \t" else c for c in socket.gethostname()) or "unknown",
+            "pid": os.getpid(),
+            "nonce": self._nonce,
+            "concurrency": self._concurrency,
+            "classes": {name: _request_of(options) for name, options in classes.items()},
+        }
+        if self._queues:
+            body["queues"] = list(self._queues)
+        if self._labels:
+            body["labels"] = list(self._labels)
+        if self._id:
+            with self._lock:
+                ended = [given for given, _ in self._ended]
+                body["running"] = [context._given for context in self._running.values()] + ended
+        answer = self._repeat(lambda: line.send("/work/register", body, 10))
+        self._id = answer["worker"]
+        self._registrations += 1
+        self._heartbeat = answer["heartbeatMs"] / 1000
+        left = set(answer["running"])
+        for token in [token for token in self._running if token not in left]:
+            self._abort(token, "LeaseLost")
+            self._running.pop(token, None)
+        self._say("info", "Started", worker=self._id, classes=" ".join(classes))
+
+    def _take_loop(self) -> None:
+        line = _Line(self._url, self._token)
+        while True:
+            with self._lock:
+                while not self._is_stopping and (self._is_quiet or len(self._running) >= self._concurrency):
+                    self._lock.wait()
+                if self._is_stopping:
+                    return
+                limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
+            self._take += 1
+            body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT}
+            answer = self._request(line, "/work/take", body, _TAKE_WAIT)
+            for one in answer.get("jobs", ()):
+                self._begin(one)
+
+    def _begin(self, given: Dict[str, Any]) -> None:
+        context = JobContext(given, self._client)
+        with self._lock:
+            self._running[context._token] = context
+            self._lock.notify_all()
+        handler = self._handlers.get(context.class_)
+        if handler is not None and inspect.iscoroutinefunction(handler):
+            self._begin_coroutine(context, handler)
+        else:
+            # Of a thread that belongs to no pool, the end of the program doesn't wait for the end.
+            threading.Thread(target=self._perform, args=(context, handler), daemon=True).start()
+
+    def _perform(self, context: JobContext, handler: Any) -> None:
+        try:
+            if handler is None:
+                raise LookupError(f"No handler for class {context.class_!r}")
+            result = handler(context, *context.payload.get("args", ()))
+            self._succeeded(context, result)
+        except BaseException as error:
+            self._end(context, _outcome_of(error))
+
+    def _begin_coroutine(self, context: JobContext, handler: Any) -> None:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name="asyncio", daemon=True).start()
+
+        async def perform() -> None:
+            try:
+                self._succeeded(context, await handler(context, *context.payload.get("args", ())))
+            except asyncio.CancelledError:
+                self._end(context, _outcome_of(Aborted(context._reason or "Cancelled")))
+            except BaseException as error:
+                self._end(context, _outcome_of(error))
+
+        task = asyncio.run_coroutine_threadsafe(perform(), self._loop)
+        context._on_abort = lambda: task.cancel() and None
+
+    def _succeeded(self, context: JobContext, result: Any) -> None:
+        outcome: Dict[str, Any] = {"end": "succeeded"}
+        if result is not None:
+            json.dumps(result, allow_nan=False)
+            outcome["result"] = result
+        self._end(context, outcome)
+
+    def _end(self, context: JobContext, outcome: Dict[str, Any]) -> None:
+        with self._lock:
+            if self._running.pop(context._token, None) is not None:
+                self._ended.append((context._given, {**context._report(), **outcome}))
+            self._lock.notify_all()
+
+    def _settle_loop(self) -> None:
+        line = _Line(self._url, self._token)
+        while True:
+            with self._lock:
+                while not self._ended and not self._is_done:
+                    self._lock.wait()
+                if not self._ended:
+                    return
+                outcomes = [outcome for _, outcome in self._ended[:_MAX_SETTLED]]
+            answer = self._request(line, "/work/settle", {"outcomes": outcomes}, 0)
+            with self._lock:
+                del self._ended[: len(outcomes)]
+            if answer.get("lost"):
+                self._say("warn", "Leases lost: these jobs run again", count=len(answer["lost"]))
+            self._check_done()
+
+    def _beat_loop(self) -> None:
+        """Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say."""
+        line = _Line(self._url, self._token)
+        while not self._is_done:
+            with self._lock:
+                contexts = list(self._running.values())
+            running = [one._report() for one in contexts]
+            wait = self._heartbeat if running and not self._is_stopping else 0
+            began = time.monotonic()
+            body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
+            orders = self._request(line, "/work/heartbeat", body, wait)
+            for one in orders.get("aborted", ()):
+                self._abort(one["token"], one["reason"])
+            for token in orders.get("lost", ()):
+                self._abort(token, "LeaseLost")
+                with self._lock:
+                    self._running.pop(token, None)
+            with self._lock:
+                self._is_quiet = orders.get("quiet", self._is_quiet)
+                self._lock.notify_all()
+            if orders.get("stopping"):
+                self.stop("jobs")
+            self._check_done()
+            has_waited = wait > 0 and time.monotonic() - began >= wait
+            rest = _MIN_BEAT if has_waited else _BUSY_BEAT if wait else self._heartbeat
+            with self._lock:
+                if not self._is_done:
+                    self._lock.wait_for(lambda: self._is_done or bool(self._running) and not running, rest)
+            time.sleep(_MIN_BEAT if not self._is_done else 0)
+
+    def _abort(self, token: str, reason: str) -> None:
+        context = self._running.get(token)
+        if context is not None:
+            context._abort(reason)
+
+    def _end_late(self) -> None:
+        """Ends the jobs that run after the shutdown timeout, and gives back those that don't end."""
+        for token in list(self._running):
+            self._abort(token, "Shutdown")
+        time.sleep(3)
+        for context in list(self._running.values()):
+            self._say("warn", "Unfinished job returned", jid=context.jid)
+            self._end(context, {"end": "release"})
+
+    def _check_done(self) -> None:
+        with self._lock:
+            if self._is_stopping and not self._running and not self._ended:
+                self._is_done = True
+                self._lock.notify_all()
+
+    def _request(self, line: "_Line", path: str, body: Dict[str, Any], wait: float) -> Dict[str, Any]:
+        """Sends a request of this worker until it is answered. Registers again if the worker is unknown."""
+
+        def send() -> Dict[str, Any]:
+            since = self._registrations
+            try:
+                return line.send(path, {"worker": self._id, **body}, 10 + wait)
+            except JobsError as error:
+                if error.status != 404 or error.field != "worker":
+                    raise
+                self._again(line, since)
+                return line.send(path, {"worker": self._id, **body}, 10 + wait)
+
+        return self._repeat(send)
+
+    def _again(self, line: "_Line", since: int) -> None:
+        """The server doesn't know this worker any more, or is another one: it is shown the running jobs."""
+        with self._registering:
+            if self._registrations == since:
+                self._say("warn", "Unknown to the server: registering again", running=len(self._running))
+                self._register(line)
+
+    def _repeat(self, run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:
+        failures = 0
+        while True:
+            try:
+                answer = run()
+                if failures:
+                    self._say("info", "Server reached again")
+                return answer
+            except JobsError as error:
+                if not error.is_transient:
+                    raise
+                if self._is_done:
+                    return {}
+                if failures == 0:
+                    self._say("warn", "Server not reached, retrying", error=str(error))
+                delay = error.retry_after or min(5.0, 0.2 * 2**failures) * random.uniform(0.5, 1)
+            failures += 1
+            time.sleep(delay)
+
+    def _say(self, level: str, message: str, **fields: Any) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"ts": now, "level": level, "name": "worker", "msg": message, **fields}
+        print(json.dumps(line), file=sys.stderr, flush=True)
+
+
+class _Line:
+    """A connection that is kept, for the requests of one thread."""
+
+    def __init__(self, url: urllib.parse.SplitResult, token: Optional[str]):
+        self._url = url
+        self._headers = {"content-type": "application/json"}
+        if token:
+            self._headers["authorization"] = f"Bearer {token}"
+        self._connection: Any = None
+
+    def send(self, path: str, body: Any, timeout: float) -> Dict[str, Any]:
+        data = json.dumps(body, allow_nan=False).encode()
+        where = self._url.geturl()
+        try:
+            if self._connection is None:
+                kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+                self._connection = kind(self._url.hostname, self._url.port, timeout=timeout)
+                self._connection.connect()
+            self._connection.sock.settimeout(timeout)
+            self._connection.request("POST", self._url.path + path, data, self._headers)
+            response = self._connection.getresponse()
+            text = response.read()
+        except (OSError, ValueError, EOFError, AttributeError, http.client.HTTPException) as error:
+            self.close()
+            raise JobsError(f"Can't reach {where}: {error or type(error).__name__}", "unreachable") from error
+        if response.will_close:
+            self.close()
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if response.status == 200 and isinstance(value, dict):
+            return value
+        details = value.get("error") if isinstance(value, dict) else None
+        if isinstance(details, dict) and isinstance(details.get("message"), str):
+            raise JobsError(details["message"], str(details.get("code")), response.status, details.get("field"))
+        shown = json.dumps(text[:_SHOWN].decode("utf-8", "replace"), ensure_ascii=False)
+        reason = f"with {shown}: expected a reply of the API of jobs, check the URL"
+        raise JobsError(f"{where} answered {response.status} {reason}", "invalid_reply", response.status)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _outcome_of(error: BaseException) -> Dict[str, Any]:
+    if isinstance(error, Snooze):
+        return {"end": "snooze", "in": error.delay}
+    end = "discard" if isinstance(error, Discard) else "kill" if isinstance(error, Kill) else "failed"
+    frames = traceback.extract_tb(error.__traceback__)[-50:]
+    stack = [f"at {frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames)]
+    name = error.reason if isinstance(error, Aborted) else type(error).__name__
+    return {"end": end, "error": {"class": name, "message": str(error), "stack": stack}}
+
+
+def _rss() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

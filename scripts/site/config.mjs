@@ -25,6 +25,7 @@ const sidebar = [
       limits: "Fairness and limits",
       timeouts: "Timeouts, cancelling, isolation",
       programs: "Programs in any language",
+      runtimes: "Handlers in Node and Python",
       results: "Results and history",
       batches: "Batches",
       flows: "Flows",
@@ -70,6 +71,7 @@ const sidebar = [
       ...items("reference/", {
         configuration: "Configuration",
         "job-options": "Job options",
+        "worker-protocol": "Worker protocol",
         cron: "Cron",
         "library-api": "Library",
         "http-api": "HTTP API",

@@ -17,7 +17,7 @@ import { Tasks } from "./control/tasks.ts";
 import { executionOf, newClient } from "./execution.ts";
 import { callHook } from "./hooks.ts";
 import { Reaper } from "./host/reaper.ts";
-import type { LauncherHooks, LauncherOptions } from "./launcher_options.ts";
+import type { Guest, LauncherHooks, LauncherOptions } from "./launcher_options.ts";
 import { Heartbeat } from "./liveness/heartbeat.ts";
 import { LostLeases } from "./liveness/lost_leases.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
@@ -68,6 +68,11 @@ export interface Components {
   readonly horses: HorsePool | undefined;
 }
 
+/** Gives the jobs of a guest to the processors. Its heartbeat has been sent: they can't be rescued any more. */
+function adoption({ adopt }: Guest, { buffer }: Fetcher): Component {
+  return { name: "adoption", start: async () => buffer.add(await adopt()) };
+}
+
 export function buildComponents(options: LauncherOptions, launcher: LauncherHooks): Components {
   const { store, settings } = options;
   const { workerId: worker, clock, inbox, fail } = launcher;
@@ -103,6 +108,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ttlMs: settings.heartbeatTimeoutMs,
     board,
     guard: options.guard,
+    isDriven: options.guest !== undefined,
     clock,
     tasks,
     log: log("heartbeat"),
@@ -241,8 +247,11 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     end: launcher.end,
   });
   const all: Component[] = [
-    { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
-    new HandlerExit({ log: log("handler-exit"), current: () => unhandledErrors.current }),
+    // Those of this program, in which a guest has no code.
+    ...options.guest ? [] : [
+      { name: "unhandled-errors", start: () => unhandledErrors.start(), stop: () => unhandledErrors.stop() },
+      new HandlerExit({ log: log("handler-exit"), current: () => unhandledErrors.current }),
+    ],
     heartbeat,
     new UniqueName({
       ...{ store, worker, clock, log: log("launcher") },
@@ -269,10 +278,11 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     },
     remoteCommands,
     // As process 1 of a container.
-    ...Deno.pid === 1 ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
+    ...Deno.pid === 1 && !options.guest ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
     loop(batchTender),
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
+    ...options.guest ? [adoption(options.guest, fetcher)] : [],
     work,
   ];
   return {

@@ -13,6 +13,7 @@ import type { Settings } from "../config/settings.ts";
 import { checkCrontab } from "../cron/crontab.ts";
 import type { CronEntry, CronEntryInput } from "../cron/entry.ts";
 import type { Registry } from "../handlers/registry.ts";
+import { LeaseLost } from "../job/errors.ts";
 import { merge } from "../job/payload.ts";
 import { type Log, logger } from "../log/log.ts";
 import { StoreError } from "../store/port/errors.ts";
@@ -55,7 +56,7 @@ export class Launcher implements Controls {
   constructor(options: LauncherOptions) {
     const { settings } = options;
     this.#options = options;
-    this.workerId = workerIdOf(Deno.pid, options.nonce ?? randomId());
+    this.workerId = options.guest?.id ?? workerIdOf(Deno.pid, options.nonce ?? randomId());
     this.inbox = options.inbox ?? new Inbox();
     this.#shutdownBudgetMs = options.shutdownBudgetMs ?? SHUTDOWN_BUDGET_MS;
     this.#clock = options.clock ?? systemClock;
@@ -78,6 +79,7 @@ export class Launcher implements Controls {
       settings,
       components: this.#components,
       queues: () => this.#queues,
+      guest: options.guest,
     });
     this.#queues = chooseQueues(settings.queues, this.#components.registry.queues());
     this.#readCrontab(settings);
@@ -157,6 +159,31 @@ export class Launcher implements Controls {
       this.#budget.endIn(MAX_OVERTIME_MS - CLOSING_MS);
     }
     return this.#stopping ??= this.#stop();
+  }
+
+  /** Sends the heartbeat of a guest, which has just reported. */
+  async beat(): Promise<void> {
+    await this.#components.heartbeat.step();
+  }
+
+  /** Resolves when the outcomes of all ended jobs are stored. */
+  async flush(): Promise<void> {
+    await this.#components.settler.flush();
+  }
+
+  /**
+   * Ends without the store, because its guest is gone: its jobs stay leased until its heartbeat has expired, and are rescued as those of
+   * any worker that has died.
+   */
+  async die(): Promise<void> {
+    const { fetcher, manager, heartbeat } = this.#components;
+    heartbeat.forget();
+    const lost = new Set([...fetcher.tokens, ...manager.tokens]);
+    fetcher.lose(lost);
+    manager.lose(lost, new LeaseLost());
+    this.#timeoutMs = 0;
+    this.inbox.put({ verb: "stop", by: "the gateway" });
+    await this.#finished;
   }
 
   /** Describes what every task is doing, and the counts, as lines of text. */

@@ -16,7 +16,24 @@ import type { Inbox } from "./control/signals.ts";
 import type { GuardOptions } from "./liveness/heartbeat_messages.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
 import type { AroundStep } from "../steps/services.ts";
+import type { Lease } from "../store/port/jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
+
+/**
+ * A worker whose handlers run in another program, which drives it over HTTP. This process performs the worker's part for it: it
+ * takes, retries and settles, and its heartbeats follow those of the program.
+ */
+export interface Guest {
+  readonly id: string;
+  readonly hostname: string;
+  readonly pid: number;
+  /** Its runtime and client, instead of the version of this program: `python 3.11, jobs-client 0.1`. */
+  readonly version: string;
+  /** Returns its resident memory in bytes. */
+  readonly rss: () => number;
+  /** Returns the jobs that the program runs already: another process performed the worker's part before. */
+  readonly adopt: () => Promise<readonly Lease[]>;
+}
 
 export interface LauncherOptions {
   /** The caller closes it after `Launcher.finished`. */
@@ -28,6 +45,8 @@ export interface LauncherOptions {
   readonly settings: Settings;
   /** The last part of the worker ID, if the supervisor has chosen it; default: random. */
   readonly nonce?: string | undefined;
+  /** Present if the handlers run in another program. */
+  readonly guest?: Guest;
   /** The ID of the worker that this one replaces: it has ended, and its name is free. */
   readonly predecessor?: string | undefined;
   /** How that worker ended, if it died: for the errors of jobs that keep killing their workers. */

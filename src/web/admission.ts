@@ -16,6 +16,7 @@ import type { Services, WebEnv } from "./services.ts";
 /** The requests of the roles that have few. */
 const ALLOWED: Readonly<Partial<Record<Role, string>>> = {
   push: "POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
+  work: "POST /api/v1/work/…, POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
   signal: "the page /signals, GET /api/v1/signals and POST /api/v1/signals/KEY",
 };
 
@@ -23,7 +24,8 @@ const ALLOWED: Readonly<Partial<Record<Role, string>>> = {
 function checkRole(services: Services, rules: RouteRules, c: Context<WebEnv>): void {
   const { access } = rules.of(c);
   const { role } = c.get("visitor");
-  if ((access === "push" && role === "push" || access === "signal" && role === "signal") && services.gate.readOnly) {
+  const isProgram = role === "push" || role === "signal" || role === "work";
+  if (isProgram && access !== "result" && access !== "waits" && services.gate.readOnly) {
     throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
   }
   if (allows(access, role)) return;
@@ -45,8 +47,8 @@ export async function admit(
   const admission = await services.gate.admit(c, c.env?.peer ?? "");
   if (!("refused" in admission)) {
     c.set("visitor", admission);
-    if (admission.role === "push") checkRole(services, rules, c);
-    const isProgram = admission.by === "token" || admission.role === "push";
+    if (!allows("visit", admission.role)) checkRole(services, rules, c);
+    const isProgram = admission.by === "token" || !allows("visit", admission.role);
     const waitMs = isProgram ? services.tokens.use(admission.name) : 0;
     if (waitMs === 0) return await next();
     c.header("retry-after", String(Math.ceil(waitMs / 1_000)));

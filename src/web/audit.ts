@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { allows } from "./auth/access.ts";
 import type { Clock } from "../clock.ts";
 import type { Author, EventKind } from "../operator/actions/action.ts";
 import { type AuditEvent, recordEvent } from "../store/admin/audit.ts";
@@ -22,7 +23,7 @@ export async function recordAction(
   kind: EventKind,
 ): Promise<void> {
   if (kind === "rare") return await record(services, event);
-  const isProgram = visitor.by === "token" || visitor.role === "push";
+  const isProgram = visitor.by === "token" || !allows("visit", visitor.role);
   if (kind === "frequent" && isProgram) return log(services, event);
   await recordBounded(services, `${kind}:${visitor.name}`, event);
 }

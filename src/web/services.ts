@@ -7,6 +7,7 @@ import type { Client } from "../client/client.ts";
 import type { Crontab } from "../client/crontab.ts";
 import type { AuditBounds } from "./audit.ts";
 import type { Clock } from "../clock.ts";
+import type { Gateway } from "../remote/gateway.ts";
 import type { Log } from "../log/log.ts";
 import type { TokenUses } from "./auth/tokens.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
@@ -70,6 +71,8 @@ export interface Services {
   readonly counts: (() => Promise<readonly WorkerCounts[]>) | undefined;
   /** Returns why this process fetches no jobs now; undefined if it does. Absent in a process that never does. */
   readonly notReady: (() => string | undefined) | undefined;
+  /** Returns the workers of other programs, which register here. Absent in a process that has none. */
+  readonly gateway: (() => Promise<Gateway>) | undefined;
   /** The URL of a trace in a tracing UI, with `{traceId}`. */
   readonly traceUrl: string | undefined;
   /** Precedes every path: empty, or `/jobs`. */

@@ -23,6 +23,7 @@ import { RecentAlerts } from "./read/recent_alerts.ts";
 import { StuckBatches } from "./read/stuck_batches.ts";
 import { OverdueRuns } from "./read/overdue_runs.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
+import type { Gateway } from "../remote/gateway.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "./http/cooperative_queue.ts";
 import type { Store } from "../store/admin/store.ts";
@@ -58,6 +59,8 @@ export interface WebOptions {
   readonly counts?: () => Promise<readonly WorkerCounts[]>;
   /** Returns why this process fetches no jobs now; undefined if it does. Absent in a process that never does. */
   readonly notReady?: () => string | undefined;
+  /** Returns the workers of other programs, made by the first one. */
+  readonly gateway?: () => Promise<Gateway>;
   /** Default 1 MiB. */
   readonly maxPayloadBytes?: number;
   /** The Sidekiq version whose time format payloads have. Default 7. */
@@ -151,6 +154,7 @@ export function createWeb(options: WebOptions): Web {
     traceUrl: options.traceUrl,
     counts: options.counts,
     notReady: options.notReady,
+    gateway: options.gateway,
   };
   const app = newApp(services, options.hosts ?? []);
   services.feed.start();

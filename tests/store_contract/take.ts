@@ -30,6 +30,16 @@ export const take: Cases = {
     assertEquals(numbers(await takeUpTo(t.store, worker, 2)), [2]);
   },
 
+  "stillLeased returns all leases of a worker without tokens": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue(jobs(1, 3));
+    const tokens = (await takeUpTo(t.store, worker, 2)).map(({ token }) => token);
+    await takeUpTo(t.store, await register(t.store, "other:1:0"), 1);
+    assertEquals((await t.store.jobs.stillLeased(worker)).sort(), tokens.sort());
+    assertEquals(await t.store.jobs.stillLeased("unknown:1:0"), []);
+  },
+
   "a lease has the payload as stored, its queue, and a unique token": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

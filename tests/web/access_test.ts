@@ -10,6 +10,7 @@ const OPEN = ["GET /assets/:name", "GET /healthz", "GET /readyz", "GET /login", 
 /** Routes by their access. A route that is missing here fails the test. */
 const ROUTES: Readonly<Record<Access, readonly string[]>> = {
   push: ["POST /api/v1/jobs"],
+  work: ["register", "take", "settle", "heartbeat", "deregister"].map((verb) => `POST /api/v1/work/${verb}`),
   result: ["GET /api/v1/jobs/:jid/result"],
   visit: ["GET /", "POST /theme", "POST /logout"],
   read: [
@@ -93,10 +94,11 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
 };
 
 const MAY: Readonly<Record<string, readonly Access[]>> = {
-  operator: ["read", "visit", "act", "push", "signal", "waits", "result"],
+  operator: ["read", "visit", "act", "push", "signal", "waits", "work", "result"],
   reader: ["read", "visit", "waits", "result"],
   signal: ["visit", "signal", "waits"],
   push: ["push", "result"],
+  work: ["work", "push", "result"],
   scoped: ["push", "result"],
 };
 const ROLE: Readonly<Record<string, string>> = { scoped: "push(class=Mail,queue=low)" };
@@ -135,7 +137,7 @@ async function send(site: Site, way: Way | undefined, name: string, route: strin
 }
 
 /** The texts of refusals that a role causes. */
-const BY_ROLE = /Your role \((reader|push|signal)\)|The dashboard is read-only/;
+const BY_ROLE = /Your role \((reader|push|signal|work)\)|The dashboard is read-only/;
 
 async function isRefused(answer: Response): Promise<boolean> {
   const text = answer.headers.get("content-type")?.startsWith("text/event-stream")
@@ -228,7 +230,7 @@ Deno.test("a visitor of the role push has no session, and the same rate in every
     body: new URLSearchParams({ name: "", password: TOKENS["push"]!.token }),
   });
   assertEquals([answer.status, answer.headers.get("set-cookie")], [403, null]);
-  assertMatch(answer.text, /This token only pushes jobs/);
+  assertMatch(answer.text, /This token is for programs/);
   for (const way of ["basic", "proxy", "token"] as const) {
     const name = way === "basic" ? "scoped" : way === "proxy" ? "push" : "operator";
     const statuses: number[] = [];

@@ -30,8 +30,10 @@ name audit.
       --new-token NAME   generate a token, and print it and a line for
                          "web.users"
       --role ROLE        reader (read only), operator (the default), push:
-                         only push jobs, and wait for their results; or
-                         signal: only send signals, such as approvals. Limits:
+                         only push jobs, and wait for their results; signal:
+                         only send signals, such as approvals; or work: perform
+                         jobs in Node, Python, … and push. Limits:
+                         work(class=Report,queue=reports),
                          operator(queue=mail|low,delete=no),
                          push(class=Mail|Report,queue=low), signal(key=order:*)
 

@@ -126,7 +126,7 @@ export const tokensShape = object("", {
     "the tokens, by name",
     object("", {
       name: text("the name"),
-      role: choice(["reader", "operator", "push", "signal"], ""),
+      role: choice(["reader", "operator", "push", "signal", "work"], ""),
       classes: optional(list("the classes that it may push; absent for any", text(""))),
       queues: optional(list("the queues that it may push to, or act in; absent for any", text(""))),
       keys: optional(list("the keys of the signals that it may send, with * for any characters", text(""))),

@@ -9,6 +9,7 @@ import type { QueueWeight } from "../../config/kinds.ts";
 import { VERSION } from "../../version.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
 import type { Components } from "../components.ts";
+import type { Guest } from "../launcher_options.ts";
 import type { ServerCounts } from "../stats/counters.ts";
 import type { WorkerRecord } from "../../store/port/workers.ts";
 
@@ -21,6 +22,7 @@ export interface StatusOptions {
   readonly settings: Settings;
   readonly components: Components;
   readonly queues: () => readonly QueueWeight[];
+  readonly guest: Guest | undefined;
 }
 
 export class Status {
@@ -33,27 +35,27 @@ export class Status {
   }
 
   describe(): WorkerRecord {
-    const { worker, settings: { name, tag, labels, heartbeatMs }, components } = this.#options;
+    const { worker, settings: { name, tag, labels, heartbeatMs }, components, guest } = this.#options;
     const { manager, registry, classCounters, work } = components;
     const queues = this.#options.queues();
     const classes = registry.classes();
     return {
       id: worker,
-      hostname: worker.slice(0, worker.indexOf(":")),
-      pid: Deno.pid,
+      hostname: guest?.hostname ?? worker.slice(0, worker.indexOf(":")),
+      pid: guest?.pid ?? Deno.pid,
       tag: name ?? tag ?? "",
       labels,
       queues: [...new Set(queues.map((queue) => queue.name))],
       weights: Object.fromEntries(queues.map((queue) => [queue.name, queue.weight])),
       concurrency: manager.concurrency,
-      version: VERSION,
+      version: guest?.version ?? VERSION,
       startedAt: this.#startedAt,
       heartbeatMs,
       quiet: work.quietSince !== undefined,
       ...(work.quietSince !== undefined && { quietSince: work.quietSince }),
       ...(work.isStopping && { stopping: true }),
       busy: manager.busy,
-      rss: Deno.memoryUsage().rss,
+      rss: guest?.rss() ?? Deno.memoryUsage().rss,
       work: manager.running(),
       ...(classes.length <= MAX_CLASSES && { classes }),
       totals: classCounters.byClass(),

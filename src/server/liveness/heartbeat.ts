@@ -4,7 +4,8 @@
  *
  *  1. Before each heartbeat the thread asks this side what the worker is doing. It doesn't wait for a late answer (the event loop
  *     is blocked), and sends the previous one. The delay is reported as the event-loop delay.
- *  2. Only this process can open `sqlite::memory:`: then this side sends the heartbeats, and receives commands.
+ *  2. Only this process can open `sqlite::memory:`: then this side sends the heartbeats, and receives commands. So it does for a
+ *     guest (`launcher_options.ts`), whose program says when.
  *  3. The thread receives commands. Sidekiq's list of signals is read with the heartbeat as well.
  *  4. While a handler blocks the event loop, the thread acts in place of this side: `loop_watch.ts`, `stand_in.ts`. In a process of
  *     `jobs run` it also keeps the deadline of a stop (`stop_guard.ts`).
@@ -54,6 +55,8 @@ export interface HeartbeatOptions {
   readonly board: TaskBoard;
   /** Lets the thread end the process; absent in a program that embeds the worker. */
   readonly guard?: GuardOptions | undefined;
+  /** Heartbeats are sent only by {@linkcode Heartbeat.step}: a program elsewhere decides when. */
+  readonly isDriven: boolean;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
@@ -84,6 +87,7 @@ export class Heartbeat implements Component {
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
   #isDeregistered = false;
+  #isForgotten = false;
   readonly #reports: HeartbeatLog;
   readonly #stop = new AbortController();
   /** Resolves with the thread's first heartbeat that the store has accepted. */
@@ -120,9 +124,9 @@ export class Heartbeat implements Component {
     if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
     if (this.#isInline) {
-      this.#inline = Promise.all([this.#beatHere(), this.#receiveHere()]).finally(() =>
-        this.#options.tasks.remove(task)
-      );
+      const { tasks, isDriven } = this.#options;
+      const beating = isDriven ? [] : [this.#beatHere()];
+      this.#inline = Promise.all([...beating, this.#receiveHere()]).finally(() => tasks.remove(task));
       if (this.#options.guard) await this.#startThread();
     } else {
       await this.#startThread();
@@ -141,11 +145,16 @@ export class Heartbeat implements Component {
     for (const one of this.#listeners) one.beat?.({ ...beat, sentAt });
   }
 
+  /** Leaves the worker's registration to expire: its leases are rescued then. */
+  forget(): void {
+    this.#isForgotten = true;
+  }
+
   /** Ends beating, and deregisters the worker: the store gives back the jobs that it still has. */
   async stop(budget: ShutdownBudget): Promise<void> {
     const { store, describe } = this.#options;
     if (!await budget.within(this.#end())) this.#terminate();
-    this.#isDeregistered = await budget.within(store.workers.deregister(describe().id));
+    this.#isDeregistered = this.#isForgotten || await budget.within(store.workers.deregister(describe().id));
     // Until here the thread keeps the deadline of the stop.
     this.#terminate();
   }
@@ -162,7 +171,7 @@ export class Heartbeat implements Component {
 
   /** Whether this side sends the heartbeats. */
   get #isInline(): boolean {
-    return this.#options.storeUrl.startsWith("sqlite::memory:");
+    return this.#options.isDriven || this.#options.storeUrl.startsWith("sqlite::memory:");
   }
 
   async #end(): Promise<void> {

@@ -199,8 +199,8 @@ export interface JobStore {
   /** Ends leases of `worker`. An outcome whose token is no longer its lease changes nothing and is listed in `lost`. */
   settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
 
-  /** Returns those of the tokens that are still leases of `worker`. */
-  stillLeased(worker: string, tokens: readonly string[]): Promise<string[]>;
+  /** Returns those of the tokens that are still leases of `worker`; without tokens, all its leases. */
+  stillLeased(worker: string, tokens?: readonly string[]): Promise<string[]>;
 
   /**
    * Moves due members of `scheduled` and `retry`, earliest first, to the back of the queues that their payloads name

@@ -30,8 +30,9 @@ export async function stillLeased(
   { client }: Context,
   book: LeaseBook,
   worker: string,
-  tokens: readonly string[],
+  tokens?: readonly string[],
 ): Promise<string[]> {
+  if (tokens === undefined) return await client.call(["HKEYS", leasesKey(worker)]) as string[];
   const still = await client.run(SCRIPTS.stillLeased, { leases: leasesKey(worker), tokens }) as string[];
   const left = new Set(still);
   book.drop(worker, tokens.filter((token) => !left.has(token)));

@@ -29,7 +29,13 @@ export function numberOf({ sql }: Context, worker: string): number {
 }
 
 /** See `JobStore.stillLeased`. */
-export function stillLeased(context: Context, worker: string, tokens: readonly string[]): string[] {
+export function stillLeased(context: Context, worker: string, tokens?: readonly string[]): string[] {
+  if (tokens === undefined) {
+    const rows = context.sql(`SELECT job, take FROM lease WHERE worker_id = ${workerIn("?1")} ORDER BY job`).all(
+      worker,
+    );
+    return rows.map(({ job, take }) => `${job}.${take}`);
+  }
   const parsed = tokens.map(parseToken);
   const held = find(context, worker, parsed);
   return tokens.filter((_, i) => parsed[i] !== undefined && held.get(parsed[i].job) === parsed[i].take);

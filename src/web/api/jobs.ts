@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { allows } from "../auth/access.ts";
 import { awaitResult } from "../../store/ops/await.ts";
 import type { Context } from "hono";
 import { finishedPageShape } from "../../operator/shapes/finished.ts";
@@ -106,7 +107,7 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<JsonOf<
   const jid = c.req.param("jid") ?? "";
   const visitor = c.get("visitor");
   // Operators see all jobs.
-  const scope = visitor.role === "push" ? visitor.scope : undefined;
+  const scope = allows("visit", visitor.role) ? undefined : visitor.scope;
   const readResult = async () => {
     const job = await endedJob(services, jid);
     return job !== undefined && inScope(scope, job) ? finishedJson(job) : undefined;

@@ -17,6 +17,7 @@ import { openApiDocument } from "./openapi.ts";
 import type { ApiRoute } from "./route.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
+import { workRoutes } from "./work.ts";
 
 const API_PATH = "/api/v1";
 
@@ -27,6 +28,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...stepRoutes,
   ...batchRoutes,
   ...cronRoutes,
+  ...workRoutes,
   ...actionRoutes,
 ];
 

@@ -12,21 +12,23 @@ import type { Role } from "./accounts.ts";
  * - `read`: shows the store; for readers and operators
  * - `visit`: leads to the first page, or changes only the session or look of the visitor; for all but the role `push`
  * - `act`: changes the store; for operators
- * - `push`: pushes jobs; also for the role `push`
+ * - `push`: pushes jobs; also for the roles `push` and `work`
  * - `signal`: sends a signal; also for the role `signal`
  * - `waits`: lists the jobs that wait for signals; for readers, operators and the role `signal`
+ * - `work`: performs jobs as a worker; for operators and the role `work`
  * - `result`: reads the result of one job; for every role
  */
-export type Access = "read" | "visit" | "act" | "push" | "signal" | "waits" | "result";
+export type Access = "read" | "visit" | "act" | "push" | "signal" | "waits" | "work" | "result";
 
 const ROLES: Readonly<Record<Access, readonly Role[]>> = {
   read: ["reader", "operator"],
   visit: ["reader", "operator", "signal"],
   act: ["operator"],
-  push: ["push", "operator"],
+  push: ["push", "work", "operator"],
   signal: ["signal", "operator"],
   waits: ["signal", "reader", "operator"],
-  result: ["push", "reader", "operator"],
+  work: ["work", "operator"],
+  result: ["push", "work", "reader", "operator"],
 };
 
 export interface RouteRule {

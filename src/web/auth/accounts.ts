@@ -1,8 +1,9 @@
 /**
  * The accounts of the setting `web.users`, one text each: `NAME:ROLE:SECRET`.
  *
- *  1. ROLE is `reader`, `operator`, `push` or `signal`. All but the first may be limited ({@linkcode SCOPES}):
- *     `operator(queue=mail|low,delete=no)`, `push(class=Mail|Report,queue=low)`, `signal(key=order:*)`.
+ *  1. ROLE is `reader`, `operator`, `push`, `signal` or `work`. All but the first may be limited ({@linkcode SCOPES}):
+ *     `operator(queue=mail|low,delete=no)`, `push(class=Mail|Report,queue=low)`, `signal(key=order:*)`,
+ *     `work(class=Report)`.
  *     The name `*` stands for all users that a trusted proxy names.
  *  2. SECRET is `scrypt$…` (a password) or `sha256$…` (a token). Without a secret, the user can log in only through a proxy.
  *  3. An unknown name takes as long to check as a wrong password, and the time of a comparison depends on neither text.
@@ -13,8 +14,10 @@ import { Buffer } from "node:buffer";
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import type { Scope } from "../../operator/actions/scope.ts";
 
-/** Permissions: a reader views, an operator also acts, `push` can only push jobs, and `signal` only send signals. */
-export type Role = "reader" | "operator" | "push" | "signal";
+/**
+ * Permissions: a reader views, an operator also acts, `push` can only push jobs, `signal` only send signals, and `work`
+ * performs jobs as a worker, and pushes jobs. */
+export type Role = "reader" | "operator" | "push" | "signal" | "work";
 
 /** Returns whether a scope includes the jobs of a class in a queue. No scope includes all. */
 export function inScope(
@@ -36,9 +39,9 @@ interface Account extends User {
 }
 
 const EXPECTED =
-  "NAME:ROLE:SECRET with the role reader, operator, push or signal, as printed by jobs web --new-user NAME";
+  "NAME:ROLE:SECRET with the role reader, operator, push, signal or work, as printed by jobs web --new-user NAME";
 const ACCOUNT =
-  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push|signal)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}(?:p[1-9])?\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
+  /^(?<name>[^:,\s]{1,64}):(?<role>reader|operator|push|signal|work)(?:\((?<scope>[^)\s]{1,1000})\))?(?::(?<secret>scrypt\$\d{2}(?:p[1-9])?\$[\w-]{22}\$[\w-]{43}|sha256\$[\w-]{43})?)?$/;
 
 /**
  * N = 2^15, r = 8, p = 3: of the costs that OWASP recommends as equal, the one with 32 MiB, which a small container has; about 300 ms
@@ -175,6 +178,7 @@ const SCOPES: Readonly<Record<Role, { readonly kinds: readonly string[]; readonl
   operator: { kinds: ["queue", "key", "delete"], example: "queue=mail|low,key=order:*,delete=no" },
   push: { kinds: ["class", "queue"], example: "class=Mail|Report,queue=low" },
   signal: { kinds: ["key"], example: "key=order:*|refund:*" },
+  work: { kinds: ["class", "queue"], example: "class=Report|Mail,queue=reports" },
 };
 const LISTS: Readonly<Record<string, "classes" | "queues" | "keys">> = {
   class: "classes",

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { allows } from "./access.ts";
 import { createHmac, randomBytes } from "node:crypto";
 import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
@@ -140,7 +141,7 @@ export class Gate {
     const session = cookie === undefined ? undefined : await this.sessions.read(cookie, (name) => this.stampOf(name));
     const user = session && this.#accounts.named(session.name);
     // A program has no session: it would evade the bounds of its role.
-    return user && user.role !== "push" ? await visitor(user, "cookie", session.id) : { refused: "unknown" };
+    return user && allows("visit", user.role) ? await visitor(user, "cookie", session.id) : { refused: "unknown" };
   }
 
   /** Logs in with a name and a password, or with a token and no name. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { allows } from "./access.ts";
 import type { Context, Hono } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { originHint, requestOrigin } from "./origin.ts";
@@ -54,8 +55,8 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
       }
       return wait(c, next, user.waitMs);
     }
-    if (user.role === "push") {
-      const problem = "This token only pushes jobs: programs send it as Authorization: Bearer …";
+    if (!allows("visit", user.role)) {
+      const problem = "This token is for programs: they send it as Authorization: Bearer …";
       return c.html(page(c, next, { name, problem }), 403);
     }
     services.audit.info("Logged in", { user: user.name, address });

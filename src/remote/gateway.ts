@@ -1,0 +1,118 @@
+/**
+ * The workers of other programs that this process performs the worker's part for (`remote_worker.ts`).
+ *
+ * A program that isn't heard for the heartbeat timeout is gone, and so is its worker here. The program is told that its worker
+ * is unknown, and registers again, here or with another process. It shows the jobs that it
+ * runs, and continues with them.
+ *
+ * @module
+ */
+import { createHmac } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config/settings.ts";
+import { type Log, logger } from "../log/log.ts";
+import type { Store } from "../store/admin/store.ts";
+import { type GivenJob, type Program, RemoteWorker } from "./remote_worker.ts";
+
+/** The workers of other programs in one process; a further one is refused. */
+const MAX_WORKERS = 1_000;
+
+export interface GatewayOptions {
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly clock: Clock;
+}
+
+/** No worker of this process has the ID: it was never registered here, has stopped, or wasn't heard for too long. */
+export class UnknownWorker extends Error {
+  override readonly name = "UnknownWorker";
+}
+
+/** This process has as many workers as it may have. */
+export class TooManyWorkers extends Error {
+  override readonly name = "TooManyWorkers";
+}
+
+export class Gateway implements AsyncDisposable {
+  readonly #options: GatewayOptions;
+  readonly #log: Log;
+  readonly #workers = new Map<string, RemoteWorker>();
+  readonly #end = new AbortController();
+  #key: string | undefined;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    this.#log = logger("gateway", options.clock);
+    void this.#watch();
+  }
+
+  /** How often a program must send heartbeats, and after which time without one its jobs are rescued, in milliseconds. */
+  get times(): { readonly heartbeatMs: number; readonly timeoutMs: number } {
+    const { heartbeatMs, heartbeatTimeoutMs } = this.#options.settings;
+    return { heartbeatMs, timeoutMs: heartbeatTimeoutMs };
+  }
+
+  /**
+   * Starts the worker of a program.
+   *
+   * @throws {HandlerError} if an option of a class is invalid
+   * @throws {StoreError} if the store doesn't accept the worker
+   * @throws {TooManyWorkers}
+   */
+  async register(program: Program, given: readonly GivenJob[]): Promise<RemoteWorker> {
+    await this.#workers.get(program.id)?.die();
+    if (this.#workers.size >= MAX_WORKERS) {
+      throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);
+    }
+    const worker = new RemoteWorker({ ...this.#options, program, given });
+    await worker.start();
+    this.#workers.set(program.id, worker);
+    this.#log.info("Worker of a program started", { worker: program.id, runtime: program.version });
+    void worker.finished.then(() => {
+      if (this.#workers.get(program.id) === worker) this.#workers.delete(program.id);
+    });
+    return worker;
+  }
+
+  /**
+   * Returns the receipt of a job that was given to a program: with it, any process that shares the store accepts the job as it was given.
+   */
+  async receiptOf({ token, payload, queue }: GivenJob): Promise<string> {
+    this.#key ??= await this.#options.store.sessions.key();
+    return createHmac("sha256", this.#key).update(JSON.stringify(["work", token, queue, payload])).digest("base64url");
+  }
+
+  /** @throws {UnknownWorker} also if another user has registered it */
+  worker(id: string, owner?: string): RemoteWorker {
+    const worker = this.#workers.get(id);
+    if (worker === undefined || worker.program.owner !== owner) {
+      throw new UnknownWorker(`Unknown worker "${id}": it has stopped, or wasn't heard for too long; register again`);
+    }
+    return worker;
+  }
+
+  /** Stops all workers: their programs are told, and unfinished jobs return to their queues. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+  }
+
+  /** Drops the workers of programs that are gone. */
+  async #watch(): Promise<void> {
+    const { clock, settings: { heartbeatMs, heartbeatTimeoutMs } } = this.#options;
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      await clock.sleep(heartbeatMs, signal);
+      const gone = [...this.#workers.values()].filter(({ silentMs }) => silentMs >= heartbeatTimeoutMs);
+      for (const worker of gone) {
+        const { id } = worker.program;
+        this.#log.warn("Program not heard: its jobs are rescued", {
+          worker: id,
+          silentMs: Math.round(worker.silentMs),
+        });
+        this.#workers.delete(id);
+        void worker.die();
+      }
+    }
+  }
+}
