@@ -20,6 +20,7 @@ const PAGES = [
   "operate/sqlite.md",
   "operate/monitoring.md",
   "operate/runbook.md",
+  "migrate/crontab.md",
   "migrate/rq.md",
 ];
 
