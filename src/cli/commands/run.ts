@@ -48,6 +48,8 @@ export async function ImportFile(ctx, path) { … }
       --isolate CLASS,…  run these classes in isolated processes; '*' for all
       --max-memory SIZE  kill an isolated job that uses more, for example 512M;
                          with --processes, replace a worker that does
+      --watch            for development: start again when the handlers, modules
+                         next to them or the configuration change
       --burst            exit when the queues are empty
       --max-jobs N       exit after this many jobs
       --max-idle TIME    exit after this long without a job
@@ -79,6 +81,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     isolate: { takes: "text" },
     "max-memory": { takes: "text" },
     processes: { takes: "text" },
+    watch: { takes: "switch" },
     burst: { takes: "switch" },
     "max-jobs": { takes: "text" },
     "max-idle": { takes: "text" },
@@ -116,6 +119,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   };
   const config = await load();
   await checkHandlers(config);
+  if (flags.watch) return await (await import("./run_watch.ts")).runWatched(config, argv);
   if (config.settings.processes > 1) return await runMany(config, argv);
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
