@@ -90,7 +90,7 @@ Deno.exit(0); // a read of a key may be pending
 /** Keeps the dashboard for a while, or until a key is pressed. */
 async function stay(): Promise<void> {
   console.log(`The dashboard stays for ${STAY_MS / 1000} s: ${url}/ (any key ends)`);
-  let timer: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const ended = new Promise<void>((resolve) => timer = setTimeout(resolve, STAY_MS));
   await Promise.race([ended, pressed.promise, interrupted.promise]);
   clearTimeout(timer);

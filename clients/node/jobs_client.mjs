@@ -390,7 +390,7 @@ class Worker {
     }
     for (const [name, handler] of Object.entries(handlers)) {
       if (typeof handler !== "function") {
-        throw new TypeError(`Handler "${name}" is no function: expected (ctx, …args) => …`);
+        throw new TypeError(`Handler "${name}" isn't a function: expected (ctx, …args) => …`);
       }
     }
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {

@@ -539,7 +539,7 @@ class Worker:
             raise ValueError("Missing handlers: expected functions, such as handlers=[Report]")
         for name, handler in self._handlers.items():
             if not callable(handler):
-                raise ValueError(f"Handler {name!r} is no function: expected def {name}(ctx, …)")
+                raise ValueError(f"Handler {name!r} isn't a function: expected def {name}(ctx, …)")
         if not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
         self._client = JobsClient(url, token)

@@ -86,6 +86,7 @@ export interface SignalWait {
 
 /** A page of the steps that wait for signals. */
 export interface WaitPage {
+  /** The steps. */
   readonly waits: readonly SignalWait[];
   /** Pass it to get the next page; absent on the last. */
   readonly next?: string;
