@@ -102,7 +102,7 @@ async function printUser(name: string, role: string, token: boolean, json: boole
   } catch (error) {
     const [, scope] = /the scope ".*"; expected (.*)$/.exec((error as Error).message) ?? [];
     const expected = scope === undefined
-      ? "reader, operator, push or signal, or one with limits, such as push(class=Mail,queue=low)"
+      ? "reader, operator, push, signal or work, or one with limits, such as push(class=Mail,queue=low)"
       : `limits such as ${scope}`;
     throw new UsageError(`Invalid --role "${role}": expected ${expected}`);
   }
