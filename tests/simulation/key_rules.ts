@@ -3,13 +3,23 @@
  *
  * @module
  */
-import type { Model, Push, Run } from "./model.ts";
+import type { JobPlan } from "./jobs.ts";
+import type { Model, Run } from "./model.ts";
 import type { World } from "./world.ts";
 
 /** The window of the throttled pushes, in milliseconds. */
 export const THROTTLE_MS = 10_000;
 /** A lock ends within this time after its job. */
 const SETTLE_MS = 10_000;
+
+/** A push, and its reply. `unknown`: it failed, and may have stored the job. */
+export interface Push {
+  readonly plan: JobPlan;
+  readonly sent: number;
+  state: "unknown" | "stored" | "refused" | "replaced" | "existed";
+  jid: string | undefined;
+  answered: number | undefined;
+}
 
 export class KeyRules {
   readonly #world: World;

@@ -13,7 +13,7 @@ import type { RescueResult } from "../../src/store/port/jobs.ts";
 import { CronRules } from "./cron_rules.ts";
 import { GroupRules } from "./group_rules.ts";
 import { expected, GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jobs.ts";
-import { KeyRules } from "./key_rules.ts";
+import { KeyRules, type Push } from "./key_rules.ts";
 import type { Plan } from "./plan.ts";
 import type { Weather } from "./link.ts";
 import { StepRules } from "./step_rules.ts";
@@ -33,23 +33,14 @@ export interface Run {
   how: "returned" | "failed" | "snoozed" | "aborted" | undefined;
 }
 
-/** A push, and its reply. `unknown`: it failed, and may have stored the job. */
-export interface Push {
-  readonly plan: JobPlan;
-  readonly sent: number;
-  state: "unknown" | "stored" | "refused" | "replaced" | "existed";
-  jid: string | undefined;
-  answered: number | undefined;
-}
-
 /** A job whose workers died this often is dead. */
 const MAX_RESCUES = 3;
 
 /** After trouble, its effects last for this long: a heartbeat must lapse, a rescue must come, clocks must agree again. */
 const AFTERMATH_MS = 45_000;
 
-/** A reply is under way for this long at most. */
-const MAX_TRAVEL_MS = 40_000;
+/** A late call and its reply are under way for this long at most. */
+const LATE_MS = 40_000;
 
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
@@ -78,15 +69,19 @@ export class Model {
   readonly #weather: Weather;
   readonly #holder: (jid: string) => Promise<string | undefined>;
   #rescuedAt = -Infinity;
+  /** How long a few calls take at most. */
+  readonly #callsMs: number;
 
   /** @param holder returns the worker that has a job in the store */
   constructor(
     world: World,
-    { cron, weather }: Pick<Plan, "cron" | "weather">,
+    { cron, weather, acts }: Pick<Plan, "cron" | "weather" | "acts">,
     holder: (jid: string) => Promise<string | undefined>,
   ) {
     this.#world = world;
     this.#weather = weather;
+    const slowest = 10 * (weather.slow > 0 ? weather.slowMs : weather.usualMs);
+    this.#callsMs = acts.some((act) => act.do === "call") ? LATE_MS : slowest;
     this.#holder = holder;
     this.keys = new KeyRules(world, this);
     this.groups = new GroupRules(world, this);
@@ -141,8 +136,8 @@ export class Model {
   /** @param holder the worker that has the job in the store */
   #checkLease({ id, jid, machine }: Run, holder: string | undefined): void {
     if (holder !== undefined && this.machines.get(holder.slice(-12)) === machine) return;
-    // The worker may have asked before the job was taken from it: no reply is longer under way.
-    const isRecent = this.#world.time - this.#rescuedAt < MAX_TRAVEL_MS;
+    // Some calls are made between the worker's last look at its leases and the beginning.
+    const isRecent = this.#world.time - this.#rescuedAt < this.#callsMs;
     if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
     this.#world.fail(
       "a job begins under its lease",

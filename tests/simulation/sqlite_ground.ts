@@ -204,7 +204,7 @@ export class SqliteGround implements Ground {
   batches(): Promise<StoredBatch[]> {
     // A flow whose node is dead stops there, until an operator retries it.
     const rows = this.#rows(
-      `SELECT id, flow, coalesce(complete_at, abandoned_at) IS NOT NULL OR dead > 0 AND pending = waiting AS ended
+      `SELECT id, flow, coalesce(complete_at, abandoned_at) IS NOT NULL OR flow = 1 AND dead > 0 AND pending = waiting AS ended
         FROM batch ORDER BY id`,
     );
     return Promise.resolve(

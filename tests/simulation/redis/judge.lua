@@ -41,8 +41,9 @@ for _, key in ipairs(keys('jobs:batch:*')) do
   if row.total ~= counted or row.pending < 0 or row.waiting < 0 or row.waiting > row.pending then
     wrong[#wrong + 1] = 'a batch counts its members: ' .. id .. ' ' .. cjson.encode(row)
   end
-  local ended = (completeAt or abandonedAt or row.dead > 0 and row.pending == row.waiting) and true or false
-  batches[#batches + 1] = { id = id, isFlow = call('EXISTS', 'jobs:flow:' .. id) == 1, isEnded = ended }
+  local isFlow = call('EXISTS', 'jobs:flow:' .. id) == 1
+  local ended = (completeAt or abandonedAt or isFlow and row.dead > 0 and row.pending == row.waiting) and true or false
+  batches[#batches + 1] = { id = id, isFlow = isFlow, isEnded = ended }
   if row.pending ~= row.waiting or row.pending > 0 and row.dead == 0 then
     left[#left + 1] = 'a pending member: ' .. id .. ' ' .. cjson.encode(row)
   end
