@@ -105,12 +105,29 @@ export const cancelled: Cases = {
     assertEquals(await cancelJob(t.store, jid(2), 0), "removed");
   },
 
+  "a cancelled job that fails or sleeps ends instead of running again": async (open) => {
+    await using t = await open();
+    const { worker, leases } = await taken(t);
+    await cancelJob(t.store, jid(1), 0);
+    await cancelJob(t.store, jid(2), 0);
+    const [retry, snooze] = leases as [Lease, Lease];
+    const outcomes = [
+      { kind: "retry" as const, token: retry.token, delayMs: 0, payload: retry.payload },
+      { kind: "snooze" as const, token: snooze.token, delayMs: 0, payload: snooze.payload },
+    ];
+    assertEquals(await t.store.jobs.settle(worker, outcomes), { lost: [], dropped: 0 });
+    t.advance(1_000);
+    assertEquals((await t.store.jobs.promote(10)).moved, 0);
+    assertEquals(await runningAt(t.store), [CANCELLED_WORKER, CANCELLED_WORKER, worker]);
+    const { doomed, rescued } = await rescueFor(t.store);
+    assertEquals([numbers(doomed).sort(), rescued], [[1, 2], 0]);
+  },
+
   "a job that runs again after its lease was cancelled isn't cancelled by that": async (open) => {
     await using t = await open();
     const { worker, leases } = await taken(t);
     const [one, two] = leases as [Lease, Lease];
     await cancelJob(t.store, jid(1), 0);
-    await cancelJob(t.store, jid(2), 0);
     await t.store.jobs.settle(worker, [
       { kind: "ack", token: one.token },
       { kind: "retry", token: two.token, delayMs: 0, payload: two.payload },

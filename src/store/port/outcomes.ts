@@ -15,7 +15,9 @@ import type { NewRecord } from "./results.ts";
  * - `snooze`: not failed, runs again at `at` (set `scheduled`).
  * - `bury`: failed permanently, to `dead`; `payload` is what to keep.
  * - `release`: not run or not finished: back to the front of its queue, unchanged. Several outcomes of one call, in the order
- *   in which the jobs were taken, keep that order. A cancelled job passes to `CANCELLED_WORKER` instead.
+ *   in which the jobs were taken, keep that order.
+ *
+ * With `retry`, `snooze` and `release`, a cancelled job passes to `CANCELLED_WORKER` instead of running again.
  *
  * `retry` and `snooze` give the time as `delayMs` from the store's now. The other fields are optional:
  *

@@ -33,7 +33,8 @@ export function settle(context: Context, worker: string, outcomes: readonly Outc
       }
       // The same token counts once.
       held.delete(token.job);
-      if (outcome.kind === "release" && leases.keepCancelled(context, "job = ?", token.job)) continue;
+      const runsAgain = outcome.kind === "release" || outcome.kind === "retry" || outcome.kind === "snooze";
+      if (runsAgain && leases.keepCancelled(context, "job = ?", token.job)) continue;
       ended.push(token.job);
       if (outcome.kind !== "ack" && outcome.kind !== "discard") move(context, outcome, token.job, now);
       ends.noteOutcome(token.job, outcome, now);

@@ -29,6 +29,7 @@ for _, group in ipairs(outcomes) do
     checkCancelled(leases)
     for _, token in ipairs(group.tokens) do checkQueue(placeIn(token)) end
   elseif SETS[group.kind] then
+    checkCancelled(leases)
     call('ZCARD', group.kind)
     call('ZCARD', 'dead')
   end
@@ -84,6 +85,9 @@ for _, sleeper in ipairs(sleepers) do asleep[sleeper.token] = sleeper.jid end
 -- Apply the outcomes.
 local released = {}
 local leased = {}
+-- A job that was cancelled ends instead of running again.
+local cancelled = 'jobs:cancelled:' .. string.sub(leases, 13)
+local function isCancelled(token) return call('SISMEMBER', cancelled, token) == 1 and call('HGET', leases, token) end
 local earliest = {}
 local dropped = 0
 local finished, failed = 0, 0
@@ -115,7 +119,11 @@ for _, group in ipairs(outcomes) do
   else
     for k, token in ipairs(tokens) do
       local exact = exactOf(leases, token, payloads[k])
-      if endLease(token) then
+      local ends = not leased[token] and isCancelled(token)
+      if ends then
+        released[#released + 1] = token
+        leased[token] = ends
+      elseif endLease(token) then
         if exact then
           buryExact(exact)
         else
