@@ -35,7 +35,7 @@ export interface LinkObserver {
   /** A call meets a fault. */
   faulted(): void;
   /** The store has executed a call. */
-  executed(label: string, result: unknown): void;
+  executed(label: string, result: unknown, args: readonly unknown[]): void;
 }
 
 /** The line of one process to the store. */
@@ -86,7 +86,7 @@ export class Link {
       get: (target, verb) => {
         const run = Reflect.get(target, verb);
         if (typeof run !== "function") return run;
-        return (...args: unknown[]) => this.#call(`${name}.${String(verb)}`, () => run.apply(target, args));
+        return (...args: unknown[]) => this.#call(`${name}.${String(verb)}`, args, () => run.apply(target, args));
       },
     });
   }
@@ -101,7 +101,7 @@ export class Link {
     return isOpen && !signal.aborted;
   }
 
-  #call(label: string, execute: () => unknown): Promise<unknown> {
+  #call(label: string, args: readonly unknown[], execute: () => unknown): Promise<unknown> {
     const machine = this.machine;
     const { world } = machine;
     const fault = this.faultOf(label);
@@ -115,7 +115,7 @@ export class Link {
       }
       // A rejected verb is one that the store has refused.
       const [outcome] = await Promise.allSettled([(async () => await execute())()]);
-      if (outcome.status === "fulfilled") this.observer.executed(label, outcome.value);
+      if (outcome.status === "fulfilled") this.observer.executed(label, outcome.value, args);
       world.note(
         `${machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}${
           fault ? ` (${fault})` : ""

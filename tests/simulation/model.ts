@@ -41,7 +41,6 @@ const AFTERMATH_MS = 45_000;
 
 /** A late call and its reply are under way for this long at most. */
 const LATE_MS = 40_000;
-
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
 
@@ -131,6 +130,12 @@ export class Model {
       if (this.#hits.some((hit) => hit.machine === machine)) continue;
       this.#world.fail("an outage takes no worker offline", `${machine.name} is rescued and runs`);
     }
+  }
+
+  /** A worker's outcomes were stored, but for some whose leases it had lost. */
+  settled(machine: Machine, lost: readonly string[]): void {
+    if (lost.length === 0 || this.wasHit(machine, this.#world.time, this.#world.time)) return;
+    this.#world.fail("a worker that is well keeps its leases", `${machine.name} has lost ${lost.join(", ")}`);
   }
 
   /** @param holder the worker that has the job in the store */

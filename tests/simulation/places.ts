@@ -6,6 +6,7 @@
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import type { RescueResult } from "../../src/store/port/jobs.ts";
+import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
 import { handlersOn, QUEUES } from "./jobs.ts";
@@ -65,8 +66,11 @@ export class Places {
     const machine = new Machine(name, world);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
       faulted: () => model.hit(machine, 25_000),
-      executed: (label, result) => {
+      executed: (label, result, [worker]) => {
         if (label === "jobs.rescue") model.rescued(result as RescueResult);
+        // A rescuer settles the dead jobs of others.
+        const isOwn = typeof worker === "string" && model.machines.get(worker.slice(-12)) === machine;
+        if (label === "jobs.settle" && isOwn) model.settled(machine, (result as SettleResult).lost);
       },
     });
     link.cut(this.#outageUntil);

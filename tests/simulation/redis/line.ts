@@ -66,7 +66,7 @@ export class SimulatedLine implements Line {
       const [outcome] = await Promise.allSettled([(async () => await this.#server.execute(args, how))()]);
       if (label === "rescue" && outcome.status === "fulfilled") {
         const [rescued, ...offline] = outcome.value as [number, ...string[]];
-        this.#link.observer.executed("jobs.rescue", { rescued, offline });
+        this.#link.observer.executed("jobs.rescue", { rescued, offline }, []);
       }
       world.note(
         `${this.#machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}`,
