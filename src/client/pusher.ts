@@ -4,7 +4,7 @@
  *
  *  1. Without middleware, the jobs of a bulk push go straight from the builder to the store, one chunk after the other
  *     (`bulk.ts`).
- *  2. With middleware, the jobs of a chunk pass it at the same time, and share one call to the store (`gather.ts`).
+ *  2. With middleware, the jobs of a chunk pass it at the same time, and share one call to the store.
  *
  * @module
  */

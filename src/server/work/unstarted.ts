@@ -1,6 +1,6 @@
 /**
  * Unstarted jobs: jobs that this worker has taken and not started. They are shared with the heartbeat's thread: while a handler
- * blocks the event loop, the thread returns them to their queues (`unstarted_watch.ts`), so that other workers perform them.
+ * blocks the event loop, the thread returns them to their queues (`liveness/heartbeat_worker.ts`), so that other workers perform them.
  *
  * Exactly one side has each job: the one that claims it first in shared memory (`unstarted_memory.ts`). The main side claims
  * a job right before it starts, or before it releases the job.
