@@ -186,7 +186,7 @@ Deno.test("jobs steps rerun repeats a dead job from a step: completed ones befor
   const jid = await bench.push("Fails", [bench.notes]);
   const isDead = async () => (await bench.store.admin.stats()).dead === 1;
   await bench.until(isDead, "it is dead");
-  const { code, stdout } = await jobs(["steps", "rerun", jid, "b"], { env: { JOBS_STORE: bench.url } });
+  const { code, stdout } = await jobs(["steps", "rerun", jid, "b", "--yes"], { env: { JOBS_STORE: bench.url } });
   assertEquals([code, stdout], [0, "Cleared 2 steps; the job is queued\n"]);
   await bench.until(async () => (await bench.readNotes()).length === 5 && await isDead(), "it is dead again");
   assertEquals(await bench.readNotes(), ["a", "b", "c", "b", "c"]);
