@@ -95,6 +95,8 @@ export class Simulation {
     const since = new Map<string, number>();
     const look = async () => {
       const jobs = (await ground.jobs()).filter(({ place, isCron }) => place !== "dead" && !isCron);
+      // Nothing ends during a migration.
+      if (this.#isMigrating) since.clear();
       for (const { jid, place } of jobs) {
         const first = since.getOrInsert(jid, world.time);
         if (world.time - first > JOB_MS) {
