@@ -42,7 +42,6 @@ export class Operator {
   readonly #ground: Ground;
   readonly #model: Model;
   readonly #world: World;
-  #signals = 0;
 
   constructor({ machine, store }: Process, ground: Ground, model: Model) {
     const tools = { store, clock: machine.clock, record: () => Promise.resolve() };
@@ -55,7 +54,7 @@ export class Operator {
 
   /** Sends a signal with a number of it alone. */
   signal(key: string): void {
-    const data = ++this.#signals;
+    const data = this.#model.steps.newSignal();
     void this.#act(signal, { key, data }).then((result) => result && this.#model.steps.sent(data, key));
   }
 

@@ -18,6 +18,7 @@ export class StepRules {
   readonly #firstAt = new Map<string, number>();
   readonly #received = new Map<number, string>();
   readonly #sent = new Map<number, string>();
+  #signals = 0;
 
   constructor(world: World, model: Model) {
     this.#world = world;
@@ -63,6 +64,11 @@ export class StepRules {
       this.#world.fail("a signal ends one wait", `signal ${signal} ended ${other} and ${by}`);
     }
     this.#received.set(signal, by);
+  }
+
+  /** Returns the data of a new signal. */
+  newSignal(): number {
+    return ++this.#signals;
   }
 
   /** The store has acknowledged a signal. */
