@@ -49,7 +49,9 @@ export async function admit(
     c.set("visitor", admission);
     if (!allows("visit", admission.role)) checkRole(services, rules, c);
     const isProgram = admission.by === "token" || !allows("visit", admission.role);
-    const waitMs = isProgram ? services.tokens.use(admission.name) : 0;
+    // A worker sends as many requests as its jobs need.
+    const isLimited = isProgram && rules.of(c).access !== "work";
+    const waitMs = isLimited ? services.tokens.use(admission.name) : 0;
     if (waitMs === 0) return await next();
     c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
     const message =
