@@ -12,7 +12,8 @@ import type { Clock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { type Log, logger } from "../log/log.ts";
 import type { Store } from "../store/admin/store.ts";
-import { type GivenJob, type Program, RemoteWorker } from "./remote_worker.ts";
+import type { GivenJob, Program } from "./program.ts";
+import { RemoteWorker } from "./remote_worker.ts";
 
 /** The workers of other programs in one process; a further one is refused. */
 const MAX_WORKERS = 1_000;

@@ -1,0 +1,55 @@
+/**
+ * A program that performs jobs, as it describes itself, and what passes between it and its worker here.
+ *
+ * @module
+ */
+import type { HandlerOptions } from "../handlers/handler.ts";
+import type { AbortName } from "./remote_job.ts";
+
+/** The description of a program, by itself. */
+export interface Program {
+  readonly id: string;
+  /** The user whose token it has; undefined without users. No other user may speak for it. */
+  readonly owner?: string;
+  readonly hostname: string;
+  readonly pid: number;
+  /** `python 3.11, jobs-client 0.1`. */
+  readonly version: string;
+  readonly concurrency: number;
+  readonly queues: readonly string[];
+  readonly classes: Readonly<Record<string, HandlerOptions>>;
+  readonly labels: readonly string[];
+}
+
+/** A job that the program runs, as another process gave it. */
+export interface GivenJob {
+  readonly token: string;
+  readonly payload: string;
+  readonly queue: string;
+}
+
+/** The report of a program about a job. */
+export interface Report {
+  readonly token: string;
+  readonly progress?: { readonly done: number; readonly note?: string };
+  readonly log?: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly message: string }[];
+}
+
+/** The end of a job, as the program sends it, with what it has reported last. */
+export interface End extends Report {
+  readonly end: "succeeded" | "failed" | "discard" | "kill" | "snooze" | "release";
+  readonly result?: unknown;
+  readonly error?: { readonly class: string; readonly message: string; readonly stack: readonly string[] };
+  /** Of a snooze, in milliseconds. */
+  readonly delayMs?: number;
+}
+
+/** The answer to a heartbeat. */
+export interface Orders {
+  /** Its jobs that must end, and why. */
+  readonly aborted: readonly { readonly token: string; readonly reason: AbortName }[];
+  /** Jobs that it has lost. */
+  readonly lost: readonly string[];
+  readonly quiet: boolean;
+  readonly stopping: boolean;
+}
