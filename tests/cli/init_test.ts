@@ -98,6 +98,8 @@ Deno.test("--with systemd writes the packages' unit for the folder and its user"
     assertStringIncludes(unit, `\n${kept}\n`);
   }
   assertStringIncludes(unit, `\nReadWritePaths="${folder.path}/50%% \\"off\\" here"\n`);
+  // From the sources, the unit names the `jobs` of a clone, which a copy of the sources lacks.
+  await Deno.writeTextFile(`${cwd}/${name}`, unit.replace(/^(Exec\w+=)\S*\/jobs /gm, "$1/bin/true "));
   const verified = await new Deno.Command("systemd-analyze", { args: ["verify", `${cwd}/${name}`] }).output();
   assertEquals([verified.code, new TextDecoder().decode(verified.stderr)], [0, ""]);
 });
