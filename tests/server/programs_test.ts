@@ -1,7 +1,7 @@
 /** Jobs performed by programs in any language. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { requireTool } from "../support/tools.ts";
-import { endingWithWorker } from "../../src/handlers/isolation/program.ts";
+import { endingWithWorker } from "../../src/handlers/isolation/ending_with_worker.ts";
 import { Bench } from "../support/bench.ts";
 import type { JobsProcess } from "../support/process.ts";
 

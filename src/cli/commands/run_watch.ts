@@ -35,7 +35,7 @@ export async function runWatched({ settings, file }: LoadedConfig, argv: readonl
   for (;;) {
     // One save has several events. Those that follow are of files that the new process reads.
     const change = nextChange(changes, systemClock.now());
-    const child = spawnSelf({ args, env: {}, output: "inherit" });
+    const child = spawnSelf({ args, env: {}, output: "inherit", endsWithThis: true });
     const ended = child.status.then(() => "ended" as const);
     let isEnded = false;
     let changed: string | undefined;

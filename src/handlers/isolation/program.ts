@@ -8,7 +8,6 @@
  *
  * @module
  */
-import { isAbsolute, join, resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { Discard, Kill } from "../../job/errors.ts";
 import { parseLossless } from "../../job/json.ts";
@@ -16,6 +15,7 @@ import { CutOutput } from "../../job/returned.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
 import { setProcess } from "../running_context.ts";
+import { endingWithWorker } from "./ending_with_worker.ts";
 import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
 import { ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
@@ -191,41 +191,4 @@ function startProblem(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "program not found";
   if (error instanceof Deno.errors.PermissionDenied) return "it is not executable (chmod +x)";
   return (error as Error).message;
-}
-
-/** The worker may have ended before the request: then the program must not begin. */
-const BEGIN = '[ "$PPID" = "$0" ] && exec "$@"; exit 137';
-
-/**
- * Returns a command that ends with this process, even if that is killed with `kill -9`: its job runs again then, and both runs
- * would act at once. The kernel kills the program when its parent ends, if `setpriv` (util-linux) requests that before the program
- * begins. An image made from scratch has no `setpriv`, so the command stays the same. There the end of process 1 ends all.
- *
- * @throws {Deno.errors.NotFound} if there is no such program
- * @throws {Deno.errors.PermissionDenied} if it isn't executable
- */
-export function endingWithWorker([program, ...args]: readonly string[]): readonly string[] {
-  const tools = [inPath("setpriv"), inPath("sh")];
-  const path = isAbsolute(program!) || program!.includes("/") ? resolve(program!) : inPath(program!);
-  const [setpriv, sh] = tools;
-  if (setpriv === undefined || sh === undefined) return [program!, ...args];
-  // The shell would report it as an exit code.
-  if (path === undefined) throw new Deno.errors.NotFound(program);
-  const { isFile, mode } = Deno.statSync(path);
-  if (!isFile || ((mode ?? 0) & 0o111) === 0) throw new Deno.errors.PermissionDenied(program);
-  return [setpriv, "--pdeathsig", "KILL", "--", sh, "-c", BEGIN, `${Deno.pid}`, path, ...args];
-}
-
-/** Returns the path of an executable file in one of the folders of PATH. */
-function inPath(name: string): string | undefined {
-  for (const folder of (Deno.env.get("PATH") ?? "/usr/bin:/bin").split(":")) {
-    const path = join(folder === "" ? "." : folder, name);
-    try {
-      const { isFile, mode } = Deno.statSync(path);
-      if (isFile && ((mode ?? 0) & 0o111) !== 0) return resolve(path);
-    } catch {
-      // The next folder may have it.
-    }
-  }
-  return undefined;
 }

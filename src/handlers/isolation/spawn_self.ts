@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { endingWithWorker } from "./ending_with_worker.ts";
 import { selfCommand } from "./respawn.ts";
 
 export interface SpawnOptions {
@@ -12,6 +13,8 @@ export interface SpawnOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The destination of its standard output and error. */
   readonly output: "piped" | "inherit";
+  /** Whether it also ends when this process is killed. */
+  readonly endsWithThis?: boolean;
 }
 
 /** A child process can't be started. */
@@ -37,11 +40,13 @@ const NEEDED_DESCRIPTORS = 16;
  *
  * @throws {SpawnError} if it can't be started
  */
-export function spawnSelf({ args, env, output }: SpawnOptions): Deno.ChildProcess {
-  const { program, args: first } = selfCommand();
+export function spawnSelf({ args, env, output, endsWithThis = false }: SpawnOptions): Deno.ChildProcess {
+  const self = selfCommand();
+  const whole = [self.program, ...self.args, ...args];
   return attempt(() => {
-    const child = new Deno.Command(program, {
-      args: [...first, ...args],
+    const [program, ...rest] = endsWithThis ? endingWithWorker(whole) : whole;
+    const child = new Deno.Command(program!, {
+      args: rest,
       env: { ...env },
       // Not "null": a bare root has no /dev/null.
       stdin: "piped",
