@@ -265,6 +265,11 @@ const CLIENT = "jobs-client 0.1";
 /** Maximum number of jobs in one request of a worker, and of outcomes. */
 const MAX_TAKEN = 100;
 const MAX_SETTLED = 1_000;
+/** Outcomes share a request up to this size, which the server bounds. A larger result isn't sent: the server keeps smaller ones only. */
+const MAX_REQUEST_CHARS = 1_000_000;
+const MAX_RESULT_CHARS = 500_000;
+const MAX_TEXT_CHARS = 20_000;
+const MAX_LINE_CHARS = 1_000;
 /** Lines of a job that are kept until the next heartbeat. */
 const MAX_LINES = 200;
 /** Between heartbeats while jobs run, and after a job has begun. */
@@ -408,7 +413,11 @@ class Worker {
   async run() {
     const unlisten = this.#options.signals ? this.#listen() : () => {};
     try {
-      await this.#register();
+      await this.#register().catch((error) => {
+        if (!this.#stop.signal.aborted) throw error;
+      });
+      // Stopped before the server was reached.
+      if (this.#id === undefined) return this.#log("info", "Stopped");
       await this.#startPulse();
       this.#pulse?.postMessage(this.#id);
       await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
@@ -529,7 +538,7 @@ class Worker {
       },
     };
     const log = (level) => (message) => {
-      if (job.lines.push({ level, message: String(message) }) > MAX_LINES) job.lines.shift();
+      if (job.lines.push({ level, message: String(message).slice(0, MAX_LINE_CHARS) }) > MAX_LINES) job.lines.shift();
     };
     job.context = {
       ...{ jid: payload.jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
@@ -549,7 +558,11 @@ class Worker {
       if (handler === undefined) throw new Error(`No handler for class "${name}"`);
       const result = await handler(job.context, ...job.payload.args);
       outcome = { end: "succeeded", ...(result !== undefined && { result }) };
-      JSON.stringify(outcome);
+      const { length } = JSON.stringify(outcome);
+      if (length > MAX_RESULT_CHARS) {
+        outcome = { end: "succeeded" };
+        job.context.log.warn(`The result wasn't kept: ${length} characters`);
+      }
     } catch (error) {
       outcome = outcomeOf(error);
     }
@@ -569,7 +582,7 @@ class Worker {
         });
         continue;
       }
-      const outcomes = this.#ended.slice(0, MAX_SETTLED).map(({ outcome }) => outcome);
+      const outcomes = fitting(this.#ended.slice(0, MAX_SETTLED).map(({ outcome }) => outcome));
       const { lost } = await this.#request("/work/settle", { outcomes });
       this.#ended.splice(0, outcomes.length);
       if (lost.length > 0) this.#log("warn", "Leases lost: these jobs run again", { count: lost.length });
@@ -716,13 +729,22 @@ function reportOf({ token, progress, lines }) {
   return { token, ...(progress && { progress }), ...(lines.length > 0 && { log: lines.splice(0) }) };
 }
 
+/** Returns the first outcomes that fit into one request; at least one. */
+function fitting(outcomes) {
+  let chars = 0;
+  const count = outcomes.findIndex((outcome) => (chars += JSON.stringify(outcome).length) > MAX_REQUEST_CHARS);
+  return count < 0 ? outcomes : outcomes.slice(0, Math.max(1, count));
+}
+
 function outcomeOf(error) {
   const name = typeof error?.name === "string" && error.name !== "" ? error.name : "Error";
   const message = String(error?.message ?? error);
   if (error instanceof Snooze) return { end: "snooze", in: error.delay };
-  const stack = typeof error?.stack === "string" ? error.stack.split("\n").slice(1, 50).map((line) => line.trim()) : [];
+  const stack = typeof error?.stack === "string"
+    ? error.stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS))
+    : [];
   const ends = { Discard: "discard", Kill: "kill" };
-  return { end: ends[name] ?? "failed", error: { class: name, message, stack } };
+  return { end: ends[name] ?? "failed", error: { class: name, message: message.slice(0, MAX_TEXT_CHARS), stack } };
 }
 
 function runtimeName() {

@@ -352,6 +352,11 @@ _PROTOCOL = 1
 _CLIENT = "jobs-client 0.1"
 _MAX_TAKEN = 100
 _MAX_SETTLED = 1_000
+# Outcomes share a request up to this size, which the server bounds. A larger result isn't sent: the server keeps smaller ones only.
+_MAX_REQUEST = 1_000_000
+_MAX_RESULT = 500_000
+_MAX_TEXT = 20_000
+_MAX_LINE = 1_000
 # Lines of a job that are kept until the next heartbeat.
 _MAX_LINES = 200
 _TAKE_WAIT = 25.0
@@ -407,7 +412,7 @@ class _Lines:
 
     def _add(self, level: str, message: Any) -> None:
         with self._lock:
-            self._lines.append({"level": level, "message": str(message)})
+            self._lines.append({"level": level, "message": str(message)[:_MAX_LINE]})
             del self._lines[:-_MAX_LINES]
 
     def _take(self) -> List[Dict[str, str]]:
@@ -570,6 +575,8 @@ class Worker:
         old = self._listen()
         try:
             self._register(_Line(self._url, self._token))
+            if not self._id:
+                return self._say("info", "Stopped")
             threads = [
                 threading.Thread(target=self._guarded, args=(part,), name=part.__name__, daemon=True)
                 for part in (self._take_loop, self._settle_loop, self._beat_loop)
@@ -663,6 +670,8 @@ class Worker:
                 ended = [given for given, _ in self._ended]
                 body["running"] = [context._given for context in self._running.values()] + ended
         answer = self._repeat(lambda: line.send("/work/register", body, 10))
+        if not answer:
+            return  # Stopped before the server was reached.
         self._id = answer["worker"]
         self._registrations += 1
         self._heartbeat = answer["heartbeatMs"] / 1000
@@ -727,8 +736,11 @@ class Worker:
     def _succeeded(self, context: JobContext, result: Any) -> None:
         outcome: Dict[str, Any] = {"end": "succeeded"}
         if result is not None:
-            json.dumps(result, allow_nan=False)
-            outcome["result"] = result
+            size = len(json.dumps(result, allow_nan=False))
+            if size <= _MAX_RESULT:
+                outcome["result"] = result
+            else:
+                context.log.warn(f"The result wasn't kept: {size} characters")
         self._end(context, outcome)
 
     def _end(self, context: JobContext, outcome: Dict[str, Any]) -> None:
@@ -745,7 +757,7 @@ class Worker:
                     self._lock.wait()
                 if not self._ended:
                     return
-                outcomes = [outcome for _, outcome in self._ended[:_MAX_SETTLED]]
+                outcomes = _fitting([outcome for _, outcome in self._ended[:_MAX_SETTLED]])
             answer = self._request(line, "/work/settle", {"outcomes": outcomes}, 0)
             with self._lock:
                 del self._ended[: len(outcomes)]
@@ -896,6 +908,16 @@ class _Line:
             self._connection = None
 
 
+def _fitting(outcomes: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Returns the first outcomes that fit into one request; at least one."""
+    size = 0
+    for count, outcome in enumerate(outcomes):
+        size += len(json.dumps(outcome))
+        if size > _MAX_REQUEST:
+            return outcomes[: max(1, count)]
+    return outcomes
+
+
 def _outcome_of(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Snooze):
         return {"end": "snooze", "in": error.delay}
@@ -903,7 +925,7 @@ def _outcome_of(error: BaseException) -> Dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)[-50:]
     stack = [f"at {frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames)]
     name = error.reason if isinstance(error, Aborted) else type(error).__name__
-    return {"end": end, "error": {"class": name, "message": str(error), "stack": stack}}
+    return {"end": end, "error": {"class": name, "message": str(error)[:_MAX_TEXT], "stack": stack}}
 
 
 def _rss() -> int:

@@ -150,8 +150,8 @@ export function checkTogether({ heartbeatTimeoutMs, heartbeatMs }: Settings): vo
   );
 }
 
-/** Variables that jobs sets for its child processes, and those of a Kubernetes service named `jobs`. */
-const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|(SERVICE|PORT)(_.*)?)$/;
+/** Variables that jobs sets for its child processes, the token of clients, and those of a Kubernetes service named `jobs`. */
+const OTHERS_VARIABLES = /^JOBS_(ENV|MEMBER|HORSE|JID|CLASS|QUEUE|ATTEMPT|SOCKET|TOKEN|(SERVICE|PORT)(_.*)?)$/;
 
 /** Returns warnings about variables that look like settings but aren't. Doesn't read their values. */
 function unknownVariables(names: readonly string[]): string[] {

@@ -17,6 +17,9 @@ async function Try(ctx, how, ...rest) {
   if (how === "ignore") await setTimeout(60_000);
   if (how === "nap") await setTimeout(rest[0]);
   if (how === "block") { for (const end = Date.now() + rest[0]; Date.now() < end;); }
+  if (how === "large") ctx.log.info("l".repeat(5e6));
+  if (how === "large") return "x".repeat(rest[0]);
+  if (how === "huge error") throw new Error("e".repeat(5e6));
   if (how === "push") return (await ctx.client.push("Try", ["ok"])).jid;
   if (how === "raw") return ctx.raw.includes("12345678901234567890") ? "whole" : "cut";
   return { how, rest, attempt: ctx.attempt };

@@ -32,6 +32,11 @@ def Try(ctx, how, *rest):
         end = time.monotonic() + rest[0] / 1000
         while time.monotonic() < end:
             pass
+    if how == "large":
+        ctx.log.info("l" * 5_000_000)
+        return "x" * rest[0]
+    if how == "huge error":
+        raise ValueError("e" * 5_000_000)
     if how == "push":
         return ctx.client.push("Try", ["ok"])["jid"]
     if how == "raw":

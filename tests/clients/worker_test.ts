@@ -121,6 +121,10 @@ for (const { runtime, command } of PROGRAMS) {
       }]);
       assertEquals((await lab.ended("raw"))?.result, "whole");
 
+      const large = await Promise.all([4e6, 4e5, 4e5, 4e5, 4e5].map((size) => lab.run("Try", ["large", size])));
+      assertEquals(large.map(({ state }) => state), large.map(() => "succeeded"));
+      assertEquals((await lab.run("Try", ["huge error"])).state, "dead");
+
       const late = await lab.run("Limited", []);
       assertEquals([late.state, late.error?.class], ["dead", "Timeout"]);
       for (const how of ["wait", "ignore"]) {

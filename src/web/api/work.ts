@@ -5,12 +5,13 @@
  * @module
  */
 import type { HandlerOptions } from "../../handlers/handler.ts";
+import { HandlerError } from "../../handlers/registry.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
 import { queueName } from "../../operator/actions/inputs.ts";
 import { list, map, object, optional, schemaOf, type Shape } from "../../operator/shapes/shape.ts";
 import { any, boolean, choice, integer, number, span, text } from "../../operator/shapes/values.ts";
-import { type Gateway, UnknownWorker } from "../../remote/gateway.ts";
+import { type Gateway, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
 import type { GivenJob } from "../../remote/program.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import { equal } from "../auth/accounts.ts";
@@ -157,7 +158,7 @@ export const workRoutes: readonly ApiRoute[] = [
       }
       checkScope(visitor, classes, request.queues);
       const given = await knownJobs(gateway, request.running ?? []);
-      const worker = await gateway.register({
+      const starting = gateway.register({
         id,
         ...ownerOf(visitor),
         ...{ hostname: request.hostname, pid: request.pid, concurrency: request.concurrency, classes },
@@ -165,6 +166,11 @@ export const workRoutes: readonly ApiRoute[] = [
         queues: request.queues ?? [],
         labels: request.labels ?? [],
       }, given);
+      const worker = await starting.catch((error) => {
+        if (error instanceof HandlerError) throw new Refused("invalid", error.message, { field: "classes" });
+        if (error instanceof TooManyWorkers) throw new Refused("unavailable", error.message);
+        throw error;
+      });
       return { worker: id, ...gateway.times, running: worker.adopted };
     },
   }),
