@@ -1,9 +1,8 @@
 /**
  * The workers of other programs that this process performs the worker's part for (`remote_worker.ts`).
  *
- * A program that isn't heard for the heartbeat timeout is gone, and so is its worker here. The program is told that its worker
- * is unknown, and registers again, here or with another process. It shows the jobs that it
- * runs, and continues with them.
+ * A program that isn't heard for the heartbeat timeout is gone, and so is its worker here. If it comes back, its requests name an
+ * unknown worker: it registers again, here or with another process, shows the jobs that it runs, and continues with them.
  *
  * @module
  */
@@ -92,7 +91,7 @@ export class Gateway implements AsyncDisposable {
     return worker;
   }
 
-  /** Stops all workers: their programs are told, and unfinished jobs return to their queues. */
+  /** Stops all workers: unfinished jobs return to their queues. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));

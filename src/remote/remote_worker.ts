@@ -49,6 +49,9 @@ const SHARED = [
   "shutdownTimeoutMs",
 ] as const satisfies readonly (keyof Settings)[];
 
+/** A job that a program ran before begins within this time. */
+const MAX_BEGIN_MS = 1_000;
+
 export class RemoteWorker {
   readonly program: Program;
   readonly #clock: Clock;
@@ -59,6 +62,8 @@ export class RemoteWorker {
   readonly #running = new Map<string, RemoteJob>();
   /** The tokens of the jobs that the program ran before. */
   #adopted: ReadonlySet<string> = new Set();
+  /** Aborts when all of them have begun. */
+  readonly #adoption = new AbortController();
   /** The last answer, which may have been lost. */
   #last: { readonly number: number; readonly jobs: Promise<readonly RemoteJob[]> } | undefined;
   #waiting: (() => void) | undefined;
@@ -105,9 +110,15 @@ export class RemoteWorker {
     return this.#launcher.finished;
   }
 
-  /** @throws {StoreError} if the store doesn't accept it */
+  /**
+   * Resolves when it takes jobs, and those that the program ran before have begun here: their ends may arrive at once.
+   *
+   * @throws {StoreError} if the store doesn't accept it
+   */
   async start(): Promise<void> {
     await this.#launcher.start();
+    // One that was cancelled or has expired meanwhile doesn't begin.
+    if (this.#adopted.size > 0) await this.#clock.sleep(MAX_BEGIN_MS, this.#adoption.signal);
   }
 
   /**
@@ -232,8 +243,10 @@ export class RemoteWorker {
       void this.#endAborted(job, ended.signal);
     };
     context.signal.addEventListener("abort", onAbort, { once: true });
-    if (this.#adopted.has(job.token)) this.#running.set(job.token, job);
-    else this.#offered.push(job);
+    if (this.#adopted.has(job.token)) {
+      this.#running.set(job.token, job);
+      if (this.#running.size === this.#adopted.size) this.#adoption.abort();
+    } else this.#offered.push(job);
     // The jobs that begin in this turn are taken together.
     void this.#clock.turn().then(() => this.#waiting?.());
     try {
