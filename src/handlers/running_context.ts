@@ -55,6 +55,10 @@ export class RunningContext extends StepMethods implements JobContext {
     if (context instanceof RunningContext) context.#running.pid = pid;
   }
 
+  static setOutput(context: JobContext, output: readonly string[]): void {
+    if (context instanceof RunningContext) context.#running.output = output;
+  }
+
   get trace(): JobTrace | undefined {
     return this.#running.trace;
   }
@@ -108,6 +112,11 @@ export function setTrace(context: JobContext, trace: JobTrace): void {
 /** Sets the process ID of the isolated process or program that performs a job, for the dump. */
 export function setProcess(context: JobContext, pid: number): void {
   RunningContext.setProcess(context, pid);
+}
+
+/** Sets the last lines that the program printed that performs a job and has failed. */
+export function setOutput(context: JobContext, output: readonly string[]): void {
+  RunningContext.setOutput(context, output);
 }
 
 /** Returns the store of a job's steps, for its runner in an isolated process. */

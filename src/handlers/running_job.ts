@@ -48,6 +48,8 @@ export class RunningJob {
   trace: JobTrace | undefined;
   /** The process ID of the isolated process or program that performs the job. */
   pid: number | undefined;
+  /** The last lines that the program printed that performs the job, if it failed; undefined for other jobs. */
+  output: readonly string[] | undefined;
   readonly #services: RunningJobServices;
   /** Absent if the job cannot use steps. */
   readonly lease: MemberLease | undefined;

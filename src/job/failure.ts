@@ -19,6 +19,8 @@ export interface FailureFacts {
   readonly retryQueue?: string | undefined;
   /** The number of stack lines to keep; `true` for all. */
   readonly backtrace?: boolean | number | undefined;
+  /** The last lines that a failed program printed. */
+  readonly output?: readonly string[] | undefined;
   /** The worker of the attempt, and the duration if it is known. */
   readonly attempt?: AttemptFacts | undefined;
 }
@@ -47,11 +49,22 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     ...((count === 0 || payload.failed_at === undefined) && { failed_at: time }),
     ...(count > 0 && { retried_at: time }),
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(withoutMarkup))) }),
+    error_output: facts.output ? JSON.stringify(encodeBacktrace(lastOf(facts.output))) : undefined,
     errors: addError(payload.errors, { ...error, ...facts.attempt, class: errorClass }, count, now, wire),
     enqueued_at: undefined,
     // The attempt ended, so the job did not kill its worker.
     suspected: undefined,
   });
+}
+
+/** A payload keeps this much of the end of a failed program's output, in characters; its record keeps all. */
+const MAX_OUTPUT = 16 * 1024;
+
+/** Returns the last lines. */
+function lastOf(output: readonly string[]): string[] {
+  let first = output.length;
+  for (let left = MAX_OUTPUT; first > 0 && (left -= output[first - 1]!.length + 1) >= 0;) first--;
+  return first < output.length ? output.slice(first) : [(output.at(-1) ?? "").slice(-MAX_OUTPUT).toWellFormed()];
 }
 
 function lineCount(backtrace: boolean | number | undefined): number {

@@ -95,7 +95,7 @@ export const LINK_FIELDS: ReadonlySet<string> = new Set([
     "rescues",
     "suspected",
   ],
-  ...["error_class", "error_message", "error_causes", "error_backtrace", "errors"],
+  ...["error_class", "error_message", "error_causes", "error_backtrace", "error_output", "errors"],
 ]);
 
 /**

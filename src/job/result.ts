@@ -60,6 +60,8 @@ export interface EndedJob {
   readonly lastLine?: string;
   /** The last lines that it logged, including that one. */
   readonly log?: readonly string[];
+  /** The last lines that a failed program printed, on stdout and stderr: at most 64 KiB. */
+  readonly output?: readonly string[];
   /** The durable steps: the latest 100, up to 32 KiB. Of a large one, the value is missing. */
   readonly steps?: readonly Step[];
   /** The payload; absent if it is large. */

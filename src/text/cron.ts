@@ -40,6 +40,8 @@ export const RUN_COLUMNS = {
 export const ENDED_RUN_COLUMNS = {
   ...RUN_COLUMNS,
   "job ended": { text: ({ jobEnded }) => jobEnded, isState: true },
+  took: { text: ({ jobElapsedMs: ms }) => ms === undefined ? undefined : formatDuration(ms), isAmount: true },
+  error: { text: ({ jobError }) => jobError },
 } as const satisfies Columns<EndedRun>;
 
 function nextText({ next, definition, state, isLoaded }: CrontabEntry, now: number): string {

@@ -44,6 +44,7 @@ export function finishedJson(job: EndedJob): JsonOf<typeof finishedShape> {
     progress: job.progress,
     lastLine: job.lastLine,
     log: job.log,
+    output: job.output,
     steps: job.steps && stepsIn(job).map(stepJson),
     payload: job.payload,
   };

@@ -30,6 +30,8 @@ export interface ShownPayload {
   readonly class: string | undefined;
   /** The stack trace of the last failure, if it was kept. */
   readonly backtrace: readonly string[] | undefined;
+  /** The last lines that a failed program printed. */
+  readonly output: readonly string[] | undefined;
 }
 
 /** Returns an entry as JSON. */
@@ -39,13 +41,14 @@ export function jobJson(entry: Entry): JsonOf<typeof jobShape> {
     payload,
     class: payload && shownClass(payload, entry.payload),
     backtrace: decodeBacktrace(payload?.error_backtrace),
+    output: decodeBacktrace(payload?.error_output),
   });
 }
 
 /** Returns an entry as JSON, with what is shown of its payload. */
 export function shownJobJson(
   entry: Entry,
-  { payload, class: name, backtrace }: ShownPayload,
+  { payload, class: name, backtrace, output }: ShownPayload,
 ): JsonOf<typeof jobShape> {
   const { in: place } = entry.place;
   return {
@@ -61,9 +64,15 @@ export function shownJobJson(
       class: asText(payload.error_class),
       message: asText(payload.error_message),
       backtrace,
+      output,
     },
-    payload: payload ?? entry.payload,
+    payload: payload === undefined ? entry.payload : withoutOutput(payload),
   };
+}
+
+/** Returns a payload without its packed output, which is shown unpacked. */
+function withoutOutput({ error_output: _packed, ...payload }: Payload): Record<string, unknown> {
+  return payload;
 }
 
 /** A shorter payload isn't nested deeply enough to overflow the stack. */

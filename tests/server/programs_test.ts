@@ -3,7 +3,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { requireTool } from "../support/tools.ts";
 import { endingWithWorker } from "../../src/handlers/isolation/ending_with_worker.ts";
 import { Bench } from "../support/bench.ts";
-import type { JobsProcess } from "../support/process.ts";
+import { decodeBacktrace } from "../../src/job/failure.ts";
+import { jobs, type JobsProcess } from "../support/process.ts";
 
 /** A worker that performs class `Program` with this shell script. */
 async function serve(bench: Bench, script: string, env: Record<string, string> = {}, more = {}): Promise<JobsProcess> {
@@ -209,4 +210,47 @@ Deno.test("a payload cannot name the command, and no shell reads it", async () =
   const jid = await bench.push("Program", ["$(touch /tmp/no); `id`"], { exec: ["touch", "/tmp/no"] });
   await server.logged("Done", { jid });
   assertEquals(JSON.parse((await bench.readNotes())[0]!).args, ["$(touch /tmp/no); `id`"]);
+});
+
+Deno.test("of a program that fails, the end of what it printed is kept, also while it is retried", async () => {
+  await using bench = await Bench.open();
+  await using _server = await serve(
+    bench,
+    `echo "Bearer abcdef0123456789"; echo "out $JOBS_ATTEMPT"; echo "err" >&2; exit 3`,
+  );
+  const jid = await bench.push("Program", [], { retry: 3 });
+  await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "retry");
+  const env = { JOBS_STORE: bench.url };
+  const shown = async (jid: string) => {
+    const { stdout } = await jobs(["show", jid], { env });
+    const { error, payload, output } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
+    return { stdout, lines: (error.output ?? output).toSorted(), packed: payload.error_output };
+  };
+  const retrying = await shown(jid);
+  assertEquals(retrying.lines, ["Bearer ••••••", "err", "out 1"]);
+  assertEquals(retrying.packed, undefined);
+  assertMatch(retrying.stdout, /^output +\S/m);
+  assertMatch(retrying.stdout, /^took +\d/m);
+  assertMatch(retrying.stdout, /^attempts +1\. \S+ after \S+ ProgramFailed/m);
+  assert(!retrying.stdout.includes("program.ts"), "the stack of the worker isn't shown");
+
+  const failed = await bench.push("Program", [], { retry: false });
+  await bench.until(async () => (await bench.store.results.read({ jids: [failed] })).records.length === 1);
+  const { stdout } = await jobs(["show", failed, "--json"], { env });
+  assertEquals(JSON.parse(stdout).output.toSorted(), ["Bearer ••••••", "err", "out 1"]);
+});
+
+Deno.test("the output of a program that its timeout ended is kept with its end only", async () => {
+  await using bench = await Bench.open();
+  await using _server = await serve(bench, `seq 1 200000; sleep 1000`, {}, { timeout: "3s" });
+  const jid = await bench.push("Program", []);
+  assertEquals((await dead(bench, jid))[0], "Timeout");
+  const [record] = (await bench.store.results.read({ jids: [jid] })).records;
+  const { output, elapsedMs } = JSON.parse(record!);
+  assertEquals([output.length, output.at(-1)], [5_000, "200000"]);
+  assert(elapsedMs >= 3_000);
+  const { error_output: packed } = JSON.parse((await bench.store.jobs.find([jid]))[0]!.payload);
+  const kept = decodeBacktrace(packed)!;
+  assert(kept.join("\n").length <= 16 * 1024);
+  assertEquals(kept.at(-1), "200000");
 });

@@ -54,8 +54,9 @@ Examples
   history: `
 Usage: jobs cron history NAME [-n 20]
 
-Prints the past runs of an entry, latest first, and how their jobs ended. The
-store keeps 100.
+Prints the past runs of an entry, latest first, and how their jobs ended: when
+their result is no longer kept, that is empty. jobs show JID prints the output
+of a failed program. The store keeps 100 runs.
 
   -n, --limit N          print this many (20)
 

@@ -93,11 +93,11 @@ export async function history(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 20, 100);
-  const records = await withCrontab(flags, async ({ crontab }, store) => {
+  const records = await withCrontab(flags, async ({ crontab, mask }, store) => {
     const found = await crontab.history(args[0]!, count);
     // The history of a removed entry stays.
     if (found.length === 0) await findEntry(crontab, args[0]!);
-    return await withEnds(store, found, await crontab.get(args[0]!));
+    return await withEnds(store, found, await crontab.get(args[0]!), mask);
   });
   if (flags.json) printJson(records.map(cronRecordJson));
   else printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);

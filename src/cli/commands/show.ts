@@ -5,7 +5,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { attemptNumbers, readCauses, readErrors } from "../../job/failure.ts";
+import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
 import { priorityIn } from "../../job/priority.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 
@@ -35,11 +35,11 @@ export const help = `
 Usage: jobs show JID [--json]
 
 Shows one job: its state, why it isn't running, its position in its queue, its
-arguments, its progress and last log lines, its last ten failures, the stack
-trace of the last one if the job keeps it (backtrace), and, while its record is
-kept, how it ended, its stack, log, result and durable steps. Values of fields
-such as password and those of web.mask are hidden. Exit 1 if the job isn't
-found.
+arguments, its progress and last log lines, its last ten failures with their
+durations, the end of what a failed program printed, the stack trace of the
+last failure if the job keeps it (backtrace), and, while its record is kept, how
+it ended, its stack, log, result and durable steps. Values of fields such as
+password and those of web.mask are hidden. Exit 1 if the job isn't found.
 
 Examples
   jobs show 1a1fd5150c39f4ae2f200001
@@ -117,13 +117,18 @@ export async function jobLines(
 }
 
 function entryJson(entry: Entry, reported: Report | undefined, mask: Mask): Record<string, unknown> {
-  const { payload, stack, worker } = shownEntry(entry, reported, mask);
+  const { payload, stack, worker, output } = shownEntry(entry, reported, mask);
   const shown = shownJobJson(entry, {
     payload,
     class: payload && shownClass(payload, entry.payload),
     backtrace: stack,
+    output,
   });
-  return { ...shown, worker: entry.worker ?? worker, payload: payload ?? mask.json(entry.payload) };
+  return {
+    ...shown,
+    worker: entry.worker ?? worker,
+    ...(payload === undefined && { payload: mask.json(entry.payload) }),
+  };
 }
 
 /** Returns the rows that describe a waiting node. */
@@ -171,7 +176,7 @@ function describe(
   position: number | string | undefined,
   mask: Mask,
 ): string[] {
-  const { payload, stack, worker } = shownEntry(entry, report, mask);
+  const { payload, stack, worker, output } = shownEntry(entry, report, mask);
   if (payload === undefined) return [`(unreadable) ${blankControls(mask.json(entry.payload))}`];
   const when = entry.at === undefined ? "" : ` ${whenText(entry.at)}`;
   const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOfPlace(entry.place)}${when}`;
@@ -201,6 +206,7 @@ function describe(
     ["failures", failuresOf(payload.retry_count, payload.errors)],
     ["first", payloadTime(payload.failed_at)],
     ["last", payloadTime(payload.retried_at)],
+    ["took", lastDuration(payload.errors)],
     ["error", payload.error_class === undefined ? undefined : errorText(payload)],
     ...lineRows("causes", readCauses(payload.error_causes)),
     ...lineRows("stack", stack),
@@ -209,6 +215,7 @@ function describe(
     ["suspected", payload.suspected],
     ["no handler", payloadTime(payload.no_handler_since)],
     ...lineRows("log", report?.log),
+    ...lineRows("output", output),
   ];
   return format(rows);
 }
@@ -232,6 +239,7 @@ function describeEnded(ended: EndedJob): string[] {
     ...errorRows(payload?.["errors"], payload?.retry_count),
     ["result", ended.resultDropped ? `not kept: ${ended.resultDropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
+    ...lineRows("output", ended.output),
     ...lineRows("steps", stepsIn(ended).map(stepLine)),
   ]);
 }
@@ -247,6 +255,12 @@ function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
   if (typeof retryCount !== "number") return undefined;
   const all = attemptNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
   return all > retryCount + 1 ? `${retryCount + 1} since the last retry by hand, ${all} in total` : `${retryCount + 1}`;
+}
+
+/** Returns the duration of the last failed attempt; undefined if it is unknown. */
+function lastDuration(errors: unknown): string | undefined {
+  const ms = readErrors(errors).at(-1)?.ms;
+  return isDuration(ms) ? formatDuration(ms) : undefined;
 }
 
 /** Returns the reason why a job's signal has aborted, for a job that hasn't ended yet. */
@@ -270,9 +284,14 @@ function reportedText(at: number): string | undefined {
 function errorRows(errors: unknown, retryCount: unknown): [string, unknown][] {
   const found = readErrors(errors);
   const numbers = attemptNumbers(found, typeof retryCount === "number" ? retryCount + 1 : 0);
-  return found.map(({ at, error_class, error_message, causes }, i) => [
+  return found.map(({ at, error_class, error_message, causes, ms }, i) => [
     i === 0 ? "attempts" : "",
-    [`${numbers[i]}. ${payloadTime(at)} ${error_class}: ${error_message}`, ...readCauses(causes)].join("; "),
+    [
+      `${numbers[i]}. ${payloadTime(at)}${
+        isDuration(ms) ? ` after ${formatDuration(ms)}` : ""
+      } ${error_class}: ${error_message}`,
+      ...readCauses(causes),
+    ].join("; "),
   ]);
 }
 

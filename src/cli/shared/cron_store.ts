@@ -7,6 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { Client } from "../../client/client.ts";
 import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
 
+import { Mask } from "../../text/mask.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { type ConfigFlags, type MissingStore, withStore } from "./store.ts";
@@ -16,6 +17,7 @@ import { traced } from "./tracing.ts";
 export interface CrontabParts {
   readonly client: Client;
   readonly crontab: Crontab;
+  readonly mask: Mask;
 }
 
 /** Opens the command's store for its cron entries. */
@@ -27,9 +29,9 @@ export async function withCrontab<Result>(
   return await traced((tracing) =>
     withStore(
       flags,
-      (store, { maxPayloadBytes, sidekiqWire }) => {
+      (store, { maxPayloadBytes, sidekiqWire, webMask }) => {
         const client = new Client({ store, maxPayloadBytes, sidekiqWire, ...tracing });
-        return use({ client, crontab: new Crontab({ store, client }) }, store);
+        return use({ client, crontab: new Crontab({ store, client }), mask: new Mask(webMask, true) }, store);
       },
       missing,
     )

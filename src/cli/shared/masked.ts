@@ -16,9 +16,16 @@ export function maskedEntry<Job extends { readonly payload: string }>(entry: Job
   const payload = readablePayload(entry);
   if (payload === undefined) return { ...entry, payload: mask.json(entry.payload) };
   const shown: Payload = mask.payload(payload);
-  const stack = decodeBacktrace(payload.error_backtrace)?.map((line) => mask.text(line));
-  const whole = stack === undefined ? shown : { ...shown, error_backtrace: encodeBacktrace(stack) };
-  return { ...entry, payload: stringifyLossless(whole)! };
+  const packed = {
+    ...maskedLines(payload, "error_backtrace", mask),
+    ...maskedLines(payload, "error_output", mask),
+  };
+  return { ...entry, payload: stringifyLossless({ ...shown, ...packed })! };
+}
+
+function maskedLines(payload: Payload, field: "error_backtrace" | "error_output", mask: Mask): Partial<Payload> {
+  const lines = decodeBacktrace(payload[field])?.map((line) => mask.text(line));
+  return lines === undefined ? {} : { [field]: encodeBacktrace(lines) };
 }
 
 /** Returns a waiting node with its payload masked. */

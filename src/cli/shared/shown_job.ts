@@ -14,7 +14,7 @@ import type { Mask } from "../../text/mask.ts";
 import { maskedEnded } from "./masked.ts";
 
 /** The last attempt of a job. */
-export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" | "log" | "worker"> {
+export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" | "log" | "worker" | "output"> {
   readonly abortReason?: string;
   /** When the worker of a running job reported it, in epoch milliseconds. */
   readonly reportedAt?: number;
@@ -40,8 +40,8 @@ export async function reportOf(
     return { ...mask.value(given({ progress, lastLine, log, abortReason })) as Report, ...given({ reportedAt }) };
   }
   if (!entries.some(({ place }) => place.in === "dead")) return undefined;
-  const { progress, lastLine, log, worker, error } = await readMasked(store, jid, mask) ?? {};
-  return given({ progress, lastLine, log, worker, stack: error?.stack });
+  const { progress, lastLine, log, worker, error, output } = await readMasked(store, jid, mask) ?? {};
+  return given({ progress, lastLine, log, worker, output, stack: error?.stack });
 }
 
 function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
@@ -61,6 +61,8 @@ export interface ShownEntry {
   readonly payload: Payload | undefined;
   /** The stack of the last failure: the payload keeps it with `backtrace`, the record of a dead job also without. */
   readonly stack: readonly string[] | undefined;
+  /** The last lines that a failed program printed: the record of a dead job has more of it than the payload. */
+  readonly output: readonly string[] | undefined;
   /** The worker of the last failed attempt. */
   readonly worker: string | undefined;
 }
@@ -68,10 +70,11 @@ export interface ShownEntry {
 /** Returns the parts of an entry that are shown. */
 export function shownEntry(entry: Entry, report: Report | undefined, mask: Mask): ShownEntry {
   const payload = readablePayload(entry);
-  const stack = decodeBacktrace(payload?.error_backtrace)?.map((line) => mask.text(line));
+  const unpacked = (packed: unknown) => decodeBacktrace(packed)?.map((line) => mask.text(line));
   return {
     payload: payload && mask.payload(payload),
-    stack: stack ?? report?.stack,
+    stack: unpacked(payload?.error_backtrace) ?? report?.stack,
+    output: report?.output ?? unpacked(payload?.error_output),
     worker: report?.worker ?? readErrors(payload?.errors).at(-1)?.worker,
   };
 }

@@ -84,15 +84,17 @@ export async function readOutput(
   }
 }
 
-/** Calls `onLine` for each line of the output of a child. See {@linkcode readOutput}. */
+/** Calls `onLine` for each line of the output of a child, and `onBytes` for its bytes. See {@linkcode readOutput}. */
 export async function eachLine(
   stream: ReadableStream<Uint8Array>,
   child: { readonly ended: Promise<unknown>; readonly clock: Clock },
   onLine: (line: string) => void,
+  onBytes?: (bytes: Uint8Array) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
   await readOutput(stream, child, (bytes) => {
+    onBytes?.(bytes);
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = lines.pop()!.slice(0, MAX_LINE);
     for (const line of lines) if (line !== "") onLine(line.slice(0, MAX_LINE));

@@ -3,7 +3,7 @@
  *
  * A program receives the payload on stdin, as JSON. `JOBS_JID`, `JOBS_CLASS`, `JOBS_QUEUE` and `JOBS_ATTEMPT` are in its
  * environment, `TRACEPARENT` if tracing is on, and the variables for durable steps (`program_steps.ts`). Its stdout is the result, its stderr goes to the job's log, and its exit
- * code is the outcome. A command is never run by a shell and never comes from a store: a client that can push jobs must not
+ * code is the outcome. The end of both is kept with a failure. A command is never run by a shell and never comes from a store: a client that can push jobs must not
  * be able to run commands.
  *
  * @module
@@ -14,10 +14,10 @@ import { parseLossless } from "../../job/json.ts";
 import { CutOutput } from "../../job/returned.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
-import { setProcess } from "../running_context.ts";
+import { setOutput, setProcess } from "../running_context.ts";
 import { endingWithWorker } from "./ending_with_worker.ts";
 import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
-import { ProgramOutput } from "./program_output.ts";
+import { OutputTail, ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
 
@@ -36,6 +36,8 @@ const KILL = 101;
 const TRY_AGAIN = 75;
 /** At most this many lines of stderr are logged. A warning replaces the rest. */
 const MAX_LINES = 1_000;
+/** Of what a program printed, this much of the end is kept with a failure. */
+const MAX_FAILED_OUTPUT_BYTES = 64 * 1024;
 
 /** The failure of a job whose program failed. */
 export class ProgramFailed extends Error {
@@ -62,6 +64,8 @@ class ProgramRun {
   /** The reason why the worker ended the program; undefined if it didn't. */
   #reason: unknown;
   #lastLine: string | undefined;
+  /** The end of stdout and stderr, as a terminal would show it. */
+  readonly #printed = new OutputTail(MAX_FAILED_OUTPUT_BYTES);
 
   constructor(command: readonly string[], services: ProgramServices) {
     this.#command = command;
@@ -84,13 +88,18 @@ class ProgramRun {
     const running = { ended: child.status, clock: this.#services.clock };
     const logging = this.#logLines(child.stderr, running, job);
     const output = new ProgramOutput(this.#services.maxResultBytes);
-    const reading = readOutput(child.stdout, running, (bytes) => output.add(bytes));
+    const reading = readOutput(child.stdout, running, (bytes) => {
+      output.add(bytes);
+      this.#printed.add(bytes);
+    });
     const status = await child.status;
     ended.abort();
     job.signal.removeEventListener("abort", onAbort);
     // Processes that it has left running would hold the pipes open, and nothing else would end them.
     killGroup(child.pid, "SIGKILL");
     await Promise.all([reading, logging]);
+    const isFailed = this.#reason !== undefined || !status.success;
+    if (isFailed && !this.#printed.isEmpty) setOutput(job, this.#printed.lines());
     return this.#conclude(status, output.end());
   }
 
@@ -133,23 +142,24 @@ class ProgramRun {
     job: JobContext,
   ): Promise<void> {
     let lines = 0;
-    await eachLine(stderr, running, (line) => {
+    const onLine = (line: string) => {
       this.#lastLine = line;
       if (++lines <= MAX_LINES) job.log.info(line);
       else if (lines === MAX_LINES + 1) {
         job.log.warn("Program printed too many lines on stderr; the rest is not logged");
       }
-    });
+    };
+    await eachLine(stderr, running, onLine, (bytes) => this.#printed.add(bytes));
   }
 
   #conclude(status: Deno.CommandStatus, output: Uint8Array | CutOutput): unknown {
     if (this.#reason !== undefined) throw this.#reason;
     if (status.success) return output instanceof CutOutput ? output : this.#parse(output);
     const message = `Program "${this.#command[0]}" ${howItEnded(status)}${this.#lastLine ? `: ${this.#lastLine}` : ""}`;
-    if (status.signal !== null) throw new ProcessLost(`Killed:${status.signal}`, message);
-    if (status.code === DISCARD) throw new Discard(message);
-    if (status.code === KILL) throw new Kill(message);
-    throw status.code === TRY_AGAIN ? new TryAgain(message) : new ProgramFailed(message);
+    const failure = failureOf(status, message);
+    // The stack of the worker says nothing about the program, and the output may have that of the program.
+    failure.stack = "";
+    throw failure;
   }
 
   /** Returns the output parsed as JSON; as text if it isn't JSON. */
@@ -167,6 +177,13 @@ class ProgramRun {
       return text;
     }
   }
+}
+
+function failureOf({ signal, code }: Deno.CommandStatus, message: string): Error {
+  if (signal !== null) return new ProcessLost(`Killed:${signal}`, message);
+  if (code === DISCARD) return new Discard(message);
+  if (code === KILL) return new Kill(message);
+  return code === TRY_AGAIN ? new TryAgain(message) : new ProgramFailed(message);
 }
 
 /** Returns `TRACEPARENT` and related variables, with which the program can continue the trace of the job. */

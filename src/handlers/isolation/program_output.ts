@@ -1,11 +1,14 @@
 /**
- * The standard output of a program. All of it is the result, up to a limit; of a longer one the beginning and the end are kept:
- * a program is never ended for what it prints.
+ * The output of a program. All of its standard output is the result, up to a limit; of a longer one the beginning and the end are
+ * kept: a program is never ended for what it prints. If it fails, the end of all that it printed is kept with its failure.
  *
  * @module
  */
 import { formatBytes } from "../../job/bytes.ts";
 import { CutOutput } from "../../job/returned.ts";
+
+/** Lines that are kept of the end of an output. */
+const MAX_LINES = 5_000;
 
 export class ProgramOutput {
   readonly #maxBytes: number;
@@ -13,31 +16,31 @@ export class ProgramOutput {
   /** All of the output or, once it is too long, its beginning. */
   #head: Uint8Array[] = [];
   /** The end of an output that is too long. */
-  #tail: Uint8Array[] = [];
-  #tailBytes = 0;
+  readonly #tail: OutputTail;
   #bytes = 0;
 
   /** @param maxBytes the longest output that is kept as a whole */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.#halfBytes = Math.floor(maxBytes / 2);
+    this.#tail = new OutputTail(this.#halfBytes);
   }
 
   add(bytes: Uint8Array): void {
     const wasWhole = this.#bytes <= this.#maxBytes;
     this.#bytes += bytes.length;
     if (this.#bytes <= this.#maxBytes) return void this.#head.push(bytes);
-    if (!wasWhole) return this.#addToTail(bytes);
+    if (!wasWhole) return this.#tail.add(bytes);
     const all = join([...this.#head, bytes]);
     this.#head = [all.slice(0, this.#halfBytes)];
-    this.#addToTail(all.slice(this.#halfBytes));
+    this.#tail.add(all.slice(this.#halfBytes));
   }
 
   /** Returns the whole output, or the ends of one that is too long. */
   end(): Uint8Array | CutOutput {
     if (this.#bytes <= this.#maxBytes) return join(this.#head);
     const head = decode(join(this.#head));
-    const tail = decode(join(this.#tail).slice(-this.#halfBytes));
+    const tail = this.#tail.text();
     const size = formatBytes(this.#bytes);
     // As JSON the text may be several times as long.
     for (let length = this.#halfBytes;; length = Math.floor(length * 0.7)) {
@@ -46,13 +49,39 @@ export class ProgramOutput {
       if (JSON.stringify(text).length <= this.#maxBytes || length === 0) return new CutOutput(text, size);
     }
   }
+}
 
-  #addToTail(bytes: Uint8Array): void {
-    this.#tail.push(bytes);
-    this.#tailBytes += bytes.length;
-    while (this.#tailBytes - this.#tail[0]!.length >= this.#halfBytes) this.#tailBytes -= this.#tail.shift()!.length;
+/** The end of an output. */
+export class OutputTail {
+  readonly #maxBytes: number;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  /** @param maxBytes how much of the end is kept */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    while (this.#bytes - this.#parts[0]!.length >= this.#maxBytes) this.#bytes -= this.#parts.shift()!.length;
     // Small pieces of a large buffer would keep it in memory.
-    if (this.#tail.length > 1_000) this.#tail = [join(this.#tail)];
+    if (this.#parts.length > 1_000) this.#parts = [join(this.#parts)];
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  /** Returns the last lines, without an empty one at the end. */
+  lines(): string[] {
+    return this.text().toWellFormed().replace(/\n$/, "").split("\n").slice(-MAX_LINES);
+  }
+
+  /** Returns the end; the whole output if it is short enough. */
+  text(): string {
+    return this.#maxBytes === 0 ? "" : decode(join(this.#parts).slice(-this.#maxBytes));
   }
 }
 

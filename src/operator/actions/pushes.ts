@@ -188,6 +188,7 @@ const HISTORY_FIELDS = [
   "error_message",
   "error_causes",
   "error_backtrace",
+  "error_output",
   "errors",
   "rescues",
   "suspected",

@@ -216,7 +216,7 @@ Deno.test("reports a cron entry whose last job failed or is dead, with the job",
     // The job that blocked it.
     entry("skipped", { outcome: "skipped", jid: "died" }),
   ];
-  const cronEnds = new Map([["died", "dead"], ["done", "succeeded"], ["old", "dead"]]);
+  const cronEnds = new Map([["died", { state: "dead" }], ["done", { state: "succeeded" }], ["old", { state: "dead" }]]);
   assertEquals(summary(alerts({ cron, cronEnds })), [[
     "warn",
     'The last job of cron entry "died" is dead',

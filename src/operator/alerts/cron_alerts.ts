@@ -69,10 +69,10 @@ export function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[]
     }
     const jid = enqueuedJid(last);
     const end = jid === undefined ? undefined : cronEnds.get(jid);
-    if (jid === undefined || (end !== "failed" && end !== "dead")) return [];
+    if (jid === undefined || (end?.state !== "failed" && end?.state !== "dead")) return [];
     return [{
       ...alert,
-      title: `The last job of cron entry "${name}" ${end === "dead" ? "is dead" : "failed"}`,
+      title: `The last job of cron entry "${name}" ${end.state === "dead" ? "is dead" : "failed"}`,
       detail: `It was enqueued ${ago}.`,
       command: `jobs show ${shellWord(jid)}`,
       actions: [{ label: "Show job", path: `/jobs/${encodeURIComponent(jid)}` }, ...actions],

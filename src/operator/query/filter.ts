@@ -242,7 +242,7 @@ function hintsOf(text: string | undefined, separators: RegExp): string[] {
 /** Returns the payload, and the parts that JSON escapes as they are. */
 function searchableText(name: string, payload: Payload, raw: () => string): string {
   try {
-    const { error_backtrace: _packed, ...rest } = payload;
+    const { error_backtrace: _stack, error_output: _output, ...rest } = payload;
     return `${name}\n${errorOf(payload)}\n${stringifyLossless(rest) ?? ""}`;
   } catch {
     // Nested too deeply to be written again.

@@ -18,6 +18,8 @@ export const runShape = object("", {
   jobEnded: optional(
     text("how the job ended, or `not ended`; absent if its result is no longer kept. Only in histories"),
   ),
+  jobElapsedMs: optional(number("duration of the job's last attempt. Only in histories")),
+  jobError: optional(text("the job's error. Only in histories")),
 });
 
 /** The fields of its definition. */

@@ -31,6 +31,7 @@ export const finishedShape = named(
     progress: optional(text("its last progress")),
     lastLine: optional(text("its last log line")),
     log: optional(list("its last log lines", text(""))),
+    output: optional(list("the last lines that a failed program printed, on stdout and stderr", text(""))),
     steps: optional(list("its durable steps, as `jobs steps` prints them: the latest 100, up to 32 KiB", stepShape)),
     payload: optional(any("its payload, unless that is large")),
   }),

@@ -28,6 +28,7 @@ export const jobShape = object("", {
       "its stack trace, if the job keeps it (`backtrace`), or `jobs show` finds the record of a dead job",
       text(""),
     )),
+    output: optional(list("the last lines that a failed program printed, on stdout and stderr", text(""))),
   })),
   flow: optional(text("waiting: its flow")),
   node: optional(text("waiting: its node")),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { progressText } from "../../job/progress.ts";
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { plain } from "../../log/format.ts";
@@ -64,7 +65,7 @@ export function dumpTasks(tasks: Tasks, clock: Clock): DumpTask[] {
           attempt: job.attempt,
           ...(job.step !== undefined && { step: job.step }),
           ...(job.pid !== undefined && { pid: job.pid }),
-          ...(progress && { progress: progress.note ? `${progress.done} ${progress.note}` : String(progress.done) }),
+          ...(progress && { progress: progressText(progress) }),
           ...(job.abortedBy instanceof Error && { aborted: job.abortedBy.name }),
           ...(job.lastLine !== undefined && { lastLine: job.lastLine }),
         },

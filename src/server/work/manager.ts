@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { progressText } from "../../job/progress.ts";
 import type { Clock } from "../../clock.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
 import { Cancelled, Shutdown } from "../../job/errors.ts";
@@ -193,8 +194,7 @@ function reportOf(
   { progress, lastLine, lastLines, abortedBy, abortedAt }: RunningJob,
 ): Pick<RunningJobRecord, "progress" | "lastLine" | "log" | "abortReason" | "abortedAt"> {
   return {
-    ...(progress &&
-      { progress: progress.note === undefined ? `${progress.done}` : `${progress.done} ${progress.note}` }),
+    ...(progress && { progress: progressText(progress) }),
     ...(lastLine !== undefined && { lastLine }),
     ...(lastLines !== undefined && { log: lastLines }),
     ...(abortedBy instanceof Error && { abortReason: abortedBy.name }),

@@ -16,6 +16,8 @@ import type { Job } from "../../job/job.ts";
 import { isTooDeep } from "../../job/performable.ts";
 import { endedText, type EndState } from "../../job/result.ts";
 import type { Returned } from "../../job/returned.ts";
+import { progressText } from "../../job/progress.ts";
+import { setFields } from "../../job/raw.ts";
 import { retentionMs } from "../../job/time.ts";
 import type { Log } from "../../log/log.ts";
 import type { AttemptEnd } from "../../store/ops/outcome.ts";
@@ -152,7 +154,7 @@ export class ResultRecorder {
     parts: { readonly result?: string | undefined; readonly steps: string | undefined },
   ): NewRecord {
     const { clock, worker } = this.#options;
-    const { jid, queue, attempt, progress, lastLine, lastLines } = job;
+    const { jid, queue, attempt, progress, lastLine, lastLines, output } = job;
     const elapsed = clock.monotonic() - since;
     const endedAt = clock.now();
     const body = endedText({
@@ -166,9 +168,10 @@ export class ResultRecorder {
       endedAt,
       elapsedMs: Math.round(elapsed),
       worker,
-      ...(progress && { progress: `${progress.done}${progress.note ? ` ${progress.note}` : ""}` }),
+      ...(progress && { progress: progressText(progress) }),
       ...(lastLine !== undefined && { lastLine }),
       ...(lastLines !== undefined && { log: lastLines }),
+      ...(output !== undefined && { output }),
     }, { ...parts, ...payloadOf(job.job) });
     return { jid, ttlMs, body };
   }
@@ -200,8 +203,10 @@ const STATES: Readonly<Partial<Record<AttemptEnd["kind"], EndState>>> = {
 };
 
 function payloadOf({ raw }: Job): { readonly payload?: string } {
+  // The output of an earlier attempt is long, and the record has that of the last one.
+  const payload = raw.includes('"error_output"') ? setFields(raw, { error_output: undefined }) : raw;
   // As text: writing a payload that is nested too deeply throws.
-  return raw.length <= MAX_PAYLOAD_LENGTH && !isTooDeep(raw) ? { payload: raw } : {};
+  return payload.length <= MAX_PAYLOAD_LENGTH && !isTooDeep(payload) ? { payload } : {};
 }
 
 interface TokenBucketOptions {

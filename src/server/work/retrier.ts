@@ -113,7 +113,7 @@ export class Retrier {
   }
 
   #endOf(
-    { job, queue }: RunningJob,
+    { job, queue, output }: RunningJob,
     error: unknown,
     { options, decision, attempt: { since, worker = this.#options.worker } }: {
       readonly options: HandlerOptions;
@@ -135,6 +135,7 @@ export class Retrier {
       wire: this.#options.settings.sidekiqWire,
       retryQueue: options.retry_queue,
       backtrace: job.payload.backtrace ?? options.backtrace,
+      output,
       attempt: { worker, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
     });
     // The field stays with a job that has waited too long: from then on each of its attempts counts.

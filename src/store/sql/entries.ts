@@ -4,7 +4,7 @@
  * @module
  */
 import type { Entry, SetName, TextSelection } from "../port/entries.ts";
-import { hasTextOutsideStack } from "../ops/search.ts";
+import { hasTextOutsidePacked } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
 import { type Body, type Engine, query, type Row } from "./body.ts";
 import type { JobRow } from "./job_rows.ts";
@@ -80,7 +80,7 @@ async function search({ read, turn, dialect }: Engine, { text, limit }: TextSele
     const last = first + SEARCH_STEP - 1;
     const most = limit - found.length;
     const rows = await read(() => readMatches(matches, [after, last, most, ...patterns]));
-    found.push(...rows.filter((row) => hasTextOutsideStack(String(row.payload), wanted)).map(toEntry));
+    found.push(...rows.filter((row) => hasTextOutsidePacked(String(row.payload), wanted)).map(toEntry));
     // The window may have more rows. Filtered ones don't count.
     after = rows.length < most ? last : Number(rows.at(-1)!.id);
     await turn();

@@ -30,7 +30,8 @@ export const cronRoutes: readonly ApiRoute[] = [
       const name = c.req.param("name") ?? "";
       const entry = await services.crontab.get(name);
       if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
-      const history = await withEnds(services.store, await services.crontab.history(name, HISTORY), entry);
+      const runs = await services.crontab.history(name, HISTORY);
+      const history = await withEnds(services.store, runs, entry, services.mask);
       return { entry: entryJson(entry, services), history: history.map(cronRecordJson) };
     },
   }),

@@ -15,7 +15,7 @@ import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { shownJobJson } from "../../text/job_json.ts";
 import { HttpError, largeBodyBytes, readBody } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { backtraceOf, viewEntry } from "../read/job_view.ts";
+import { backtraceOf, outputOf, viewEntry } from "../read/job_view.ts";
 
 /** The smallest bound on the body of a list of jobs. */
 const LIST_BYTES = 8 * 1024 * 1024;
@@ -176,11 +176,12 @@ export function spanIn(body: Readonly<Record<string, unknown>>, name: string): n
 export function jobJson(entry: Entry, { mask }: Services): JsonOf<typeof apiJobShape> {
   const { payload, class: name, failures, args } = viewEntry(entry, mask);
   const backtrace = payload?.error_backtrace === undefined ? undefined : backtraceOf(payload, mask);
+  const output = payload && outputOf(payload, mask);
   return {
-    ...shownJobJson(entry, { payload, class: payload && name, backtrace }),
+    ...shownJobJson(entry, { payload, class: payload && name, backtrace, output }),
     ref: entry.ref,
     place: placeName(entry.place),
     failures,
-    payload: payload ?? args,
+    ...(payload === undefined && { payload: args }),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The failures in a job's payload, and its log: of a job in the store and of one that has ended.
+ * The failures in a job's payload, its log and its output: of a job in the store and of one that has ended.
  *
  * @module
  */
@@ -75,6 +75,19 @@ export function LogTail({ lines, live = false }: { readonly lines: readonly stri
         </span>
       </h2>
       <pre class="document" tabindex={0} aria-label="Log">{lines.join("\n")}</pre>
+    </section>
+  );
+}
+
+/** The last lines that a failed program printed; nothing if there are no lines. */
+export function Output({ lines }: { readonly lines: readonly string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <section>
+      <h2>
+        Output <span class="note">the end of what the failed program printed, on stdout and stderr</span>
+      </h2>
+      <pre class="document" tabindex={0} aria-label="Output">{lines.join("\n")}</pre>
     </section>
   );
 }

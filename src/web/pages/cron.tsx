@@ -51,7 +51,7 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
       services.crontab.history(name, HISTORY),
     ]);
     const shown = entry.definition && services.mask.value(entry.definition);
-    const records = await withEnds(services.store, history, entry);
+    const records = await withEnds(services.store, history, entry, services.mask);
     return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records }} />);
   });
   for (const [verb, action] of Object.entries(ACTIONS)) {
@@ -171,7 +171,7 @@ function Last({ view, record, ends }: {
     <span>
       {end === undefined ? <Badge state={record.outcome} /> : (
         <a href={link(view, `/jobs/${encodeURIComponent(jid!)}`)}>
-          <Badge state={end} />
+          <Badge state={end.state} />
         </a>
       )} <Time at={record.decidedAt} now={view.now} />
     </span>
@@ -290,6 +290,8 @@ function CronEntryPage({ view, entry, shown, times, records }: {
               late: {},
               "job ended": ({ jobEnded: end }) =>
                 end && (end === "not ended" ? <span class="badge running">{end}</span> : <Badge state={end} />),
+              took: {},
+              error: { class: "error", hasTitle: true, show: (_, text) => <div class="clip">{text}</div> },
               jid: {
                 class: "mono",
                 show: ({ jid }) => jid && <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>,

@@ -8,7 +8,7 @@ import type { EndedJob } from "../../job/result.ts";
 import type { FinishedList } from "../read/results.ts";
 import { readCauses } from "../../job/failure.ts";
 import { readWireTime } from "../../job/raw.ts";
-import { logOf } from "../read/results.ts";
+import { logOf, outputLines } from "../read/results.ts";
 import { argsLine, cut, document, text } from "../read/job_view.ts";
 import { CRITERIA } from "../../operator/query/criteria.ts";
 import { isEmpty } from "../read/filter.ts";
@@ -18,7 +18,7 @@ import { FilterForm } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { QueueNames } from "./job_table.tsx";
 import { ActionButton, Empty, JobId, JobLinks, link, None, TraceLink, type View } from "./view.tsx";
-import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
+import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import { Badge, List } from "./list.tsx";
 import { Payload } from "./payload.tsx";
@@ -231,6 +231,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
         <Steps view={view} jid={job.jid} steps={{ page: onePage(stepsIn(job)), waiting: [] }} ended />
         <Timeline view={view} steps={stepsOf(job)} />
         <LogTail lines={logOf(job)} />
+        <Output lines={outputLines(job.output) ?? []} />
         {resultOf(job) !== "" && (
           <section>
             <h2>Result</h2>

@@ -14,7 +14,7 @@ import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { type JobView, text } from "../read/job_view.ts";
 import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, TraceLink, type View } from "./view.tsx";
-import { attemptsOf, Causes, LogTail } from "./attempts.tsx";
+import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { actionLabel, isOffered, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { Payload } from "./payload.tsx";
@@ -42,7 +42,7 @@ function Detail({ view, detail, durable }: {
   readonly detail: JobDetail;
   readonly durable: StepRows;
 }) {
-  const { entry, job, reasons, backtrace, log } = detail;
+  const { entry, job, reasons, backtrace, log, output } = detail;
   return (
     <article>
       <div class="heading">
@@ -83,6 +83,7 @@ function Detail({ view, detail, durable }: {
       />
       <Timeline view={view} steps={stepsOf(detail)} />
       <LogTail lines={log} live={entry.place.in === "running"} />
+      <Output lines={output} />
       {job.payload === undefined
         ? (
           <section>

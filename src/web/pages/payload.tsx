@@ -11,7 +11,9 @@ import { Tree } from "./tree.tsx";
 const MAX_FIELD_NAME_CHARS = 40;
 const TIMES = new Set(["created_at", "enqueued_at", "failed_at", "retried_at", "discarded_at"]);
 /** Fields shown elsewhere on the page. */
-const ELSEWHERE = new Set(["args", "error_class", "error_message", "error_causes", "error_backtrace", "errors"]);
+const ELSEWHERE = new Set(
+  ["args", "error_class", "error_message", "error_causes", "error_backtrace", "error_output", "errors"],
+);
 
 /** The arguments, and the other fields that the page of a job doesn't show elsewhere. */
 export function Payload({ payload }: { readonly payload: Readonly<Record<string, unknown>> }) {

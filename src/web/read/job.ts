@@ -10,9 +10,9 @@ import { findEntries } from "../../operator/actions/job_ids.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
-import { endedJob, logOf } from "./results.ts";
+import { endedJob, logOf, outputLines } from "./results.ts";
 import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
-import { backtraceOf, type JobView, viewEntry, viewRunning } from "./job_view.ts";
+import { backtraceOf, type JobView, outputOf, viewEntry, viewRunning } from "./job_view.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 /** The largest position in a queue that is counted. */
@@ -24,6 +24,8 @@ export interface JobDetail {
   readonly job: JobView;
   readonly reasons: readonly string[];
   readonly backtrace: readonly string[];
+  /** The last lines that a failed program printed; empty if there is none. */
+  readonly output: readonly string[];
   /** How many jobs precede it in its queue, counted up to {@linkcode FAR}; undefined if it is not in a queue. */
   readonly before: number | undefined;
   /** Why it isn't fetched even as the first job of its queue or group; undefined if it is fetched in its turn. */
@@ -60,6 +62,7 @@ export async function lookUp(
       before: (await services.store.admin.get([entry.ref], { before: FAR }))[0]?.before,
       held: held && services.mask.text(held),
       reasons: isLarge ? [] : whyNotRunning(entry, around).map((reason) => services.mask.text(reason)),
+      output: outputLines(ended?.output) ?? (job.payload && outputOf(job.payload, services.mask)) ?? [],
       backtrace: job.payload ? backtraceOf(job.payload, services.mask) : [],
     };
   }));

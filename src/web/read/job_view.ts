@@ -121,6 +121,11 @@ export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
   return (decodeBacktrace(payload.error_backtrace) ?? []).slice(0, 500).map((line) => mask.text(line));
 }
 
+/** Returns the last lines that a failed program printed; undefined if that wasn't kept. */
+export function outputOf(payload: Payload, mask: Mask): readonly string[] | undefined {
+  return decodeBacktrace(payload.error_output)?.map((line) => mask.text(line));
+}
+
 /** Formats a value as a document: in one line if it is short, indented otherwise. */
 export function document(value: unknown): string {
   return cut(wholeDocument(value), MAX_DOCUMENT_CHARS);

@@ -70,6 +70,11 @@ export async function endedJob(services: Services, jid: string): Promise<EndedJo
   return record === undefined ? undefined : readFinished(record, services.mask)?.job;
 }
 
+/** Returns the lines that a failed program printed last; undefined if the result has none. Any program may have written it. */
+export function outputLines(output: unknown): readonly string[] | undefined {
+  return Array.isArray(output) ? output.filter((line) => typeof line === "string") : undefined;
+}
+
 /** Returns the log lines of a result; empty if it has none. */
 export function logOf(job: EndedJob | undefined): readonly string[] {
   return Array.isArray(job?.log) ? lastLines(job.log) : [];
