@@ -53,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     "web remote operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
 
   // A worker inside a program, with its dashboard.
-  "embed": "server web config",
+  "embed": "server web remote config clock",
 
   // The two front doors: for programs, and for people.
   "mod":

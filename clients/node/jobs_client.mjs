@@ -347,7 +347,7 @@ parentPort.on("message", (id) => worker = id);
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   if (now !== seen) return void (seen = now);
-  const body = JSON.stringify({ worker, running: [] });
+  const body = JSON.stringify({ worker });
   if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text(), () => {});
 }, everyMs);
 `;
@@ -596,7 +596,9 @@ class Worker {
   async #beatLoop() {
     const { signal } = this.#done;
     while (!signal.aborted) {
-      const running = [...this.#running.values()].map(reportOf);
+      // Also those whose ends aren't stored yet: the server would take them for forgotten.
+      const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
+        .map(reportOf);
       const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
       const body = { running, rss: process.memoryUsage().rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
       const began = performance.now();

@@ -771,7 +771,9 @@ class Worker:
         while not self._is_done:
             with self._lock:
                 contexts = list(self._running.values())
-            running = [one._report() for one in contexts]
+                # Also those whose ends aren't stored yet: the server would take them for forgotten.
+                ended = [{"token": given["token"]} for given, _ in self._ended]
+            running = [one._report() for one in contexts] + ended
             wait = self._heartbeat if running and not self._is_stopping else 0
             began = time.monotonic()
             body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { systemClock } from "../clock.ts";
 import { ConfigError } from "../config/load.ts";
 import { readServerSettings, type ServerSettings } from "../config/program_settings.ts";
 import type { Settings } from "../config/settings.ts";
@@ -72,16 +73,20 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 /** Opens the dashboard on the worker's store. Loads the web modules only here, because most workers have no dashboard. */
 async function openDashboard(text: string, { launcher, store, stack }: Launching, settings: Settings): Promise<string> {
-  const [{ createWeb }, { parseListenAddress, serve, urlOf }, { webOptions, webPrefix }] = await Promise.all([
-    import("../web/web.ts"),
-    import("../web/http/serve.ts"),
-    import("../web/web_settings.ts"),
-  ]);
+  const [{ createWeb }, { parseListenAddress, serve, urlOf }, { webOptions, webPrefix }, { lazyGateway }] =
+    await Promise.all([
+      import("../web/web.ts"),
+      import("../web/http/serve.ts"),
+      import("../web/web_settings.ts"),
+      import("../remote/lazy_gateway.ts"),
+    ]);
   try {
     const address = parseListenAddress(text);
+    const gateway = stack.use(lazyGateway({ store, settings, clock: systemClock }));
     const web = stack.use(createWeb({
       ...webOptions(settings, address),
       store,
+      gateway: gateway.open,
       classes: launcher.classes,
       counts: () => Promise.resolve([{ process: undefined, counts: launcher.counts() }]),
       notReady: () => {

@@ -6,12 +6,12 @@
  *
  * @module
  */
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { type Log, logger } from "../log/log.ts";
 import type { Store } from "../store/admin/store.ts";
-import type { GivenJob, Program } from "./program.ts";
+import type { GivenJob, Program, ShownJob } from "./program.ts";
 import { RemoteWorker } from "./remote_worker.ts";
 
 /** The workers of other programs in one process; a further one is refused. */
@@ -77,9 +77,20 @@ export class Gateway implements AsyncDisposable {
   /**
    * Returns the receipt of a job that was given to a program: with it, any process that shares the store accepts the job as it was given.
    */
-  async receiptOf({ token, payload, queue }: GivenJob): Promise<string> {
+  async receiptOf({ token, payload, queue, since }: GivenJob): Promise<string> {
     this.#key ??= await this.#options.store.sessions.key();
-    return createHmac("sha256", this.#key).update(JSON.stringify(["work", token, queue, payload])).digest("base64url");
+    const proof = createHmac("sha256", this.#key).update(JSON.stringify(["work", token, queue, payload, since]));
+    return `${since}.${proof.digest("base64url")}`;
+  }
+
+  /** Returns the jobs whose receipts are right. */
+  async knownJobs(jobs: readonly ShownJob[]): Promise<readonly GivenJob[]> {
+    const checked = jobs.map(async ({ receipt, ...shown }) => {
+      const job = { ...shown, since: Number.parseInt(receipt) };
+      const [shownBytes, bytes] = [receipt, await this.receiptOf(job)].map((text) => new TextEncoder().encode(text));
+      return shownBytes!.length === bytes!.length && timingSafeEqual(shownBytes!, bytes!) ? [job] : [];
+    });
+    return (await Promise.all(checked)).flat();
   }
 
   /** @throws {UnknownWorker} also if another user has registered it */
@@ -101,8 +112,13 @@ export class Gateway implements AsyncDisposable {
   async #watch(): Promise<void> {
     const { clock, settings: { heartbeatMs, heartbeatTimeoutMs } } = this.#options;
     const { signal } = this.#end;
+    let wokeAt = clock.monotonic();
     while (!signal.aborted) {
       await clock.sleep(heartbeatMs, signal);
+      const pauseMs = clock.monotonic() - wokeAt;
+      wokeAt += pauseMs;
+      // This process or the machine stood still: the programs' heartbeats wait to be read.
+      if (pauseMs >= heartbeatTimeoutMs) { for (const worker of this.#workers.values()) worker.excuse(pauseMs); }
       const gone = [...this.#workers.values()].filter(({ silentMs }) => silentMs >= heartbeatTimeoutMs);
       for (const worker of gone) {
         const { id } = worker.program;

@@ -26,7 +26,12 @@ export interface GivenJob {
   readonly token: string;
   readonly payload: string;
   readonly queue: string;
+  /** When it was given, in epoch milliseconds. */
+  readonly since: number;
 }
+
+/** A job that the program shows, with the proof that it was given. */
+export type ShownJob = Omit<GivenJob, "since"> & { readonly receipt: string };
 
 /** The report of a program about a job. */
 export interface Report {

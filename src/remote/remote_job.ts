@@ -4,7 +4,6 @@
  * @module
  */
 import type { JobContext } from "../handlers/context.ts";
-import { leaseOf } from "../handlers/running_context.ts";
 
 /** Why a program must end a job: the name of the reason with which its signal aborts. */
 export type AbortName = "Cancelled" | "Timeout" | "Shutdown" | "LeaseLost";
@@ -17,10 +16,15 @@ export class RemoteJob {
   readonly ended: Promise<unknown>;
   readonly #end = Promise.withResolvers<unknown>();
   #isOver = false;
+  /** When it was given to the program, in epoch milliseconds. */
+  readonly since: number;
+  /** Since when the program's heartbeats don't list it, on the monotonic clock. */
+  #missingSince: number | undefined;
 
-  constructor(job: JobContext) {
+  constructor(job: JobContext, token: string, since: number) {
     this.job = job;
-    this.token = leaseOf(job)!.token;
+    this.token = token;
+    this.since = since;
     this.ended = this.#end.promise;
     this.ended.catch(() => {});
   }
@@ -34,6 +38,15 @@ export class RemoteJob {
   get abortedBy(): AbortName | undefined {
     const { signal } = this.job;
     return signal.aborted ? (signal.reason as Error).name as AbortName : undefined;
+  }
+
+  /**
+   * Notes whether the program has listed it in a heartbeat. Returns for how long it has been missing, in milliseconds: its answer may be
+   * on the way at first.
+   */
+  listed(isListed: boolean, now: number): number {
+    this.#missingSince = isListed ? undefined : this.#missingSince ?? now;
+    return now - (this.#missingSince ?? now);
   }
 
   /** Ends it with a result. */

@@ -13,9 +13,11 @@
 import type { Clock } from "../clock.ts";
 import { defaultSettings, type Settings } from "../config/settings.ts";
 import type { JobContext } from "../handlers/context.ts";
+import { leaseOf } from "../handlers/running_context.ts";
 import { RemoteError } from "../handlers/isolation/remote_error.ts";
 import { Registry } from "../handlers/registry.ts";
 import { Discard, Kill, Snooze } from "../job/errors.ts";
+import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
 import { Launcher } from "../server/launcher.ts";
 import type { Lease } from "../store/port/jobs.ts";
@@ -51,22 +53,30 @@ const SHARED = [
 
 /** A job that a program ran before begins within this time. */
 const MAX_BEGIN_MS = 1_000;
+/** A request that doesn't wait for jobs is answered after this time: the store must be asked first. */
+const MIN_WAIT_MS = 50;
 
 export class RemoteWorker {
   readonly program: Program;
   readonly #clock: Clock;
   readonly #launcher: Launcher;
+  readonly #log: Log;
   readonly #killAfterMs: number;
+  /** A job that is missing in the program's heartbeats for this time returns to its queue. */
+  readonly #forgottenMs: number;
   /** Begun and not taken by the program, oldest first. */
   #offered: RemoteJob[] = [];
   readonly #running = new Map<string, RemoteJob>();
-  /** The tokens of the jobs that the program ran before. */
-  #adopted: ReadonlySet<string> = new Set();
+  /** The jobs that the program ran before, by token. */
+  #adopted: ReadonlyMap<string, GivenJob> = new Map();
   /** Aborts when all of them have begun. */
   readonly #adoption = new AbortController();
   /** The last answer, which may have been lost. */
   #last: { readonly number: number; readonly jobs: Promise<readonly RemoteJob[]> } | undefined;
-  #waiting: (() => void) | undefined;
+  /** The request that waits for jobs. */
+  #request: { readonly limit: number; readonly answer: () => void } | undefined;
+  /** Whether the program has closed its last request for jobs: it may be gone, and gets none until the next one. */
+  #isAway = false;
   /** Called when the program must know something. */
   #onNews: (() => void) | undefined;
   #rss = 0;
@@ -77,7 +87,9 @@ export class RemoteWorker {
     this.program = program;
     this.#clock = clock;
     this.#heardAt = clock.monotonic();
+    this.#log = logger("gateway", clock);
     this.#killAfterMs = settings.killAfterMs;
+    this.#forgottenMs = settings.heartbeatMs;
     const registry = new Registry();
     const perform = (job: JobContext) => this.#perform(job);
     for (const [name, options] of Object.entries(program.classes)) {
@@ -86,7 +98,12 @@ export class RemoteWorker {
     const { id, hostname, pid, version, concurrency, labels, queues } = program;
     this.#launcher = new Launcher({
       ...{ store, registry, clock, storeUrl: store.url },
-      guest: { id, hostname, pid, version, rss: () => this.#rss, adopt: () => this.#adopt(store, given) },
+      guest: {
+        ...{ id, hostname, pid, version },
+        rss: () => this.#rss,
+        demand: () => this.#request ? this.#request.limit - this.#offered.length : 0,
+        adopt: () => this.#adopt(store, given),
+      },
       settings: {
         ...defaultSettings(),
         ...Object.fromEntries(SHARED.map((name) => [name, settings[name]])),
@@ -95,7 +112,7 @@ export class RemoteWorker {
       onStopping: () => {
         this.#isStopping = true;
         this.#onNews?.();
-        this.#waiting?.();
+        this.#request?.answer();
       },
     });
   }
@@ -103,6 +120,11 @@ export class RemoteWorker {
   /** Milliseconds since the program was last heard. */
   get silentMs(): number {
     return this.#clock.monotonic() - this.#heardAt;
+  }
+
+  /** Doesn't count a time during which this process couldn't hear the program. */
+  excuse(ms: number): void {
+    this.#heardAt += ms;
   }
 
   /** Resolves when it has stopped. */
@@ -117,6 +139,9 @@ export class RemoteWorker {
    */
   async start(): Promise<void> {
     await this.#launcher.start();
+    void this.finished.then(() => {
+      for (const job of this.#running.values()) job.fail(new Released());
+    });
     // One that was cancelled or has expired meanwhile doesn't begin.
     if (this.#adopted.size > 0) await this.#clock.sleep(MAX_BEGIN_MS, this.#adoption.signal);
   }
@@ -129,7 +154,7 @@ export class RemoteWorker {
   take(take: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
     this.#heard();
     if (this.#last?.number !== take) this.#last = { number: take, jobs: this.#take(limit, waitMs, signal) };
-    return this.#last.jobs;
+    return this.#last.jobs.then((jobs) => jobs.filter(({ isOver }) => !isOver));
   }
 
   /** Ends jobs. Returns the tokens of those that are no longer the program's. Resolves when the others are stored. */
@@ -153,15 +178,18 @@ export class RemoteWorker {
   /**
    * Sends the program's heartbeat to the store, and returns what the program must know.
    *
+   * @param listed its jobs; undefined from a program that is too busy to list them
    * @param waitMs how long to wait for something that it must know
    */
   async beat(
-    reports: readonly Report[],
+    listed: readonly Report[] | undefined,
     { rss, waitMs, signal }: { readonly rss: number; readonly waitMs: number; readonly signal: AbortSignal },
   ): Promise<Orders> {
     this.#heard();
     this.#rss = rss;
+    const reports = listed ?? [];
     for (const report of reports) this.#note(report);
+    if (listed) this.#returnForgotten(listed);
     await this.#launcher.beat();
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
@@ -180,13 +208,13 @@ export class RemoteWorker {
 
   /** The jobs of the program that it ran before, and still has. */
   get adopted(): readonly string[] {
-    return [...this.#adopted];
+    return [...this.#adopted.keys()];
   }
 
   /** The program is gone. The jobs that it didn't get return to their queues. */
   async die(): Promise<void> {
     this.#isStopping = true;
-    for (const job of this.#offered) job.fail(new Released());
+    this.#withdraw();
     await this.#clock.turn();
     await this.#launcher.quiet();
     await this.#launcher.die();
@@ -198,8 +226,27 @@ export class RemoteWorker {
     const leased = new Set(await jobs.stillLeased(id));
     const kept = given.filter(({ token }) => leased.delete(token));
     if (leased.size > 0) await jobs.settle(id, [...leased].map((token) => ({ kind: "release", token })));
-    this.#adopted = new Set(kept.map(({ token }) => token));
+    this.#adopted = new Map(kept.map((job) => [job.token, job]));
     return kept;
+  }
+
+  /** Returns the jobs that the program hasn't got to their queues. */
+  #withdraw(): void {
+    for (const job of this.#offered) job.fail(new Released());
+  }
+
+  /** Returns the jobs that the program was given and doesn't have: it has never received the answer, or has lost them. */
+  #returnForgotten(listed: readonly Report[]): void {
+    const tokens = new Set(listed.map(({ token }) => token));
+    for (const job of this.#running.values()) {
+      const missingMs = job.listed(tokens.has(job.token) || job.isOver, this.#clock.monotonic());
+      if (missingMs < this.#forgottenMs) continue;
+      this.#log.warn("Program doesn't know a job that it was given: returned", {
+        worker: this.program.id,
+        jid: job.job.jid,
+      });
+      job.fail(new Released());
+    }
   }
 
   #note({ token, progress, log = [] }: Report): void {
@@ -221,14 +268,22 @@ export class RemoteWorker {
   }
 
   async #take(limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
-    if (this.#offered.length === 0 && waitMs > 0 && !this.#isStopping) {
+    this.#request?.answer();
+    this.#isAway = false;
+    if (this.#offered.length === 0 && !this.#isStopping) {
       const offered = new AbortController();
-      this.#waiting?.();
-      this.#waiting = () => offered.abort();
-      await this.#clock.sleep(waitMs, AbortSignal.any([signal, offered.signal]));
+      const request = this.#request = { limit, answer: () => offered.abort() };
+      this.#launcher.fetch();
+      await this.#clock.sleep(Math.max(waitMs, MIN_WAIT_MS), AbortSignal.any([signal, offered.signal]));
+      // A later request has taken its place.
+      if (this.#request !== request) return [];
+      this.#request = undefined;
     }
-    // The program is gone: the jobs wait for the next request.
-    if (signal.aborted) return [];
+    if (signal.aborted) {
+      this.#isAway = true;
+      this.#withdraw();
+      return [];
+    }
     const jobs = this.#offered.splice(0, limit);
     for (const job of jobs) this.#running.set(job.token, job);
     return jobs;
@@ -236,19 +291,22 @@ export class RemoteWorker {
 
   /** The handler of every class. */
   async #perform(context: JobContext): Promise<unknown> {
-    const job = new RemoteJob(context);
+    const token = leaseOf(context)!.token;
+    const adopted = this.#adopted.get(token);
+    if (this.#isAway && adopted === undefined) throw new Released();
+    const job = new RemoteJob(context, token, adopted?.since ?? this.#clock.now());
     const ended = new AbortController();
     const onAbort = () => {
       this.#onNews?.();
       void this.#endAborted(job, ended.signal);
     };
     context.signal.addEventListener("abort", onAbort, { once: true });
-    if (this.#adopted.has(job.token)) {
+    if (adopted) {
       this.#running.set(job.token, job);
       if (this.#running.size === this.#adopted.size) this.#adoption.abort();
     } else this.#offered.push(job);
     // The jobs that begin in this turn are taken together.
-    void this.#clock.turn().then(() => this.#waiting?.());
+    void this.#clock.turn().then(() => this.#request?.answer());
     try {
       return await job.ended;
     } finally {

@@ -158,6 +158,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     unstarted,
     suspects,
     maxJobs: settings.maxJobs,
+    demand: options.guest?.demand,
   });
   lostLeases.watch(fetcher);
   heartbeat.listen({

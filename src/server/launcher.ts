@@ -161,6 +161,11 @@ export class Launcher implements Controls {
     return this.#stopping ??= this.#stop();
   }
 
+  /** Takes jobs for a guest, which waits for more of them. */
+  fetch(): void {
+    this.#components.fetcher.wake();
+  }
+
   /** Sends the heartbeat of a guest, which has just reported. */
   async beat(): Promise<void> {
     await this.#components.heartbeat.step();

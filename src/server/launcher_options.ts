@@ -31,6 +31,8 @@ export interface Guest {
   readonly version: string;
   /** Returns its resident memory in bytes. */
   readonly rss: () => number;
+  /** Returns how many jobs it waits for. */
+  readonly demand: () => number;
   /** Returns the jobs that the program runs already: another process performed the worker's part before. */
   readonly adopt: () => Promise<readonly Lease[]>;
 }

@@ -6,7 +6,7 @@ import { startRedis } from "../support/redis.ts";
 const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { result_ttl: "1h" });
 
 for (const kind of ["sqlite", "redis"] as const) {
-  Deno.test(`a worker with a dashboard serves pages, the API, metrics and probes of its store, on ${kind}`, async () => {
+  Deno.test(`a worker with a dashboard serves pages, the API, metrics, probes and other workers of its store, on ${kind}`, async () => {
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const store = redis?.url ?? "sqlite::memory:";
     await using server = await startServer({ store, jobs: [Add], web: "127.0.0.1:0", log: false });
@@ -23,6 +23,15 @@ for (const kind of ["sqlite", "redis"] as const) {
       assertEquals(answer.status, 200, path);
     }
     assertEquals((await server.store.admin.stats()).processed, 1);
+    const registered = await fetch(`${server.url}api/v1/work/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        ...{ protocol: 1, runtime: "test 1", client: "test 1", hostname: "box", pid: 7, nonce: "000000000001" },
+        ...{ concurrency: 1, classes: { Other: {} } },
+      }),
+    });
+    assertEquals((await registered.json()).worker, "box:7:000000000001");
     const url = server.url!;
     await server.stop();
     await assertRejects(() => fetch(url));

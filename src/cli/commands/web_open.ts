@@ -7,7 +7,7 @@
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { Gateway } from "../../remote/gateway.ts";
+import { lazyGateway } from "../../remote/lazy_gateway.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { logger } from "../../log/log.ts";
 import { openStore } from "../../store/open.ts";
@@ -65,17 +65,6 @@ async function serveWhenFree(
   }
 }
 
-/** The workers of other programs. Most dashboards have none, and need not load the modules of a worker. */
-function lazyGateway(store: Store, settings: Settings): AsyncDisposable & { readonly open: () => Promise<Gateway> } {
-  let gateway: Promise<Gateway> | undefined;
-  const load = async () =>
-    new (await import("../../remote/gateway.ts")).Gateway({ store, settings, clock: systemClock });
-  return {
-    open: () => gateway ??= load(),
-    [Symbol.asyncDispose]: async () => void await (await gateway)?.[Symbol.asyncDispose](),
-  };
-}
-
 /**
  * Opens the dashboard.
  *
@@ -97,7 +86,7 @@ export async function openWeb(
       log: (level, message) => logger("store")[level](message),
     }),
   );
-  const gateway = stack.use(lazyGateway(store, settings));
+  const gateway = stack.use(lazyGateway({ store, settings, clock: systemClock }));
   try {
     const web = stack.use(createWeb({
       ...webOptions(settings, address),

@@ -48,6 +48,8 @@ export interface FetcherOptions {
   readonly unstarted?: UnstartedJobs;
   /** The number of jobs to take in total. Default: unlimited. */
   readonly maxJobs?: number | undefined;
+  /** Returns how many jobs to take now, at most; {@linkcode Fetcher.wake} when there are more. Default: unlimited. */
+  readonly demand?: (() => number) | undefined;
 }
 
 export class Fetcher implements LoopBody<boolean> {
@@ -169,6 +171,11 @@ export class Fetcher implements LoopBody<boolean> {
     this.#wake.ring();
   }
 
+  /** Takes jobs soon: the demand has grown. */
+  wake(): void {
+    this.#wake.ring();
+  }
+
   /** Changes the queues, or their order, from the next step on. */
   setOrder(order: QueueOrder): void {
     this.#order = order;
@@ -227,7 +234,9 @@ export class Fetcher implements LoopBody<boolean> {
 
   #needed(): number {
     if (this.#isQuiet || this.buffer.idle === 0 && !this.#isLow()) return 0;
-    return Math.min(this.#left, Math.max(0, this.buffer.idle + this.#ahead.jobs - this.buffer.size));
+    const { demand = () => Infinity } = this.#options;
+    const room = this.buffer.idle + this.#ahead.jobs - this.buffer.size;
+    return Math.max(0, Math.min(this.#left, demand() - this.buffer.total, room));
   }
 
   #deliver(leases: readonly Lease[]): void {

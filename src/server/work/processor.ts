@@ -243,7 +243,8 @@ export class Processor implements Component {
 
   #begin(lease: Lease, job: RunningJob): Attempt {
     const { clock, classCounters, log } = this.#services;
-    const since = this.#task?.perform(job) ?? clock.monotonic();
+    const begun = this.#task?.perform(job) ?? clock.monotonic();
+    const since = lease.since === undefined ? begun : begun - Math.max(0, clock.now() - lease.since);
     const attempt: Attempt = this.#attempt = { lease, job, since, leaseState: "held" };
     const enqueuedAt = readWireTime(job.job.payload.enqueued_at);
     if (enqueuedAt !== undefined) classCounters.addWait(job.class, clock.now() - enqueuedAt);

@@ -59,9 +59,9 @@ export class UnstartedJobs {
 
   /** Adds leases that were taken after all others. */
   add(leases: readonly Lease[]): void {
-    const jobs = leases.map(({ token, queue, payload, cancelled }): Unstarted => {
+    const jobs = leases.map(({ token, queue, payload, cancelled, since }): Unstarted => {
       const job = { token, queue, payload, slot: NOT_SHARED };
-      return cancelled ? { ...job, cancelled } : job;
+      return cancelled ? { ...job, cancelled } : since === undefined ? job : { ...job, since };
     });
     this.#share(jobs);
     this.#waiting = this.size === 0 ? jobs : [...this.#waiting.slice(this.#head), ...jobs];

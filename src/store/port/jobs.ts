@@ -114,6 +114,8 @@ export interface Lease {
   readonly payload: string;
   /** It was cancelled, or its batch before the take: the worker ends it as cancelled, without starting it. */
   readonly cancelled?: true;
+  /** When its attempt began, in epoch milliseconds, if another process of the same worker began it. No store sets it. */
+  readonly since?: number;
 }
 
 /** A request for jobs. */

@@ -12,9 +12,7 @@ import { queueName } from "../../operator/actions/inputs.ts";
 import { list, map, object, optional, schemaOf, type Shape } from "../../operator/shapes/shape.ts";
 import { any, boolean, choice, integer, number, span, text } from "../../operator/shapes/values.ts";
 import { type Gateway, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
-import type { GivenJob } from "../../remote/program.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
-import { equal } from "../auth/accounts.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { HttpError } from "../http/body.ts";
 import { objectOf } from "./json.ts";
@@ -113,13 +111,13 @@ const heartbeatShape = object("", {
   worker: workerName,
   rss: optional(integer("its resident memory in bytes", [0])),
   wait: optional(span("how long the answer may wait until the worker must know something; at most 30s")),
-  running: list(
-    "its jobs",
+  running: optional(list(
+    "its jobs, also those whose ends aren't answered yet; one that is missing for a whole heartbeat returns to its queue. Absent: unknown",
     object("", {
       token: tokenName,
       ...reportFields,
     }),
-  ),
+  )),
 });
 
 const ordersShape = object("", {
@@ -157,7 +155,7 @@ export const workRoutes: readonly ApiRoute[] = [
         });
       }
       checkScope(visitor, classes, request.queues);
-      const given = await knownJobs(gateway, request.running ?? []);
+      const given = await gateway.knownJobs(request.running ?? []);
       const starting = gateway.register({
         id,
         ...ownerOf(visitor),
@@ -182,8 +180,8 @@ export const workRoutes: readonly ApiRoute[] = [
     gives: takenShape,
     run: async ({ worker, take, limit, wait = 0 }, more) => {
       const jobs = await workerOf(more, worker).take(take, limit, Math.min(wait, MAX_WAIT_MS), more.signal);
-      const given = jobs.map(async ({ token, job: { raw: payload, queue, attempt } }) => {
-        const receipt = await more.gateway.receiptOf({ token, payload, queue });
+      const given = jobs.map(async ({ token, since, job: { raw: payload, queue, attempt } }) => {
+        const receipt = await more.gateway.receiptOf({ token, payload, queue, since });
         return { token, payload, queue, attempt, receipt };
       });
       return { jobs: await Promise.all(given) };
@@ -252,15 +250,6 @@ function route<T, A>({ takes, gives, run, ...rest }: WorkRoute<T, A>): ApiRoute 
       return { value: await run(given, more) };
     },
   };
-}
-
-/** Returns the jobs whose receipts are right. */
-async function knownJobs(
-  gateway: Gateway,
-  jobs: readonly (GivenJob & { readonly receipt: string })[],
-): Promise<readonly GivenJob[]> {
-  const checked = jobs.map(async ({ receipt, ...job }) => equal(receipt, await gateway.receiptOf(job)) ? [job] : []);
-  return (await Promise.all(checked)).flat();
 }
 
 /** A visitor without a login has no name. */

@@ -1,0 +1,102 @@
+/** The requests of workers in other programs, as any client may send them. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { defaultSettings, type Settings } from "../../src/config/settings.ts";
+import { Gateway } from "../../src/remote/gateway.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { createWeb, type Web } from "../../src/web/web.ts";
+import { until } from "../support/eventually.ts";
+import { onBothStores, PATIENT } from "./site.ts";
+
+const REGISTRATION = {
+  ...{ protocol: 1, runtime: "test 1", client: "test 1", hostname: "box", pid: 7, concurrency: 10 },
+  ...{ nonce: "000000000001", classes: { Try: { result_ttl: "1h" } } },
+};
+
+// deno-lint-ignore no-explicit-any -- answers of several shapes
+type Answer = any;
+
+/** A server with a gateway. */
+class Server implements AsyncDisposable {
+  readonly #gateway: Gateway;
+  readonly #web: Web;
+
+  constructor(store: Store, { clock = systemClock, ...settings }: Partial<Settings> & { readonly clock?: Clock } = {}) {
+    this.#gateway = new Gateway({ store, clock, settings: { ...defaultSettings(), ...settings } as Settings });
+    this.#web = createWeb({ store, clock: PATIENT, gateway: () => Promise.resolve(this.#gateway) });
+  }
+
+  /** Sends a request, and returns the answer, also that of an error. */
+  async send(verb: string, body: object, signal?: AbortSignal): Promise<Answer> {
+    const request = new Request(`http://localhost/api/v1/work/${verb}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...(signal && { signal }),
+    });
+    return await (await this.#web.handle(request, "127.0.0.1")).json();
+  }
+
+  /** Registers a worker, and returns its name. */
+  async register(more: object = {}): Promise<string> {
+    const answer = await this.send("register", { ...REGISTRATION, ...more });
+    assert(answer.worker, JSON.stringify(answer));
+    return answer.worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#gateway[Symbol.asyncDispose]();
+    await this.#web[Symbol.asyncDispose]();
+  }
+}
+
+onBothStores("a worker whose request for jobs is closed gets none until the next one", async ({ store }) => {
+  await using server = new Server(store);
+  const first = await server.register();
+  const closing = new AbortController();
+  const taking = server.send("take", { worker: first, take: 1, limit: 10, wait: 30 }, closing.signal).catch(() => {});
+  const second = await server.register({ nonce: "000000000002" });
+  closing.abort();
+  await taking;
+  const jid = await new Client({ store }).push({ class: "Try", args: [] });
+  const { jobs } = await server.send("take", { worker: second, take: 1, limit: 10, wait: 30 });
+  assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
+});
+
+onBothStores("a job that its worker doesn't list for a whole heartbeat returns to its queue", async ({ store }) => {
+  await using server = new Server(store, { heartbeatMs: 50 });
+  const worker = await server.register();
+  const client = new Client({ store });
+  await client.push({ class: "Try", args: ["kept"] });
+  await client.push({ class: "Try", args: ["forgotten"] });
+  const { jobs } = await server.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  const [kept, forgotten] = jobs;
+  await until(async () => {
+    const { lost } = await server.send("heartbeat", { worker, running: [{ token: kept.token }] });
+    assertEquals(lost, []);
+    return (await store.admin.stats()).queues[0]?.size === 1;
+  });
+  const { lost } = await server.send("settle", {
+    worker,
+    outcomes: [{ token: kept.token, end: "succeeded" }, { token: forgotten.token, end: "succeeded" }],
+  });
+  assertEquals(lost, [forgotten.token]);
+});
+
+onBothStores("a job that another gateway has given counts from there", async ({ store }) => {
+  const HOUR_MS = 3_600_000;
+  const later = { ...systemClock, now: () => systemClock.now() + HOUR_MS };
+  const client = new Client({ store });
+  const jid = await client.push({ class: "Try", args: [] });
+  const first = new Server(store);
+  const worker = await first.register();
+  const { jobs: [{ attempt: _, ...job }] } = await first.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  await using second = new Server(store, { clock: later });
+  await second.register({ running: [job] });
+  await second.send("settle", { worker, outcomes: [{ token: job.token, end: "succeeded" }] });
+  const ended = await client.result(jid!);
+  assertMatch(ended!.state, /succeeded/);
+  assert(ended!.elapsedMs! >= HOUR_MS, `${ended!.elapsedMs}`);
+  await first[Symbol.asyncDispose]();
+});
