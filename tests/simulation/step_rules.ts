@@ -14,7 +14,8 @@ const ROUNDING_MS = 2;
 export class StepRules {
   readonly #world: World;
   readonly #model: Model;
-  readonly #values = new Map<string, unknown>();
+  /** The stored values: the first time that a run has got each, and that run. */
+  readonly #stored = new Map<string, { readonly value: unknown; readonly at: number; readonly run: Run }>();
   readonly #firstAt = new Map<string, number>();
   readonly #received = new Map<number, string>();
   readonly #sent = new Map<number, string>();
@@ -25,22 +26,26 @@ export class StepRules {
     this.#model = model;
   }
 
-  /** A step's function runs. */
-  runs(id: string, name: string, { jid }: Run): void {
-    if (this.#values.has(`${jid} ${name}`) && !this.#model.touched.has(id)) {
-      this.#world.fail("a stored step doesn't run again", `${name} of ${id}`);
-    }
+  /**
+   * A step's function runs. A run reads the stored steps when it begins. Another run stores them later only if this one has lost its
+   * lease, and a worker that was frozen or cut off learns that after a while.
+   */
+  runs(id: string, name: string, run: Run): void {
+    const stored = this.#stored.get(`${run.jid} ${name}`);
+    if (stored === undefined || this.#model.touched.has(id)) return;
+    const isUnknown = stored.run !== run && stored.at > run.start;
+    if (isUnknown && this.#model.wasHit(run.machine, run.start, this.#world.time)) return;
+    this.#world.fail("a stored step doesn't run again", `${name} of ${id}`);
   }
 
   /** A step has returned its stored value. */
-  returned<Value>(id: string, name: string, { jid }: Run, value: Value): Value {
+  returned<Value>(id: string, name: string, run: Run, value: Value): Value {
     if (this.#model.touched.has(id)) return value;
-    const key = `${jid} ${name}`;
-    const before = this.#values.has(key) ? this.#values.get(key) : value;
+    const key = `${run.jid} ${name}`;
+    const before = this.#stored.getOrInsert(key, { value, at: this.#world.time, run }).value;
     if (before !== value) {
       this.#world.fail("a stored step keeps its value", `${name} of ${id}: ${before}, then ${value}`);
     }
-    this.#values.set(key, value);
     return value;
   }
 
