@@ -158,7 +158,7 @@ export function handlersOn(machine: Machine, model: Model): Registry {
       const occurrence = ctx.occurrence?.scheduledAt;
       const id = `tick ${occurrence}`;
       return watched(id, (ctx) => nap(ctx, { ms }))(ctx);
-    }, { retry: 0, queue: "high", dead: false })
+    }, { retry: 0, queue: "low", dead: false })
     .add("Saga", (ctx, id: string, steps: readonly StepPlan[]) =>
       watched(id, async (ctx, run) => {
         const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>

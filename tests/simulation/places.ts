@@ -15,8 +15,8 @@ import type { Model } from "./model.ts";
 import type { Plan } from "./plan.ts";
 import { Machine, type World } from "./world.ts";
 
-const HEARTBEAT_MS = 2_000;
-const HEARTBEAT_TIMEOUT_MS = 7_000;
+const HEARTBEAT_MS = 4_000;
+const HEARTBEAT_TIMEOUT_MS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 3_000;
 /** The weather after all trouble. */
 const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
@@ -51,6 +51,8 @@ export class Places {
   readonly #in: Surroundings;
   readonly #places: Place[] = [];
   readonly #links = new Set<Link>();
+  /** When the last worker was killed. */
+  killedAt = -Infinity;
   #workers = 0;
   #isCalm = false;
   #outageUntil = 0;
@@ -124,6 +126,7 @@ export class Places {
     if (machine.state === "dead") return;
     world.note(`${machine.name} is killed`);
     machine.kill();
+    this.killedAt = world.time;
     this.#links.delete(link);
     model.killed(machine);
     world.at(world.time + downMs, undefined, () => this.start(of));

@@ -10,7 +10,7 @@ import type { BatchEdit, Edit, StepsEdit } from "./operator.ts";
 import { Random } from "./random.ts";
 
 /** Until then jobs are pushed, and things go wrong. */
-export const TROUBLE_MS = 60_000;
+export const TROUBLE_MS = 40_000;
 
 /** One node of a flow: its job, and the positions of the nodes before it. */
 export interface NodePlan {
@@ -71,6 +71,16 @@ const TROUBLES = ["kill", "freeze", "call", "cut", "outage", "jump", "operator"]
 /** Whether an act may make a job run twice, or end otherwise than its handler says. */
 export function isTrouble(act: Act): boolean {
   return !["push", "bulk", "batch", "flow", "steps", "signal"].includes(act.do);
+}
+
+/** Returns how long all handlers of some acts run, one after the other. */
+export function workMs(acts: readonly Act[]): number {
+  let sum = 0;
+  JSON.stringify(acts, (_, value) => {
+    if (typeof value?.ms === "number") sum += value.ms * (1 + (value.fails ?? 0));
+    return value;
+  });
+  return sum;
 }
 
 export function planOf(seed: number): Plan {
@@ -187,7 +197,7 @@ function cronEntry(random: Random): CronPlan {
     name: "tick",
     class: "Tick",
     every: random.pick(["5s", "20s"]),
-    args: [random.pick([10, 3_000])],
+    args: [random.pick([10, 2_000])],
     overlap: random.pick(["allow", "skip", "queue-one", "replace"]),
     catchUp: random.pick(["none", "last", "all"]),
   };

@@ -8,20 +8,20 @@ import { migrate } from "./migration.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
 import { Places, type Process, type Surroundings } from "./places.ts";
-import { type Act, isTrouble, TROUBLE_MS } from "./plan.ts";
+import { type Act, isTrouble, TROUBLE_MS, workMs } from "./plan.ts";
 import { Producer } from "./producer.ts";
 
 /** The limits are set within this time. */
 const SETUP_MS = 60_000;
 /** The workers start within this time. Acts begin after it. */
 const START_MS = 500;
-/** The effects of trouble may last for this long: dead workers are offline, calls that were late have arrived. */
+/** Late calls have arrived by then, and rescuers have forgotten a killed worker. */
 const AFTERMATH_MS = 30_000;
 /** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
-/** The store is idle if it is so at this many looks in a row, 2 s apart: rescuers may have to forget a dead worker. */
+/** The store is idle if it is so at this many looks in a row, 2 s apart. */
 const IDLE_LOOKS = 3;
-/** After the trouble, each job must end within this time. */
+/** After the trouble, each job must end within this time, and that of all work before it. */
 const JOB_MS = 6 * 60_000;
 /** All workers must stop within this time. */
 const STOP_MS = 60_000;
@@ -90,7 +90,8 @@ export class Simulation {
 
   /** Waits until everything has ended. Cron continues: its jobs are over in seconds. */
   async #rest(): Promise<void> {
-    const { world, ground } = this.#in;
+    const { world, ground, plan } = this.#in;
+    const maxMs = JOB_MS + workMs(plan.acts);
     let idleLooks = 0;
     const since = new Map<string, number>();
     const look = async () => {
@@ -99,16 +100,18 @@ export class Simulation {
       if (this.#isMigrating) since.clear();
       for (const { jid, place } of jobs) {
         const first = since.getOrInsert(jid, world.time);
-        if (world.time - first > JOB_MS) {
-          world.fail("each job ends", `${jid} is ${place} for ${JOB_MS / 60_000} minutes`);
+        if (world.time - first > maxMs) {
+          world.fail("each job ends", `${jid} is ${place} for ${Math.round(maxMs / 60_000)} minutes`);
         }
       }
-      const isIdle = !this.#isMigrating && jobs.length === 0 &&
+      const isQuiet = !this.#isMigrating && world.time > this.#places.killedAt + AFTERMATH_MS;
+      const isIdle = isQuiet && jobs.length === 0 &&
         (await ground.batches()).every(({ isEnded }) => isEnded);
       idleLooks = isIdle ? idleLooks + 1 : 0;
       if (idleLooks < IDLE_LOOKS) world.at(world.time + 2_000, undefined, look);
     };
-    world.at(world.time + AFTERMATH_MS, undefined, look);
+    const hasLate = plan.acts.some((act) => act.do === "call" && act.fault === "late");
+    world.at(world.time + (hasLate ? AFTERMATH_MS : 0), undefined, look);
     if (await this.#go(world.time + REST_MS, () => idleLooks >= IDLE_LOOKS)) return;
     const jobs = (await ground.jobs()).filter(({ place }) => place !== "dead");
     const batches = (await ground.batches()).filter(({ isEnded }) => !isEnded);

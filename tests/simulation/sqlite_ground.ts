@@ -21,7 +21,7 @@ import type { Machine, World } from "./world.ts";
 
 const PATH = ":memory:";
 /** How often waiters look without a commit: for waits that end by the clock. */
-const POLL_MS = 2_000;
+const POLL_MS = 5_000;
 const DEAD_MAX_JOBS = 10_000;
 const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
@@ -72,6 +72,8 @@ interface Side {
   readonly database: DatabaseSync;
   readonly sql: Context["sql"];
   readonly watches: Set<Watch>;
+  /** How many rows were changed in it. */
+  changes: number;
 }
 
 export class SqliteGround implements Ground {
@@ -100,7 +102,7 @@ export class SqliteGround implements Ground {
     const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
     const openSide = async (): Promise<Side> => {
       const database = await openDatabase(PATH, { durability: "normal", busyRetry, create: true });
-      return { database, sql: statementCache(database), watches: new Set() };
+      return { database, sql: statementCache(database), watches: new Set(), changes: 0 };
     };
     return new SqliteGround([await openSide(), await openSide()]);
   }
@@ -146,7 +148,8 @@ export class SqliteGround implements Ground {
     return Promise.resolve(left.map((row) => JSON.stringify(row)));
   }
 
-  #open({ database, sql, watches }: Side, name: string, machine: Machine, link: Link): Promise<Store> {
+  #open(side: Side, name: string, machine: Machine, link: Link): Promise<Store> {
+    const { database, sql, watches } = side;
     // Each verb is executed as a whole, so its turns of the event loop let nothing else in.
     const clock: Clock = { ...machine.clock, turn: () => Promise.resolve() };
     const watch = new Watch(database, () => undefined, {
@@ -159,6 +162,10 @@ export class SqliteGround implements Ground {
       clock,
       busyRetry: new BusyRetry({ path: PATH, clock, waitMs: 0 }),
       onCommit: () => {
+        // A commit that has changed nothing wakes no waiter.
+        const changes = Number(sql("SELECT total_changes() AS n").get()!["n"]);
+        if (changes === side.changes) return;
+        side.changes = changes;
         for (const one of watches) one.changed();
       },
     });
