@@ -120,8 +120,8 @@ export const bytes: Kind<number> = {
   },
 };
 
-/** Options that a program's entry may have besides its class and command. */
-const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(optionNames("exec"));
+/** The fields that a program's entry may have besides its class and command. */
+const PROGRAM_OPTIONS: ReadonlySet<string> = new Set(["env", "cwd", "user", ...optionNames("exec")]);
 
 /** Classes run by external programs: `[{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]`; in text form, JSON. */
 export const programs: Kind<readonly Program[]> = {
@@ -155,8 +155,18 @@ export const list: Kind<readonly unknown[]> = {
 function isProgram(value: unknown): value is Program {
   if (typeof value !== "object" || value === null) return false;
   const { class: name, exec, ...options } = value as Record<string, unknown>;
+  const { env = {}, cwd = ".", user = "root" } = options;
   return typeof name === "string" && name !== "" && Array.isArray(exec) && exec.length > 0 && exec[0] !== "" &&
-    exec.every((one) => typeof one === "string") && Object.keys(options).every((key) => PROGRAM_OPTIONS.has(key));
+    exec.every((one) => typeof one === "string") && Object.keys(options).every((key) => PROGRAM_OPTIONS.has(key)) &&
+    isEnvironment(env) && typeof cwd === "string" && cwd !== "" && typeof user === "string" &&
+    /^[^\s:-][^\s:]*$/.test(user);
+}
+
+function isEnvironment(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    Object.entries(value).every(([name, one]) =>
+      /^[^=\0]+$/.test(name) && typeof one === "string" && !one.includes("\0")
+    );
 }
 
 /**

@@ -110,6 +110,18 @@ Deno.test("accepts programs with a class, a command and known options", () => {
     [[{ class: "A", exec: "./a" }], undefined],
     [[{ class: "A", exec: ["./a", 5] }], undefined],
     [[{ class: "A", exec: ["./a"], timeuot: 5 }], undefined],
+    [[{ ...thumbnail, env: { A: "1" }, cwd: "app", user: "backup" }], [{
+      ...thumbnail,
+      env: { A: "1" },
+      cwd: "app",
+      user: "backup",
+    }]],
+    [[{ ...thumbnail, env: { A: 1 } }], undefined],
+    [[{ ...thumbnail, env: { "A=B": "1" } }], undefined],
+    [[{ ...thumbnail, env: ["A=1"] }], undefined],
+    [[{ ...thumbnail, cwd: "" }], undefined],
+    [[{ ...thumbnail, user: "-x" }], undefined],
+    [[{ ...thumbnail, user: "a:b" }], undefined],
   ]);
   readsText(programs, [[JSON.stringify([thumbnail]), [thumbnail]], ["./thumb.sh", undefined], ["{}", undefined]]);
 });

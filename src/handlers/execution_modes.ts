@@ -6,6 +6,7 @@
  */
 import type { Program } from "../job/program.ts";
 import type { Handler, HandlerFunction } from "./handler.ts";
+import { programProblem } from "./isolation/program_user.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
 /** The settings contradict the handlers: another start can't help. */
@@ -19,7 +20,7 @@ export interface ExecutionModes {
   /** Performs a job in a horse. Absent if no class needs one. */
   readonly inHorse?: HandlerFunction | undefined;
   readonly programs: readonly Program[];
-  readonly asProgram: (command: readonly string[]) => HandlerFunction;
+  readonly asProgram: (program: Program) => HandlerFunction;
 }
 
 /** The handlers, each in the mode of its class. */
@@ -42,7 +43,7 @@ export function isolatedModules(handlers: Registry, isolate: readonly string[]):
 /**
  * Chooses the mode of each class.
  *
- * @throws {ModeError} if a class has two handlers, or one that horses cannot load
+ * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program that can't run here
  */
 export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes): ChosenMode {
   const registry = new Registry();
@@ -58,9 +59,12 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
       `"isolate" names class "${unknown}", which has no handler; handlers: ${handlers.classes().join(", ") || "none"}`,
     );
   }
-  for (const { class: name, exec, ...options } of modes.programs) {
+  for (const program of modes.programs) {
+    const { class: name, exec, env: _env, cwd: _cwd, user: _user, ...options } = program;
+    const problem = programProblem(program);
+    if (problem !== undefined) throw new ModeError(problem);
     try {
-      registry.add(name, modes.asProgram(exec), options, `exec ${exec[0]}`);
+      registry.add(name, modes.asProgram(program), options, `exec ${exec[0]}`);
     } catch (error) {
       throw error instanceof HandlerError ? new ModeError(error.message) : error;
     }

@@ -11,4 +11,10 @@ export interface Program extends OptionsOn<"exec"> {
   readonly class: string;
   /** The program and its arguments. */
   readonly exec: readonly string[];
+  /** Environment variables, in addition to those of the worker. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder it starts in. A command with a slash is relative to it. Default: that of the worker. */
+  readonly cwd?: string;
+  /** The user it runs as, if the worker runs as root. Default: that of the worker. */
+  readonly user?: string;
 }

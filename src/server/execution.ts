@@ -22,7 +22,7 @@ export interface Execution extends ChosenMode {
 /**
  * Chooses the execution mode of each class.
  *
- * @throws {ModeError} if a class has two handlers, or one that horses cannot load
+ * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program that can't run here
  */
 export function executionOf(options: LauncherOptions, clock: Clock): Execution {
   const { isolate, programs, killAfterMs, maxResultBytes } = options.settings;
@@ -33,7 +33,7 @@ export function executionOf(options: LauncherOptions, clock: Clock): Execution {
     isolate,
     inHorse: horses && ((job) => horses.perform(job)),
     programs,
-    asProgram: (command) => programHandler(command, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
+    asProgram: (program) => programHandler(program, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
   });
   return { ...modes, horses };
 }

@@ -1,6 +1,7 @@
 /** Jobs performed by programs in any language. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { requireTool } from "../support/tools.ts";
+import { findUser } from "../../src/handlers/isolation/program_user.ts";
+import { requireRoot, requireTool } from "../support/tools.ts";
 import { endingWithWorker } from "../../src/handlers/isolation/ending_with_worker.ts";
 import { Bench } from "../support/bench.ts";
 import { decodeBacktrace } from "../../src/job/failure.ts";
@@ -254,3 +255,59 @@ Deno.test("the output of a program that its timeout ended is kept with its end o
   assert(kept.join("\n").length <= 16 * 1024);
   assertEquals(kept.at(-1), "200000");
 });
+
+Deno.test("a program has the variables, the folder and the user of its entry", async () => {
+  requireRoot();
+  requireTool("setpriv");
+  await using bench = await Bench.open();
+  await Deno.chmod(bench.folder, 0o755);
+  await Deno.mkdir(`${bench.folder}/app`);
+  await Deno.writeTextFile(
+    `${bench.folder}/app/tell.sh`,
+    `#!/bin/sh\necho "$TARGET $(id -un) $(id -gn) $(basename "$PWD") $HOME $LOGNAME"\n`,
+    { mode: 0o755 },
+  );
+  await using server = await serveExec(bench, ["./tell.sh"], {}, {
+    cwd: `${bench.folder}/app`,
+    env: { TARGET: "/mnt/backup" },
+    user: "daemon",
+    result_ttl: "1h",
+  });
+  const jid = await bench.push("Program", []);
+  await server.logged("Done", { jid });
+  await bench.until(async () => (await bench.store.results.read({ jids: [jid] })).records.length === 1);
+  const [record] = (await bench.store.results.read({ jids: [jid] })).records;
+  const home = findUser("daemon")!.home;
+  assertEquals(JSON.parse(record!).result, `/mnt/backup daemon daemon app ${home} daemon`);
+  const { stdout } = await jobs(["doctor", "--settings", "--json"], {
+    env: { JOBS_STORE: bench.url, JOBS_EXEC: JSON.stringify([{ class: "A", exec: ["a"], env: { KEY: "hunter2" } }]) },
+  });
+  assert(stdout.includes('"KEY": "***"') && !stdout.includes("hunter2"), stdout);
+});
+
+Deno.test("a program of another user begins only under its worker", async () => {
+  requireRoot();
+  requireTool("setpriv");
+  const user = findUser("daemon")!;
+  const [program, ...args] = endingWithWorker(["/bin/echo", "begun"], { user });
+  const orphan = args.map((arg) => arg === `${Deno.pid}` ? "1" : arg);
+  assertEquals((await new Deno.Command(program!, { args: orphan }).output()).code, 137);
+});
+
+for (
+  const [entry, message] of [
+    [{ user: "no-such-user" }, 'exec of class "Program": user "no-such-user" doesn\'t exist'],
+    [{ cwd: "/no/such/folder" }, 'exec of class "Program": "cwd" "/no/such/folder": no such folder'],
+  ] as const
+) {
+  Deno.test(`a worker doesn't start with an entry of ${JSON.stringify(entry)}, and doctor reports it`, async () => {
+    await using bench = await Bench.open();
+    const env = {
+      JOBS_STORE: bench.url,
+      JOBS_EXEC: JSON.stringify([{ class: "Program", exec: ["true"], ...entry }]),
+    };
+    const { code, stderr } = await jobs(["run"], { env });
+    assertEquals([code, stderr.trim().split("\n").at(-1)], [2, `jobs: ${message}`]);
+    assert((await jobs(["doctor"], { env })).stdout.includes(message));
+  });
+}

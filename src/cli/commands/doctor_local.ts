@@ -8,6 +8,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { misspelledOptions } from "../../handlers/option_typos.ts";
 import { Registry } from "../../handlers/registry.ts";
+import { programProblem } from "../../handlers/isolation/program_user.ts";
 import { handlerCheckOf } from "../shared/store.ts";
 import { checkConfigured } from "./cron_check.ts";
 import type { Finding } from "./doctor_finding.ts";
@@ -52,6 +53,12 @@ export async function checkHandlers(
         message: "no handlers named, and no worker online that has any",
         cure: 'start a worker: jobs run handlers.js, or set "handlers" in the configuration',
       },
+      ...settings.programs.flatMap((program) => programProblem(program) ?? []).map((message): Finding => ({
+        check,
+        state: "failed",
+        message,
+        cure: "change it in the configuration",
+      })),
       ...misspelledOptions(registry.list()).map((message): Finding => ({
         check,
         state: "warning",

@@ -25,7 +25,7 @@ export const HANDLERS = `/** Each exported function performs the jobs of the cla
 
 /** Quick: \`env jobs push Greet ada --wait\` prints what it returns. */
 export async function Greet(ctx, name) {
-  ctx.log.info("Greeting", { name });
+  ctx.log.info("Greeting", { person: name });
   return { greeted: name };
 }
 

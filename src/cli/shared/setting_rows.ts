@@ -5,6 +5,7 @@
  */
 import { type Setting, type SettingName, SETTINGS } from "../../config/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
+import type { Program } from "../../job/program.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
@@ -17,11 +18,19 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
       ? hidePassword(storeUrl(settings))
       : name === "webUsers"
       ? settings.webUsers.map(shownUser)
+      : name === "programs"
+      ? settings.programs.map(shownProgram)
       : secret && origins[name] !== "default"
       ? "***"
       : settings[name];
     return { key, about, origin: origins[name], value, expected: kind.expected };
   });
+}
+
+/** Returns a program with the names of its variables, whose values may be secrets. */
+function shownProgram({ env, ...program }: Program): unknown {
+  if (env === undefined) return program;
+  return { ...program, env: Object.fromEntries(Object.keys(env).map((name) => [name, "***"])) };
 }
 
 /** Returns `NAME:ROLE:***`; a malformed line may be all secret. */

@@ -14,9 +14,11 @@ import { parseLossless } from "../../job/json.ts";
 import { CutOutput } from "../../job/returned.ts";
 import type { JobContext } from "../context.ts";
 import type { HandlerFunction } from "../handler.ts";
+import type { Program } from "../../job/program.ts";
 import { setOutput, setProcess } from "../running_context.ts";
 import { endingWithWorker } from "./ending_with_worker.ts";
 import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
+import { findUser, type ProgramUser } from "./program_user.ts";
 import { OutputTail, ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
@@ -49,17 +51,31 @@ export class TryAgain extends Error {
   override readonly name = "TryAgain";
 }
 
-/**
- * Returns a handler that performs its jobs with a command.
- *
- * @param command the program and its arguments; a path with a slash is relative to the working directory
- */
-export function programHandler(command: readonly string[], services: ProgramServices): HandlerFunction {
-  return (job) => new ProgramRun(command, services).perform(job);
+/** Returns a handler that performs its jobs with a program. */
+export function programHandler(program: Program, services: ProgramServices): HandlerFunction {
+  const { user: name, env = {} } = program;
+  const user = name === undefined ? undefined : findUser(name);
+  const start: Start = {
+    command: program.exec,
+    cwd: program.cwd,
+    // As cron sets them.
+    env: { ...(user && { HOME: user.home, LOGNAME: user.name, USER: user.name }), ...env },
+    user: user?.uid === Deno.uid() ? undefined : user,
+  };
+  return (job) => new ProgramRun(start, services).perform(job);
+}
+
+/** How a program is started. */
+interface Start {
+  readonly command: readonly string[];
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  /** Undefined if it is the user of the worker. */
+  readonly user: ProgramUser | undefined;
 }
 
 class ProgramRun {
-  readonly #command: readonly string[];
+  readonly #start: Start;
   readonly #services: ProgramServices;
   /** The reason why the worker ended the program; undefined if it didn't. */
   #reason: unknown;
@@ -67,8 +83,8 @@ class ProgramRun {
   /** The end of stdout and stderr, as a terminal would show it. */
   readonly #printed = new OutputTail(MAX_FAILED_OUTPUT_BYTES);
 
-  constructor(command: readonly string[], services: ProgramServices) {
-    this.#command = command;
+  constructor(start: Start, services: ProgramServices) {
+    this.#start = start;
     this.#services = services;
   }
 
@@ -105,10 +121,13 @@ class ProgramRun {
 
   #spawn(job: JobContext, session: ProgramSession): Deno.ChildProcess {
     try {
-      const [program, ...args] = endingWithWorker(this.#command);
+      const { command, cwd, env, user } = this.#start;
+      const [program, ...args] = endingWithWorker(command, { cwd, path: env.PATH, user });
       return new Deno.Command(program!, {
         args,
+        ...(cwd !== undefined && { cwd }),
         env: {
+          ...env,
           JOBS_JID: job.jid,
           JOBS_CLASS: job.class,
           JOBS_QUEUE: job.queue,
@@ -122,7 +141,7 @@ class ProgramRun {
         detached: true,
       }).spawn();
     } catch (error) {
-      throw new ProgramFailed(`Program "${this.#command[0]}" cannot be started: ${startProblem(error)}`, {
+      throw new ProgramFailed(`Program "${this.#start.command[0]}" cannot be started: ${startProblem(error)}`, {
         cause: error,
       });
     }
@@ -155,7 +174,9 @@ class ProgramRun {
   #conclude(status: Deno.CommandStatus, output: Uint8Array | CutOutput): unknown {
     if (this.#reason !== undefined) throw this.#reason;
     if (status.success) return output instanceof CutOutput ? output : this.#parse(output);
-    const message = `Program "${this.#command[0]}" ${howItEnded(status)}${this.#lastLine ? `: ${this.#lastLine}` : ""}`;
+    const message = `Program "${this.#start.command[0]}" ${howItEnded(status)}${
+      this.#lastLine ? `: ${this.#lastLine}` : ""
+    }`;
     const failure = failureOf(status, message);
     // The stack of the worker says nothing about the program, and the output may have that of the program.
     failure.stack = "";
@@ -168,7 +189,7 @@ class ProgramRun {
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(output).trim();
     } catch {
-      throw new ProgramFailed(`Program "${this.#command[0]}" printed invalid UTF-8; expected JSON or text`);
+      throw new ProgramFailed(`Program "${this.#start.command[0]}" printed invalid UTF-8; expected JSON or text`);
     }
     if (text === "") return undefined;
     try {
