@@ -472,7 +472,7 @@ class Worker {
     const nonce = this.#nonce;
     const { concurrency, queues, labels } = this.#options;
     const classes = Object.fromEntries(
-      Object.entries(this.#handlers).map(([name, { options = {} }]) => [name, options]),
+      Object.entries(this.#handlers).map(([name, { options = {} }]) => [name, declared(name, options)]),
     );
     const { hostname } = await import("node:os");
     const body = {
@@ -723,6 +723,21 @@ class Worker {
     if (!this.#stop.signal.aborted || this.#running.size > 0 || this.#ended.length > 0) return;
     this.#done.abort();
     this.#wakeSettler();
+  }
+}
+
+/** Returns the options of a class as JSON: a schema of a library as its JSON Schema. */
+function declared(name, { schema, ...options }) {
+  if (schema === undefined) return options;
+  return { ...options, schema: Array.isArray(schema) ? schema.map(jsonSchema) : jsonSchema(schema) };
+
+  function jsonSchema(one) {
+    if (one?.["~standard"] === undefined) return one;
+    const made = one["~standard"].jsonSchema?.input({ target: "draft-2020-12" }) ??
+      one.toJSONSchema?.({ io: "input" }) ??
+      one.toJsonSchema?.();
+    if (made !== undefined) return made;
+    throw new TypeError(`The schema of handler "${name}" has no JSON Schema: expected one of a library that makes it`);
   }
 }
 

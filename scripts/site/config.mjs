@@ -27,6 +27,7 @@ const sidebar = [
       programs: "Programs in any language",
       packages: "Packages of npm",
       runtimes: "Handlers in Node and Python",
+      schemas: "Schemas of arguments",
       results: "Results and history",
       batches: "Batches",
       flows: "Flows",

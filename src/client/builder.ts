@@ -61,6 +61,7 @@ export class JobBuilder {
     const { maxPayloadBytes, clock, wire } = this.#options;
     const now = clock.now();
     const text = argsText(args);
+    prepared.checkArgs?.(args);
     const jid = prepared.jid ?? this.#jids.next(now);
     const { priority } = prepared;
     const group = prepared.group === undefined ? undefined : groupOf(prepared.group, args);
@@ -96,8 +97,9 @@ export class JobBuilder {
    * @throws {InvalidPayload} if the class, an option or an argument is invalid
    */
   complete(request: JobRequest, options = this.#optionsOf(request)): JobRequest {
-    const { jid = this.#jids.next(this.#options.clock.now()), queue } = this.prepare(request, options);
+    const { jid = this.#jids.next(this.#options.clock.now()), queue, checkArgs } = this.prepare(request, options);
     argsText(request.args);
+    checkArgs?.(request.args);
     return { retry: true, ...merge(request, options ?? {}), queue, jid };
   }
 

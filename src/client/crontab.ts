@@ -15,11 +15,13 @@ import {
   readState,
   stateText,
 } from "../cron/definition.ts";
-import type { CronEntryInput } from "../cron/entry.ts";
+import type { CronEntry, CronEntryInput } from "../cron/entry.ts";
 import { type CronRecord, decideManualRun } from "../cron/occurrence.ts";
 import { type CronState, pause, plan, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
+import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
+import { argsCheck } from "../job/schema/args_schema.ts";
 import type { CronWrite, StoredCron } from "../store/port/cron.ts";
 import type { Client } from "./client.ts";
 import { checkLimit } from "./list_request.ts";
@@ -136,6 +138,7 @@ export class Crontab {
       );
     }
     const { name } = entry;
+    await this.#checkArgs(entry);
     const definition = { ...entry, source: "runtime" as const };
     await this.#edit(name, (stored, now) => {
       const before = stored && readDefinition(stored.definition);
@@ -150,6 +153,17 @@ export class Crontab {
       const state = (stored && readState(stored.state)) ?? plan(definition, undefined, now).state;
       return { ...unchanged(state), definition: definitionText(entry, "runtime") };
     });
+  }
+
+  /** Rejects arguments that don't fit the schema of the class: every run would be skipped. */
+  async #checkArgs({ name, class: className, args }: CronEntry): Promise<void> {
+    const { schema } = await this.#client.optionsOf(className);
+    if (schema === undefined) return;
+    try {
+      argsCheck(schema, "schema")(args);
+    } catch (error) {
+      throw error instanceof InvalidPayload ? new CrontabError(`Cron entry "${name}": ${error.message}`) : error;
+    }
   }
 
   /**

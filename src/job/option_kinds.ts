@@ -11,6 +11,7 @@ import { stringifyLossless } from "./json.ts";
 import { isPriority, type Priority, PRIORITY_EXPECTED } from "./priority.ts";
 import { isOn, readThrottle, THROTTLE_EXPECTED } from "./push_keys.ts";
 import { QUEUE_NAME } from "./queue_name.ts";
+import { ARGS_SCHEMA_EXPECTED, argsCheck, type ArgsSchema } from "./schema/args_schema.ts";
 import { readRetention, readSpan } from "./time.ts";
 import { checkValue } from "./values.ts";
 
@@ -252,6 +253,13 @@ export function localKind<T>(expected: string, isValid: (value: unknown) => bool
   };
   return { expected, schema: {}, write };
 }
+
+/** Not stored in payloads: the client checks the arguments. */
+export const argsSchema: OptionKind<ArgsSchema> = {
+  expected: ARGS_SCHEMA_EXPECTED,
+  schema: {},
+  write: (field, value) => void argsCheck(value, field),
+};
 
 function falseOrText(text: string): string | false {
   return text === "false" ? false : text;

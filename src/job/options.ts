@@ -6,6 +6,7 @@
  */
 import type { RetryIn } from "./backoff.ts";
 import {
+  argsSchema,
   backoff,
   className,
   duplicates,
@@ -264,6 +265,14 @@ export const JOB_OPTIONS = {
     on: ["push"],
     default: "now",
     about: "when the job was first pushed, in epoch seconds or milliseconds: for copies of jobs",
+  }),
+  schema: option({
+    kind: argsSchema,
+    on: ["class"],
+    default: "none",
+    about:
+      "a [JSON Schema](../guides/schemas.md) of the list of arguments, or a list with one for each argument; a push that doesn't " +
+      "fit is refused",
   }),
   isolate: option({
     kind: localKind<boolean>("true or false", (value) => typeof value === "boolean"),

@@ -39,6 +39,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   id: ["order-7-email", ""],
   within: ["7d", 0],
   created_at: [1_700_000_000, "now"],
+  schema: [[{ type: "string" }], "string"],
   isolate: [true, "yes"],
   retryIn: [() => 5, 5],
 };
@@ -73,7 +74,7 @@ for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
 Deno.test("exec and cron entries accept the options of a class, except those that need a function or another field", () => {
   const ofClass = optionNames("class");
   const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
-  assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
+  assertEquals(missing("exec"), ["display_class", "wrapped", "schema", "isolate", "retryIn"]);
   const keyed = [
     "unique_for",
     "unique_key",
@@ -85,7 +86,7 @@ Deno.test("exec and cron entries accept the options of a class, except those tha
     "throttle",
     "throttle_key",
   ];
-  assertEquals(missing("cron"), [...keyed, "wrapped", "isolate", "retryIn"]);
+  assertEquals(missing("cron"), [...keyed, "wrapped", "schema", "isolate", "retryIn"]);
 });
 
 Deno.test("the text of a flag becomes the value of the option", () => {

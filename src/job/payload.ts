@@ -15,6 +15,7 @@ import { InvalidPayload } from "./errors.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
 import { jobOption, optionNames } from "./option_names.ts";
+import { type ArgsCheck, argsCheck } from "./schema/args_schema.ts";
 import { idKey, isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
@@ -68,6 +69,8 @@ export interface Prepared extends Moment {
   readonly batch?: { readonly id: string; readonly by?: MemberLease };
   /** The option `created_at`, in epoch milliseconds. Default: now. */
   readonly createdAt?: number;
+  /** Throws if arguments don't fit the schema of the class. */
+  readonly checkArgs?: ArgsCheck;
 }
 
 /** The store keeps a jid that the caller chose for this long. */
@@ -148,6 +151,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     ...onceOf(fields),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
+    ...(options?.["schema"] !== undefined && { checkArgs: argsCheck(options["schema"], "schema") }),
   };
 }
 
@@ -222,12 +226,14 @@ export function payloadText(prepared: Prepared, args: string, jid: string, now: 
   }}`;
 }
 
-/** Returns the request with the options of the class as defaults. */
+/** Returns the request with the options of the class as defaults, except those that no push has. */
 export function merge<Request extends JobOptions>(request: Request, options: ClassOptions): Request {
   // An object without a prototype: "__proto__" is an ordinary field.
   const merged: Record<string, unknown> = Object.create(null);
   for (const field of Object.keys(options)) {
-    if (typeof options[field] !== "function") merged[field] = options[field];
+    if (typeof options[field] !== "function" && jobOption(field)?.on.includes("push") !== false) {
+      merged[field] = options[field];
+    }
   }
   for (const field of Object.keys(request)) {
     if (request[field] !== undefined) merged[field] = request[field];
@@ -239,6 +245,6 @@ export function merge<Request extends JobOptions>(request: Request, options: Cla
 function fieldText(field: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const option = jobOption(field);
-  if (option !== undefined) return option.kind.write(field, value);
+  if (option?.on.includes("push")) return option.kind.write(field, value);
   return checkValue(value, field) ? stringifyLossless(value) : JSON.stringify(value);
 }

@@ -12,7 +12,7 @@ import { defaultSettings, type Settings } from "../config/settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
 import type { JobDefinition, PerformMiddleware } from "../handlers/handler.ts";
 import type { Hooks } from "../handlers/hooks.ts";
-import { misspelledOptions } from "../handlers/option_typos.ts";
+import { misspelledOptions, unstoredSchemas } from "../handlers/option_typos.ts";
 import { Registry } from "../handlers/registry.ts";
 import { isLoggingConfigured, LogError, logger, type LogOptions, openLog } from "../log/log.ts";
 import { openStore, type StoreOptions } from "../store/open.ts";
@@ -189,7 +189,9 @@ export async function startServer(options: LoadedServerOptions, openDashboard?: 
     prepare: async (launching) => {
       store = launching.store;
       if (options.signals) launching.stack.use(listenToSignals(launching.launcher.inbox));
-      for (const warning of misspelledOptions(registry.list())) log.warn(warning);
+      for (const warning of [...misspelledOptions(registry.list()), ...unstoredSchemas(registry.list())]) {
+        log.warn(warning);
+      }
       url = await openDashboard?.(launching, settings);
     },
   });

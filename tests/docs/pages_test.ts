@@ -15,6 +15,7 @@ const PAGES = [
   "guides/unique.md",
   "guides/limits.md",
   "guides/programs.md",
+  "guides/schemas.md",
   "guides/testing.md",
   "guides/workflows.md",
   "operate/sqlite.md",

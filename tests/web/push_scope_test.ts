@@ -59,7 +59,7 @@ Deno.test("a limited token may set each option only as the table has it", () => 
     [...optionNames("push"), "class", "args", "fields"].sort(),
     "each option has a rule",
   );
-  assertEquals(Object.keys(JOB_OPTIONS).filter((name) => !(name in PUSH_SCOPE)), ["isolate", "retryIn"]);
+  assertEquals(Object.keys(JOB_OPTIONS).filter((name) => !(name in PUSH_SCOPE)), ["schema", "isolate", "retryIn"]);
   const token: ScopedToken = { name: "t", scope: { classes: ["Mail"], queues: ["low"] }, queues: new Set() };
   const mail = { class: "Mail", args: [], queue: "low" };
   for (const [field, { ok, refused = [] }] of Object.entries(VALUES)) {

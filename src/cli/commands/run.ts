@@ -5,7 +5,7 @@ import type { SettingName } from "../../config/settings.ts";
 import type { Extensions } from "../../handlers/extensions.ts";
 import type { Hooks } from "../../handlers/hooks.ts";
 import { loadHandlers } from "../../handlers/load.ts";
-import { misspelledOptions } from "../../handlers/option_typos.ts";
+import { misspelledOptions, unstoredSchemas } from "../../handlers/option_typos.ts";
 import { HandlerError, Registry } from "../../handlers/registry.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { type LogControl, logger, type LogOptions, openLog } from "../../log/log.ts";
@@ -226,7 +226,9 @@ async function serve(
     if (member === undefined) { for (const warning of config.warnings) say.warn(warning); }
     // Of several processes, only the first warns.
     if (member === undefined || member.index === 1) {
-      for (const warning of misspelledOptions(registry.list())) say.warn(warning);
+      for (const warning of [...misspelledOptions(registry.list()), ...unstoredSchemas(registry.list())]) {
+        say.warn(warning);
+      }
     }
     for (const warning of unprocessedQueues(registry, launcher.queues)) say.warn(warning);
     if (member) {

@@ -7,6 +7,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { stringifyLossless } from "../../job/json.ts";
+import { storedSchema } from "../../job/schema/args_schema.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { LoopBody } from "../component.ts";
@@ -52,7 +53,10 @@ export class ClassSync implements LoopBody<void> {
 
 /** Returns the options of a registry's classes. Functions among them (`retryIn`) stay with the worker. */
 function declarationsOf(registry: Registry): DeclaredClass[] {
-  return registry.list().map(({ class: name, options }) => ({ name, options: stringifyLossless(options)! }));
+  return registry.list().map(({ class: name, options: { schema, ...options } }) => {
+    const stored = schema === undefined ? undefined : storedSchema(schema, "schema");
+    return { name, options: stringifyLossless({ ...options, ...(stored !== undefined && { schema: stored }) })! };
+  });
 }
 
 /** Looks up classes within a worker: in its registry, and those that it lacks in the store. */

@@ -14,6 +14,7 @@ import { Bars } from "./bars.tsx";
 import { CHART_SCRIPTS, ChartFigure } from "./charts.tsx";
 import { bucketText, HeatMapFigure } from "./heat_map.tsx";
 import { Layout } from "./layout.tsx";
+import { ArgsSchemaSection } from "./payload.tsx";
 import { Empty, link, type View } from "./view.tsx";
 
 /** The windows, as the choice names them. */
@@ -170,7 +171,7 @@ function OverTime({ one, stepMs }: { readonly one: ClassMeasures; readonly stepM
 }
 
 /** One class. */
-export function ClassPage({ view, name, window, one, recent, charts, heat }: {
+export function ClassPage({ view, name, window, one, recent, charts, heat, schema }: {
   readonly view: View;
   readonly name: string;
   readonly window: MetricsWindow;
@@ -181,6 +182,8 @@ export function ClassPage({ view, name, window, one, recent, charts, heat }: {
   readonly charts: readonly Chart[];
   /** The durations of successful runs; undefined when there were none. */
   readonly heat: HeatMap | undefined;
+  /** The schema of its arguments; undefined when it declares none. */
+  readonly schema: string | undefined;
 }) {
   const path = `/classes/${encodeURIComponent(name)}`;
   return (
@@ -213,6 +216,7 @@ export function ClassPage({ view, name, window, one, recent, charts, heat }: {
           <Histogram one={one} />
         </>
       )}
+      <ArgsSchemaSection schema={schema} />
     </Layout>
   );
 }

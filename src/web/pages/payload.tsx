@@ -43,6 +43,17 @@ export function Payload({ payload }: { readonly payload: Readonly<Record<string,
   );
 }
 
+/** The schema of a class's arguments. */
+export function ArgsSchemaSection({ schema }: { readonly schema: string | undefined }) {
+  if (schema === undefined) return null;
+  return (
+    <section>
+      <h2>Schema of the arguments</h2>
+      <pre class="document" tabindex={0} aria-label="Schema of the arguments">{schema}</pre>
+    </section>
+  );
+}
+
 function FieldValue({ name, value }: { readonly name: string; readonly value: unknown }) {
   const iso = TIMES.has(name) ? isoTime(readWireTime(value)) : undefined;
   if (iso !== undefined) {

@@ -13,7 +13,7 @@ import { pushAgain, pushJobs } from "../../operator/actions/pushes.ts";
 import { actFor } from "../act.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf, parseArgs } from "../http/forms.ts";
-import { knownClasses } from "../read/job.ts";
+import { declaredSchema, knownClasses } from "../read/job.ts";
 import { placePath } from "../read/job_sets.ts";
 import { editableArgs, viewEntry } from "../read/job_view.ts";
 import type { Services, WebEnv } from "../services.ts";
@@ -23,6 +23,7 @@ import type { Step } from "../../job/step.ts";
 import { lostSteps } from "../../text/steps.ts";
 import { Layout } from "./layout.tsx";
 import { askFirst } from "./confirm.tsx";
+import { ArgsSchemaSection } from "./payload.tsx";
 import { back, html, viewOf } from "./responses.tsx";
 import { Hidden, link, type View } from "./view.tsx";
 
@@ -89,9 +90,10 @@ async function show(
   texts: PushTexts,
   { original, errors = {} }: { readonly original?: Original | undefined; readonly errors?: FieldErrors } = {},
 ): Promise<Response> {
-  const [view, classes] = await Promise.all([viewOf(services, c), knownClasses(services)]);
+  const reading = [viewOf(services, c), knownClasses(services), declaredSchema(services, texts.class)] as const;
+  const [view, classes, schema] = await Promise.all(reading);
   const isRefused = Object.keys(errors).length > 0;
-  return html(services, c, <PushPage {...{ view, texts, classes, original, errors }} />, isRefused ? 422 : 200);
+  return html(services, c, <PushPage {...{ view, texts, classes, original, errors, schema }} />, isRefused ? 422 : 200);
 }
 
 async function submit(services: Services, c: Context<WebEnv>): Promise<Response> {
@@ -180,12 +182,13 @@ function retryOf(text: string): { retry?: boolean | number } {
   throw new HttpError(422, `Invalid retries "${text.slice(0, 40)}": expected a number, true or false`, "retry");
 }
 
-function PushPage({ view, texts, classes, original, errors }: {
+function PushPage({ view, texts, classes, original, errors, schema }: {
   readonly view: View;
   readonly texts: PushTexts;
   readonly classes: readonly string[];
   readonly original: Original | undefined;
   readonly errors: FieldErrors;
+  readonly schema: string | undefined;
 }) {
   const path = original ? `/jobs/${encodeURIComponent(original.jid || "-")}/edit` : "/push";
   const title = original ? "Edit & re-enqueue" : "New job";
@@ -231,6 +234,7 @@ function PushPage({ view, texts, classes, original, errors }: {
           <button type="submit" class="primary">Push</button>
         </div>
       </form>
+      <ArgsSchemaSection schema={schema} />
     </Layout>
   );
 }

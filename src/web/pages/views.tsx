@@ -18,7 +18,7 @@ import { measuredClasses, windowOf } from "../read/class_metrics.ts";
 import { classStats } from "../read/class_stats.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { endedJob, endedOf, recentEnded } from "../read/results.ts";
-import { lookUp } from "../read/job.ts";
+import { declaredSchema, lookUp } from "../read/job.ts";
 import { requireClass, requireQueue } from "../read/known.ts";
 import { HttpError } from "../http/body.ts";
 import { checkQueue } from "../read/job_sets.ts";
@@ -157,11 +157,12 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/classes/:name", async (c) => {
     const name = c.req.param("name").slice(0, MAX_CLASS_CHARS);
     const window = windowOf(c.req.query("over"));
-    const [view, all, { rows }, histograms] = await Promise.all([
+    const [view, all, { rows }, histograms, schema] = await Promise.all([
       viewOf(services, c),
       services.measures.read(window),
       recentEnded(services),
       store.series.read("histograms", { class: name, window }),
+      declaredSchema(services, name),
     ]);
     const one = measuredClasses(window, all.filter((other) => other.class === name)).classes[0];
     const recent = classStats(rows.filter((row) => row.class === name))[0];
@@ -169,7 +170,7 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
     const now = services.clock.now();
     const charts = one === undefined ? [] : [classChart(one, window, now), durationChart(histograms, window, now)];
     const heat = one && heatMap(histograms, WINDOWS[window].stepMs);
-    return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts, heat }} />);
+    return html(services, c, <ClassPage {...{ view, name, window, one, recent, charts, heat, schema }} />);
   });
 
   app.get("/audit", async (c) => {

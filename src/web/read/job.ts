@@ -88,6 +88,18 @@ function getJid(payload: string): unknown {
   }
 }
 
+/** Returns the text of the schema that a class has declared for its arguments; undefined if it has none. */
+export async function declaredSchema(services: Services, name: string): Promise<string | undefined> {
+  if (name === "") return undefined;
+  const [declared] = await services.store.classes.read([name]);
+  try {
+    const { schema } = JSON.parse(declared?.options ?? "{}");
+    return schema === undefined ? undefined : JSON.stringify(schema, null, 2);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Jobs of each place that are read for their classes. */
 const SAMPLES_PER_PLACE = 100;
 
