@@ -10,7 +10,7 @@ import { isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
 import { herePath } from "./read/paging.ts";
-import { isForPrograms, refuse } from "./refusals.tsx";
+import { isForPrograms, misplacedApi, refuse } from "./refusals.tsx";
 import type { Services, WebEnv } from "./services.ts";
 
 /** The requests of the roles that have few. */
@@ -44,6 +44,8 @@ export async function admit(
   c: Context<WebEnv>,
   next: Next,
 ): Promise<Response | void> {
+  const misplaced = misplacedApi(services, c);
+  if (misplaced !== undefined) return misplaced;
   const admission = await services.gate.admit(c, c.env?.peer ?? "");
   if (!("refused" in admission)) {
     c.set("visitor", admission);
@@ -67,7 +69,20 @@ export async function admit(
     return c.redirect(`${services.prefix}/login?next=${encodeURIComponent(herePath(services, c))}`, 303);
   }
   c.header("www-authenticate", 'Bearer realm="jobs", Basic realm="jobs", charset="UTF-8"');
-  return refuse(services, c, 401, "Sign in: expected a token (Authorization: Bearer …), or a name and a password");
+  return refuse(services, c, 401, unknownText(c.req.header("authorization")));
+}
+
+/** Returns why a request has no visitor, and what to do, by its `Authorization` header. */
+function unknownText(header: string | undefined): string {
+  const [scheme = ""] = (header ?? "").trim().toLowerCase().split(/\s/, 1);
+  if (scheme === "") {
+    return "No token: expected Authorization: Bearer TOKEN, or a name and a password (Basic)";
+  }
+  if (scheme === "basic") return "Unknown name or wrong password: expected those of an account in web.users";
+  if (scheme === "bearer") {
+    return "Unknown token: it isn't one of this server's, or was replaced; jobs web --new-token NAME prints a new one for web.users";
+  }
+  return "Authorization has another scheme: expected Authorization: Bearer TOKEN, or Basic";
 }
 
 /**

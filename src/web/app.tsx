@@ -12,7 +12,7 @@ import { ASSETS } from "./assets.ts";
 import { RouteRules } from "./auth/access.ts";
 import { Hosts } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
-import { explain, refuse } from "./refusals.tsx";
+import { explain, misplacedApi, refuse } from "./refusals.tsx";
 import type { Services, WebEnv } from "./services.ts";
 import { eventStream } from "./read/events.ts";
 import { loginRoutes } from "./auth/login.tsx";
@@ -109,7 +109,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
   formRoutes(app, services);
   cronRoutes(app, services);
   cronFormRoutes(app, services);
-  app.notFound((c) => refuse(services, c, 404, "Page not found"));
+  app.notFound((c) => misplacedApi(services, c) ?? refuse(services, c, 404, "Page not found"));
   app.onError((error, c) => explain(services, c, error));
   return app;
 }

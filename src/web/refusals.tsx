@@ -90,6 +90,22 @@ async function viewForRefusal(services: Services, c: Context<WebEnv>, status: nu
   return await viewOf(services, c).catch(() => undefined);
 }
 
+/**
+ * Returns the response to a request of a client whose address of this server is wrong: with a path, with `/api/v1` at its end, or
+ * without the prefix. Undefined for any other request. The answer to a login would lead to the token.
+ */
+export function misplacedApi({ prefix }: Services, c: Context): Response | undefined {
+  const { pathname } = new URL(c.req.url);
+  const at = pathname.lastIndexOf(API);
+  const base = pathname.slice(0, Math.max(0, at));
+  if (at < 0 || base === prefix || /[^/]/.test(pathname.charAt(at + API.length))) return undefined;
+  const expected = `expected the address of the server${prefix === "" ? " alone" : `, with ${prefix} at its end`}`;
+  const message = `Path not found: ${pathname.slice(0, 200)}; ${expected}, without ${API}`;
+  return c.json({ error: { code: CODES[404], message } }, 404);
+}
+
+const API = "/api/v1";
+
 /** Returns whether a request comes from a program rather than a page. */
 export function isForPrograms(services: Services, c: Context): boolean {
   const path = herePath(services, c);

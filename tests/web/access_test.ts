@@ -266,3 +266,33 @@ Deno.test("/metrics without a login is 401, with a prefix and without it", async
   const page = await site.visitor().send("/jobs/dead");
   assertEquals([page.status, page.headers.get("location")], [303, "/jobs/login?next=%2Fdead"]);
 });
+
+Deno.test("a missing, an unknown and a misspelled login are told apart", async () => {
+  await using site = await openSite("sqlite", OPTIONS);
+  const refusal = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const { status, text } = await site.visitor().send("/api/v1/stats", { headers });
+    return [status, JSON.parse(text).error.message.split(":")[0]];
+  };
+  assertEquals(await refusal(), [401, "No token"]);
+  assertEquals(await refusal("Bearer x"), [401, "Unknown token"]);
+  assertEquals(await refusal(`Basic ${btoa("ann:x")}`), [401, "Unknown name or wrong password"]);
+  assertEquals(await refusal("Token x"), [401, "Authorization has another scheme"]);
+});
+
+for (const prefix of ["", "/ops"]) {
+  Deno.test(`a client whose address is wrong is told so before its token is, with the prefix "${prefix}"`, async () => {
+    await using site = await openSite("sqlite", { ...OPTIONS, prefix });
+    const wrong = [`${prefix}/api/v1/api/v1/jobs`, `${prefix}/dashboard/api/v1/jobs`, `/other/api/v1/jobs`];
+    for (const path of prefix === "" ? wrong : [...wrong, "/api/v1/jobs"]) {
+      for (const authorization of ["", "Bearer x"]) {
+        const headers = { authorization, "content-type": "application/json" };
+        const { status, text } = await site.visitor().send(path, { method: "POST", body: "{}", headers });
+        assertEquals([status, JSON.parse(text).error.code], [404, "not_found"], path);
+        const expected = `expected the address of the server${prefix && `, with ${prefix} at its end`}`;
+        assert(text.includes(expected), text);
+      }
+    }
+    assertEquals((await site.visitor().send(`${prefix}/api/v1/queues/api/resume`, { method: "POST" })).status, 401);
+  });
+}
