@@ -28,6 +28,7 @@ export interface Run {
   readonly group: string | undefined;
   readonly machine: Machine;
   readonly start: number;
+  readonly signal: AbortSignal;
   end: number | undefined;
   /** `aborted`: its signal aborted, or it sleeps. */
   how: "returned" | "failed" | "snoozed" | "aborted" | undefined;
@@ -47,9 +48,11 @@ const SETTLE_MS = 10_000;
 export class Model {
   readonly pushes = new Map<string, Push>();
   readonly sagas = new Map<string, { readonly steps: readonly StepPlan[]; isStored: boolean }>();
-  /** Jobs that an operator has changed: only that they end is known. */
   /** The machines of the workers, by the end of their IDs. */
   readonly machines = new Map<string, Machine>();
+  /** Those whose jobs come over HTTP: another process has their leases, and ends jobs that don't obey. */
+  readonly programs = new Set<Machine>();
+  /** Jobs that an operator has changed: only that they end is known. */
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */
   clocksJumped = false;
@@ -144,17 +147,25 @@ export class Model {
     // Some calls are made between the worker's last look at its leases and the beginning.
     const isRecent = this.#world.time - this.#rescuedAt < this.#callsMs;
     if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
+    // A program begins what it has received, without another look.
+    if (this.programs.has(machine) && this.wasHit(machine, this.#world.time, this.#world.time)) return;
     this.#world.fail(
       "a job begins under its lease",
       `${id} begins on ${machine.name}, and ${holder ?? "no worker"} has it`,
     );
   }
 
-  async begin(id: string, { jid, attempt, queue, payload, occurrence }: JobContext, machine: Machine): Promise<Run> {
+  async begin(id: string, context: JobContext, machine: Machine): Promise<Run> {
+    const { jid, attempt, queue, payload, occurrence, signal } = context;
     const world = this.#world;
     const group = payload["group"] as string | undefined;
-    const run: Run = { id, jid, attempt, queue, group, machine, start: world.time, end: undefined, how: undefined };
-    const healthy = [...this.#running].filter((other) => !this.wasHit(other.machine, other.start, world.time));
+    const start = world.time;
+    const run: Run = { id, jid, attempt, queue, group, machine, start, signal, end: undefined, how: undefined };
+    const healthy = [...this.#running].filter((other) => {
+      // The server waits for a program that it has told to end a job for a few seconds only.
+      const isGivenUp = this.programs.has(other.machine) && other.signal.aborted;
+      return !isGivenUp && !this.wasHit(other.machine, other.start, world.time);
+    });
     world.note(`${machine.name} begins ${id} (attempt ${attempt}, ${jid})`);
     const twin = healthy.find((other) => other.jid === jid);
     if (twin) {

@@ -13,6 +13,7 @@ import { handlersOn, QUEUES } from "./jobs.ts";
 import { Link, type Weather } from "./link.ts";
 import type { Model } from "./model.ts";
 import type { Plan } from "./plan.ts";
+import { Remote } from "./remote.ts";
 import { Machine, type World } from "./world.ts";
 
 const HEARTBEAT_MS = 4_000;
@@ -42,8 +43,20 @@ export interface Surroundings {
   readonly model: Model;
 }
 
+/** The settings of all workers. */
+export function settingsOf({ concurrency, cron }: Plan): Settings {
+  return {
+    ...defaultSettings(),
+    ...{ concurrency, cron },
+    queues: QUEUES.map((name) => ({ name, weight: 0 })),
+    heartbeatMs: HEARTBEAT_MS,
+    heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
+    shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
+  } as Settings;
+}
+
 /** The end of the ID of a worker. */
-function nonceOf(number: number): string {
+export function nonceOf(number: number): string {
   return String(number).padStart(12, "0");
 }
 
@@ -51,20 +64,36 @@ export class Places {
   readonly #in: Surroundings;
   readonly #places: Place[] = [];
   readonly #links = new Set<Link>();
-  /** When the last worker was killed. */
+  /** When the last worker was killed, or could be rescued again after that. */
   killedAt = -Infinity;
   #workers = 0;
   #isCalm = false;
   #outageUntil = 0;
   #isStopped = false;
 
+  /** A worker in another program; undefined in most runs. */
+  readonly remote: Remote | undefined;
+
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
+    if (surroundings.plan.remote) this.remote = new Remote(surroundings, this);
   }
 
-  /** Starts a process without a worker. */
+  /** The number of the next worker. */
+  nextWorker(): number {
+    return ++this.#workers;
+  }
+
+  /** Starts a process without a worker, connected to the store. */
   async open(name: string): Promise<Process> {
-    const { world, model, plan, ground } = this.#in;
+    const { machine, link } = this.process(name);
+    link.cut(this.#outageUntil);
+    return { machine, link, store: await this.#in.ground.connect(machine, link) };
+  }
+
+  /** Starts a process that has a line to another one. */
+  process(name: string): Pick<Process, "machine" | "link"> {
+    const { world, model, plan } = this.#in;
     const machine = new Machine(name, world);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
       faulted: () => model.hit(machine, 25_000),
@@ -75,31 +104,32 @@ export class Places {
         if (label === "jobs.settle" && isOwn) model.settled(machine, (result as SettleResult).lost);
       },
     });
-    link.cut(this.#outageUntil);
     this.#links.add(link);
-    return { machine, link, store: await ground.connect(machine, link) };
+    return { machine, link };
+  }
+
+  /** Ends a process at once. */
+  end({ machine, link }: Pick<Process, "machine" | "link">): void {
+    const { world, model } = this.#in;
+    world.note(`${machine.name} is killed`);
+    machine.kill();
+    this.killedAt = world.time;
+    this.#links.delete(link);
+    model.killed(machine);
   }
 
   /** Starts a worker at a place. */
   async start(of: number): Promise<void> {
     if (this.#isStopped) return;
     const { world, model, plan } = this.#in;
-    const number = ++this.#workers;
+    const number = this.nextWorker();
     const { machine, link, store } = await this.open(`w${of}.${number}`);
     machine.onCrash = () => this.kill(of, 1_000);
     const place: Place = this.#places[of] = { machine, link, launcher: undefined };
-    const settings = {
-      ...defaultSettings(),
-      ...{ concurrency: plan.concurrency, cron: plan.cron },
-      queues: QUEUES.map((name) => ({ name, weight: 0 })),
-      heartbeatMs: HEARTBEAT_MS,
-      heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
-      shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
-    } as Settings;
     world.note(`${machine.name} starts`);
     model.machines.set(nonceOf(number), machine);
     const launcher = new Launcher({
-      ...{ store, settings, storeUrl: "sqlite::memory:", clock: machine.clock },
+      ...{ store, settings: settingsOf(plan), storeUrl: "sqlite::memory:", clock: machine.clock },
       registry: handlersOn(machine, model),
       nonce: nonceOf(number),
     });
@@ -121,20 +151,16 @@ export class Places {
 
   /** Kills the worker at a place, and starts another one later. */
   kill(of: number, downMs: number): void {
-    const { world, model } = this.#in;
-    const { machine, link } = this.at(of);
-    if (machine.state === "dead") return;
-    world.note(`${machine.name} is killed`);
-    machine.kill();
-    this.killedAt = world.time;
-    this.#links.delete(link);
-    model.killed(machine);
+    const { world } = this.#in;
+    if (this.at(of).machine.state === "dead") return;
+    this.end(this.at(of));
     world.at(world.time + downMs, undefined, () => this.start(of));
   }
 
   /** Kills all processes; of a worker no other one starts. */
   killAll(): void {
     this.#isStopped = true;
+    this.remote?.kill();
     for (const of of this.#places.keys()) this.kill(of, 0);
     for (const link of this.#links) link.machine.kill();
     this.#links.clear();
@@ -143,6 +169,7 @@ export class Places {
   /** Starts the workers again. */
   startAll(): void {
     this.#isStopped = false;
+    this.remote?.start();
     for (const of of this.#places.keys()) void this.start(of);
   }
 
@@ -166,6 +193,8 @@ export class Places {
   calm(): void {
     this.#isCalm = true;
     this.#outageUntil = 0;
+    if (this.killedAt > 0) this.killedAt = this.#in.world.time;
+    this.remote?.calm();
     for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {
       machine.thaw();
@@ -177,6 +206,10 @@ export class Places {
   /** Stops all workers. Returns a function that returns how many have not stopped. */
   stopAll(): () => number {
     let left = 0;
+    if (this.remote) {
+      left++;
+      void this.remote.stop().then(() => left--);
+    }
     for (const { machine, launcher } of this.#places) {
       if (machine.state !== "running" || launcher === undefined) continue;
       left++;

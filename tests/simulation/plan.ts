@@ -8,6 +8,7 @@ import type { CallFault, Weather } from "./link.ts";
 import { type JobPlan, randomJob, randomSteps, type StepPlan } from "./jobs.ts";
 import type { BatchEdit, Edit, StepsEdit } from "./operator.ts";
 import { Random } from "./random.ts";
+import type { RemoteTrouble } from "./remote.ts";
 
 /** Until then jobs are pushed, and things go wrong. */
 export const TROUBLE_MS = 40_000;
@@ -31,10 +32,11 @@ export type Deed =
   /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
   | { readonly do: "freeze"; readonly of: number; readonly forMs: number }
-  | { readonly do: "call"; readonly of: number | "client"; readonly fault: CallFault }
+  | { readonly do: "call"; readonly of: number | "client" | "program"; readonly fault: CallFault }
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
   | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
+  | { readonly do: "remote"; readonly how: RemoteTrouble; readonly forMs: number }
   | { readonly do: "migrate" }
   /** Operators. */
   | { readonly do: "restart"; readonly of: number }
@@ -60,6 +62,8 @@ export interface Plan {
   /** Places for workers. */
   readonly workers: number;
   readonly concurrency: number;
+  /** Whether one more worker is a program that speaks HTTP. */
+  readonly remote: boolean;
   readonly weather: Weather;
   readonly cron: readonly CronPlan[];
   readonly acts: readonly Act[];
@@ -96,9 +100,15 @@ export function planOf(seed: number): Plan {
     }
   }
   if (random.chance(0.05)) acts.push({ at: when(random), do: "migrate" });
+  const remote = random.chance(0.25);
+  if (remote) {
+    for (let n = random.between(0, 4); n > 0; n--) {
+      acts.push({ at: when(random), ...remoteTrouble(random) });
+    }
+  }
   const slow = random.pick([0, 0, 0.02, 0.2]);
   return {
-    ...{ seed, workers },
+    ...{ seed, workers, remote },
     concurrency: random.pick([1, 2, 5]),
     weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
     cron: random.chance(0.3) ? [cronEntry(random)] : [],
@@ -170,6 +180,16 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], workers: nu
     case "operator":
       return [{ at, ...operatorAct(random, of) }];
   }
+}
+
+function remoteTrouble(random: Random): Deed {
+  if (random.chance(0.3)) {
+    return { do: "call", of: "program", fault: random.pick(["lost before", "lost after", "late"] as const) };
+  }
+  const how = random.pick(
+    ["kill program", "kill server", "freeze program", "freeze server", "stop program"] as const,
+  );
+  return { do: "remote", how, forMs: random.pick([10, 1_000, 5_000, 15_000]) };
 }
 
 function operatorAct(random: Random, of: number): Deed {

@@ -4,6 +4,7 @@
  * @module
  */
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
+import type { Link } from "./link.ts";
 import { migrate } from "./migration.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
@@ -49,6 +50,7 @@ export class Simulation {
     for (let of = 0; of < plan.workers; of++) {
       world.at(world.time + world.random.next() * START_MS, undefined, () => this.#places.start(of));
     }
+    this.#places.remote?.start();
     const begin = world.time + START_MS;
     for (const act of plan.acts) world.at(begin + act.at, undefined, () => this.#begin(act));
     await this.#go(begin + TROUBLE_MS, () => false);
@@ -132,6 +134,11 @@ export class Simulation {
     }
   }
 
+  #linkOf(of: number | "client" | "program"): Link | undefined {
+    if (of === "program") return this.#places.remote?.link;
+    return of === "client" ? this.#client.link : this.#places.at(of).link;
+  }
+
   /** Begins an act. Its calls to the store take their time. */
   async #begin(act: Act): Promise<void> {
     const { world, model, ground } = this.#in;
@@ -165,7 +172,9 @@ export class Simulation {
         return later(act.forMs, () => machine.thaw());
       }
       case "call":
-        return void (act.of === "client" ? this.#client : places.at(act.of)).link.faults.push(act.fault);
+        return void this.#linkOf(act.of)?.faults.push(act.fault);
+      case "remote":
+        return places.remote?.trouble(act.how, act.forMs);
       case "cut": {
         const { machine, link } = places.at(act.of);
         model.hit(machine, act.forMs);
