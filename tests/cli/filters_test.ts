@@ -131,6 +131,13 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals((await find(jid)).finished.length, 0);
     assertEquals((await find("--class", "Impo")).error.code, "not_found");
     assertEquals((await find("account", "--tag", "night")).jobs.length, 1);
+    assertEquals((await find("account", "import")).jobs.length, 1, "both words, in any order");
+    assertEquals((await find('account "import"')).jobs.length, 1);
+    assertEquals(
+      (await find("account import")).error.message,
+      'No job found with "account import"; without quotes, the words may be anywhere in the job',
+    );
+    assertEquals((await find("account", "nowhere")).error.message, 'No job found with "account" and "nowhere"');
     assertEquals((await find("--tag", "day")).jobs[0].state, "scheduled");
     assertEquals(
       JSON.parse((await on(bench, "list", "finished", "--class", "Import", "--json")).stdout).jobs[0].jid,

@@ -29,6 +29,11 @@ onBothStores("a search finds finished jobs next to waiting ones", async ({ store
   assertEquals(text.includes("Show more results"), false);
   const byResult = await visitor().visit("/search?q=ch_77");
   assertStringIncludes(byResult.text, 'href="/jobs/c2"', "results are searched, too");
+  const words = await visitor().visit("/search?q=94086+charge");
+  assertMatch(words.text, /1 job found/, "each word, in any order");
+  const phrase = await visitor().visit(`/search?q=${encodeURIComponent('"94086 charge"')}`);
+  assertStringIncludes(phrase.text, "No job contains all of these words");
+  assertStringIncludes(phrase.text, "keep a phrase together");
   const none = await visitor().visit("/search?q=nowhere");
   assertStringIncludes(none.text, "No job contains this text");
 });

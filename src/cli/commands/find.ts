@@ -1,4 +1,4 @@
-/** `jobs find [TEXT] [FILTER …]`. @module */
+/** `jobs find [WORD …] [FILTER …]`. @module */
 import { Mask } from "../../text/mask.ts";
 import { maskedEnded, maskedEntry, maskedNode } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
@@ -6,7 +6,7 @@ import { systemClock } from "../../clock.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";
 import type { Entry } from "../../store/port/entries.ts";
 
-import { isPlainText, type JobFilter } from "../../operator/query/filter.ts";
+import { isPlainText, type JobFilter, wordsOf } from "../../operator/query/filter.ts";
 import { type Finished, finishedJobs, jobsIn } from "../../operator/query/jobs.ts";
 import { page, type Source } from "../../store/ops/scan.ts";
 import { finishedCall, finishedJson, finishedState, resultText } from "../../text/finished.ts";
@@ -25,12 +25,13 @@ import { type Column, printTable } from "../terminal/table.ts";
 
 /** The text of `--help`. */
 export const help = `
-Usage: jobs find [TEXT] [FILTER …] [-n 25]
+Usage: jobs find [WORD …] [FILTER …] [-n 25]
 
-Finds jobs in every state, also finished ones and nodes that wait in flows. TEXT
-is part of a jid, a class, a queue, an argument, a tag or an error, in upper or
-lower case. Stack traces aren't searched. Reads the whole store: with millions
-of jobs this takes seconds. Exit 1 if nothing is found.
+Finds jobs in every state, also finished ones and nodes that wait in flows. Each
+WORD must be part of a jid, a class, a queue, an argument, a tag or an error, in
+upper or lower case; quotes keep a phrase together. Stack traces aren't
+searched. Reads the whole store: with millions of jobs this takes seconds. Exit
+1 if nothing is found.
 
 ${FILTER_HELP}
 
@@ -38,27 +39,31 @@ ${FILTER_HELP}
                          waiting and finished ones (25)
 
 Examples
+  jobs find invoice 94086
   jobs find 'no such account'
   jobs find bob@example.com --class 'Mail*'
   jobs find --tag nightly --newer-than 1d`;
 
 /** Finds jobs. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args: [text = ""] } = parseCommand("find", argv, {
+  const { flags, args } = parseCommand("find", argv, {
     ...COMMON_FLAGS,
     ...FILTER_FLAGS,
     limit: { takes: "text", short: "n" },
-  }, "[TEXT]");
+  }, "[WORD …]");
+  // The shell has removed the quotes of a phrase.
+  const text = args.map((word) => /\s/.test(word) && !word.includes('"') ? `"${word}"` : word).join(" ");
   if (text === "" && !hasFilter(flags)) {
-    throw new UsageError("Missing argument: TEXT or a filter. Usage: jobs find [TEXT] [FILTER …]");
+    throw new UsageError("Missing argument: WORD or a filter. Usage: jobs find [WORD …] [FILTER …]");
   }
   const limit = parseLimit(flags.limit);
   const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { q: text }) };
   const found = await withStore(flags, async (store, { webMask }) => {
     // Without a limit, all is read page by page: a reply of the store stays small.
-    const jobs = hasFilter(flags) || limit === Infinity || !isPlainText(text)
+    const [word, ...more] = wordsOf(text);
+    const jobs = hasFilter(flags) || limit === Infinity || word === undefined || more.length > 0 || !isPlainText(word)
       ? await searchFiltered(store, filter, limit)
-      : await searchText(store, text, limit);
+      : await searchText(store, word, limit);
     const waiting: WaitingNode[] = [];
     for await (const some of waitingNodes(store, filter)) {
       waiting.push(...some);
@@ -75,7 +80,10 @@ export async function run(argv: readonly string[]): Promise<number> {
       more: jobs.more || waiting.length > limit,
     };
   });
-  const shown = [text === "" ? "" : `with "${text}"`, describeFilterFlags(flags)].filter(Boolean).join(" ");
+  const shown = [
+    text === "" ? "" : `with ${wordsOf(text).map((word) => `"${word}"`).join(" and ")}`,
+    describeFilterFlags(flags),
+  ].filter(Boolean).join(" ");
   const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;
   if (flags.json && !isEmpty) {
     const jobs = [...found.entries.map(jobJson), ...found.waiting.map(waitingJson)];
@@ -89,7 +97,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     ], "");
     if (found.more) printFaint("more: raise -n");
   }
-  if (isEmpty) throw new NotFoundError(`No job found ${shown}`);
+  if (isEmpty) {
+    const hint = args.some((word) => /\s/.test(word)) ? "; without quotes, the words may be anywhere in the job" : "";
+    throw new NotFoundError(`No job found ${shown}${hint}`);
+  }
   return 0;
 }
 
@@ -135,7 +146,7 @@ async function searchFiltered(store: Store, filter: JobFilter, limit: number): P
     }
   }
   const records: (Finished | undefined)[] = [];
-  // A text as the only criterion has one page.
+  // A word as the only criterion has one page.
   const criteria = limit === Infinity ? { class: "*", ...filter } : filter;
   await readAll(records, finishedJobs({ store }, criteria), limit);
   const finished = records.flatMap((one) => one?.job ?? []);

@@ -26,7 +26,13 @@ export interface Criterion {
 
 /** The criteria. */
 export const CRITERIA = {
-  q: { label: "Search…", word: "text", preposition: "with", about: "text anywhere in the job, ignoring case" },
+  q: {
+    label: "Search…",
+    word: "text",
+    preposition: "with",
+    example: 'bob "no such account"',
+    about: 'words anywhere in the job, ignoring case, each of which must match; "quotes" keep a phrase together',
+  },
   state: {
     label: "Status",
     word: "status",

@@ -2,7 +2,8 @@
  * Filters of jobs, shared by the command line, the dashboard and the HTTP API.
  *
  * Criteria combine with "and". Class, queue, group, batch and tag are exact and case-sensitive, so that a bulk action on the class
- * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case.
+ * `Import` leaves `ImportRow` alone; a `*` in them stands for any characters. Error and text match anywhere, ignoring case: the
+ * error as a whole, of the text each of its words.
  *
  * @module
  */
@@ -72,9 +73,8 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
   });
   const isTag = filter.tag === undefined ? undefined : compileGlob(filter.tag);
   const hasError = filter.error === undefined ? undefined : compileGlob(`*${filter.error.toLowerCase()}*`);
-  const text = filter.q?.toLowerCase();
-  const escaped = text && JSON.stringify(text).slice(1, -1);
-  const hasText = (whole: string) => whole.includes(text!) || whole.includes(escaped!);
+  const words = wordsOf(filter.q?.toLowerCase() ?? "").map((word) => [word, JSON.stringify(word).slice(1, -1)]);
+  const hasWords = (whole: string) => words.every((forms) => forms.some((form) => whole.includes(form)));
   const { before, after } = filter;
   return (job) =>
     exact.every(({ name, fits }) => fits(job[name] ?? "")) &&
@@ -82,7 +82,14 @@ export function compileFilter(filter: JobFilter): (job: JobFacts) => boolean {
     (isTag === undefined || job.tags.some(isTag)) &&
     (before === undefined || job.since !== undefined && job.since < before) &&
     (after === undefined || job.since !== undefined && job.since >= after) &&
-    (text === undefined || hasText(job.text().toLowerCase()));
+    (words.length === 0 || hasWords(job.text().toLowerCase()));
+}
+
+/** Returns the words of a search, all of which must match. Quotes keep a phrase together: `bob "no such account"`. */
+export function wordsOf(text: string): string[] {
+  const words = [...text.matchAll(/"([^"]+)"|\S+/g)].map(([word, phrase]) => phrase ?? word);
+  // Nothing but spaces, which a text may contain.
+  return words.length === 0 && text !== "" ? [text] : words;
 }
 
 /** Returns whether every writer of JSON writes a text as it is: then it can be searched in payloads that aren't parsed. */
@@ -101,7 +108,7 @@ export function compileHint(filter: JobFilter): (raw: string) => boolean {
   // The error joins two fields; a text may contain the syntax between fields, which others space differently.
   const folded = [
     ...hintsOf(filter.error?.toLowerCase(), /[*\\"/:\s]+/),
-    ...hintsOf(filter.q?.toLowerCase(), /[\\"/:,{}[\]\s]+/),
+    ...wordsOf(filter.q?.toLowerCase() ?? "").flatMap((word) => hintsOf(word, /[\\"/:,{}[\]\s]+/)),
   ];
   if (exact.length + folded.length === 0) return () => true;
   return (raw) => {

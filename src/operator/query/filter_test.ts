@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Entry } from "../../store/port/entries.ts";
-import { compileEntryFilter, compileGlob, isEmptyFilter, isPlainText, type JobFilter } from "./filter.ts";
+import { compileEntryFilter, compileGlob, isEmptyFilter, isPlainText, type JobFilter, wordsOf } from "./filter.ts";
 
 function entry(payload: Record<string, unknown> | string, place: Entry["place"] = { in: "dead" }, at = 5_000): Entry {
   const raw = typeof payload === "string"
@@ -98,6 +98,8 @@ Deno.test("searches a text as it is shown, however JSON escapes it", () => {
 Deno.test("searches the payload, but not its packed stack", () => {
   const job = entry({ args: ["Bob"], error_backtrace: "bobsled" });
   assertEquals(matched({ q: "bob" }, [job]), [true]);
+  assertEquals(wordsOf('  bob "no such  account" {"id": 5'), ["bob", "no such  account", '{"id":', "5"]);
+  assertEquals([wordsOf(" "), wordsOf(""), wordsOf('"')], [[" "], [], ['"']]);
   assertEquals(matched({ q: "sled" }, [job]), [false]);
 });
 

@@ -17,6 +17,7 @@ import {
   type JobFilter,
   type Mask,
   MAX_PARSED_CHARS,
+  wordsOf,
 } from "./filter.ts";
 import type { Source } from "../../store/ops/scan.ts";
 
@@ -67,7 +68,7 @@ export interface Finished {
 }
 
 /**
- * Returns the list of the finished jobs, the latest first. With a text as its only criterion it has one page. Records that can't
+ * Returns the list of the finished jobs, the latest first. With one word as its only criterion it has one page. Records that can't
  * be read are left out.
  */
 export function finishedJobs(
@@ -75,13 +76,14 @@ export function finishedJobs(
   filter: JobFilter = {},
 ): Source<Finished | undefined> {
   const matches = compileFilter(filter);
-  const isText = filter.q !== undefined && Object.keys(filter).length === 1 && isPlainText(filter.q);
+  const words = Object.keys(filter).length === 1 ? wordsOf(filter.q ?? "") : [];
+  const word = words.length === 1 && isPlainText(words[0]!) ? words[0] : undefined;
   const fits = (one: Finished | undefined) => one !== undefined && matches(finishedFacts(one.job, () => textOf(one)));
   return {
     read: async (page) => {
       // The store reads no record that lacks the text. It searches what the mask hides, too.
-      const { records, next } = isText
-        ? await store.results.read({ text: filter.q!, limit: page.limit })
+      const { records, next } = word !== undefined
+        ? await store.results.read({ text: word, limit: page.limit })
         : await store.results.read(page);
       const map = (record: string) => readFinished(record, mask);
       const rows = await slices?.map(records, { weigh: ({ length }) => length, map }) ?? records.map(map);

@@ -8,7 +8,7 @@ import { hasErrors } from "../read/job_sets.ts";
 import type { JobList } from "../read/paging.ts";
 import { Field, type FieldErrors } from "./field.tsx";
 import { Icon } from "./icons.tsx";
-import { link, type View } from "./view.tsx";
+import { link, SEARCH_HINT, type View } from "./view.tsx";
 
 /** A filter in a form. */
 interface FilterField {
@@ -49,6 +49,7 @@ export function FilterForm({ view, path, search, fields, values, keep = {}, erro
             value={values["q"] ?? ""}
             placeholder={search}
             aria-label={search}
+            title={SEARCH_HINT}
             class="wide"
           />
         )}

@@ -10,7 +10,7 @@ import { assetPath } from "../assets.ts";
 import type { Operation } from "../operations.ts";
 import { Icon } from "./icons.tsx";
 import { Keys, Navigation } from "./navigation.tsx";
-import { Hidden, link, type View } from "./view.tsx";
+import { Hidden, link, SEARCH_HINT, type View } from "./view.tsx";
 
 /** The head of every document. */
 function Head({ prefix, title, scripts = [] }: {
@@ -98,6 +98,7 @@ export function Layout({ view, title, scripts = [], children }: {
                   value={searchText(view)}
                   aria-label="Search all jobs"
                   placeholder="Search jobs ( / )"
+                  title={SEARCH_HINT}
                 />
               </form>
             )}

@@ -7,7 +7,7 @@ import { placePath } from "../read/job_sets.ts";
 import type { FoundEverywhere } from "../read/search.ts";
 import { WAITING_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
-import { Empty, jobs, link, type View } from "./view.tsx";
+import { Empty, jobs, link, SEARCH_HINT, type View } from "./view.tsx";
 import { FinishedTable } from "./finished.tsx";
 import { JobTable } from "./job_table.tsx";
 import { Bare, Layout } from "./layout.tsx";
@@ -146,7 +146,7 @@ export function SearchPage({ view, text, results: { found, waiting, ended, looke
         <h1>Search</h1>
         <span class="note">
           {text === ""
-            ? "by ID, class, error, argument or result"
+            ? `by ID, class, error, argument or result. ${SEARCH_HINT}`
             : `“${text}”: ${isComplete ? "" : "the first "}${jobs(count)} found, searched ${
               number(looked)
             } and the finished ones`}
@@ -154,7 +154,8 @@ export function SearchPage({ view, text, results: { found, waiting, ended, looke
       </div>
       {text !== "" && count === 0 && isComplete && (
         <Empty title="No results.">
-          No job contains this text. A finished job is found as long as its result is kept, by default for 500 seconds.
+          No job contains {text.includes(" ") ? "all of these words" : "this text"}. {SEARCH_HINT}{" "}
+          A finished job is found as long as its result is kept, by default for 500 seconds.
         </Empty>
       )}
       {found.filter((one) => one.rows.length > 0 || one.more).map(({ place, rows, more }) => (

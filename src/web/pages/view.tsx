@@ -13,6 +13,9 @@ import type { Operation } from "../operations.ts";
 import type { Counts } from "../read/counts.ts";
 import type { StuckCounts } from "../read/stuck_batches.ts";
 
+/** How a search reads its text. */
+export const SEARCH_HINT = 'A job is found if it contains all words; "quotes" keep a phrase together.';
+
 /** The message of the last action. */
 export interface Flash {
   readonly kind: "ok" | "bad";

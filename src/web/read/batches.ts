@@ -10,6 +10,7 @@ import { membersOf } from "../../store/ops/batches.ts";
 import { page } from "../../store/ops/scan.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { Services, WebEnv } from "../services.ts";
+import { wordsOf } from "../../operator/query/filter.ts";
 import { textsIn } from "./filter.ts";
 import { type GroupedErrors, groupedErrors } from "./grouped_errors.ts";
 import { payloadLength } from "./job_view.ts";
@@ -23,13 +24,13 @@ export interface BatchList {
   readonly next: string | undefined;
 }
 
-/** Returns the page of batches or flows that a request names. `q` is a part of the name, the ID or a tag. */
+/** Returns the page of batches or flows that a request names. Each word of `q` is a part of the name, the ID or a tag. */
 export async function batchesOf(services: Services, c: Context<WebEnv>, kind: BatchKind): Promise<BatchList> {
   const filter = textsIn(c, ["q", "state"]);
-  const text = filter.q?.toLowerCase() ?? "";
+  const words = wordsOf(filter.q?.toLowerCase() ?? "");
   const fits = ({ id, name = "", tags, state }: Batch) =>
     (filter.state === undefined || state === filter.state) &&
-    [id, name, ...tags].some((one) => one.toLowerCase().includes(text));
+    words.every((word) => [id, name, ...tags].some((one) => one.toLowerCase().includes(word)));
   const { rows, next } = await page<Batch>(
     {
       read: async (part) => {
