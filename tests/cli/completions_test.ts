@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand, runHere } from "../support/command.ts";
-import { jobs } from "../support/process.ts";
+import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
 
@@ -47,6 +47,17 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     assertEquals(await complete("help", "exit"), ["exit-codes"]);
   });
 }
+
+Deno.test("zsh finds the completions in a file on its path, and defines the function", async () => {
+  requireTool("zsh");
+  await using folder = await temporaryFolder();
+  await Deno.writeTextFile(`${folder.path}/_jobs`, (await jobs(["completions", "zsh"])).stdout);
+  const script = `fpath=($0 $fpath); autoload -Uz compinit; compinit -D -u; print $_comps[jobs]
+    compadd() { shift; print -rl -- $@ }; _describe() { print -l -- \${(P)2%%:*} }
+    words=(jobs list sch); CURRENT=3; $_comps[jobs]; whence -w jobs`;
+  const printed = (await runHere("zsh", ["-f", "-c", script, folder.path])).split("\n");
+  assertEquals([printed[0], printed.includes("scheduled"), printed.at(-1)], ["_jobs", true, "jobs: function"]);
+});
 
 /** Names that a shell would run, split, expand or read as an option. */
 const HOSTILE = [

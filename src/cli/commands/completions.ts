@@ -63,7 +63,9 @@ export function completionsOf(commands: Readonly<Record<string, CommandEntry>>):
       );
       const topics = [...new Set([...Object.keys(commands), ...Object.keys(TOPICS)])];
       const help: Completed = { name: "help", about: "describe a command or a topic", flags: [], words: topics };
-      print(`${shellFunction(shell, Object.keys(commands))}\n${SHELLS[shell]!([...known, help])}`);
+      // zsh reads from the first line of a file on its path what the file completes.
+      const head = shell === "zsh" ? "#compdef jobs\n" : "";
+      print(`${head}${shellFunction(shell, Object.keys(commands))}\n${SHELLS[shell]!([...known, help])}`);
       return 0;
     },
   };
@@ -111,8 +113,7 @@ complete -o default -F _jobs jobs`;
 }
 
 function zsh(commands: readonly Completed[]): string {
-  return `#compdef jobs
-_jobs() {
+  return `_jobs() {
   if (( CURRENT == 2 )); then
     local -a commands=(
 ${commands.map(({ name, about }) => `      ${quoted(`${name}:${about}`)}`).join("\n")}
