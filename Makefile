@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo shop run check test bench bench-peers simulate soak fmt compile package library clients image docs clean
+.PHONY: help deno demo shop run check test bench bench-peers simulate soak fmt compile package release library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
 MINUTES = 1
@@ -70,7 +70,11 @@ compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for
 	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET))
 
 package: compile clients ## Make what people install: dist/*.tar.gz, dist/*.deb, their checksums, dist/clients
-	@$(DENO) run -A scripts/package.ts
+	@$(DENO) run -A scripts/release/main.ts --binary dist/jobs
+
+release: ## Make all files of a release, dist/release: for TARGETS="...", or whose runtime is in RUNTIMES=folder, else for this machine
+	@deno=$$(scripts/deno.sh --pinned) || exit 1; "$$deno" run -A scripts/release/main.ts --targets "$(TARGETS)" \
+	  $(if $(RUNTIMES),--runtimes "$(RUNTIMES)") $(if $(ANY_RUNTIME),--any-runtime)
 
 library: ## Make the library as a folder that any Deno program imports from, dist/library
 	@$(DENO) task --quiet library

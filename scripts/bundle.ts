@@ -76,11 +76,11 @@ async function workerEntries(folder: string): Promise<string[]> {
 }
 
 /** Runs this Deno. The returned stderr has no stack of Deno itself. */
-export async function deno(args: readonly string[], cwd: string) {
+export async function deno(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd,
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
   }).output();
   const decoder = new TextDecoder();
   const [message = ""] = decoder.decode(stderr).split("\nStack backtrace:");

@@ -28,17 +28,33 @@ interface Compiled {
   readonly embedded: number;
 }
 
-/** Compiles the executable. */
-async function compile(target: string | undefined, output: string, anyRuntime: boolean): Promise<Compiled> {
-  await checkRuntime(target ?? Deno.build.target);
+/** Options of {@linkcode compile}. */
+export interface CompileOptions {
+  /** Deno's name of the platform. */
+  readonly target: string;
+  /** The path of the executable; on Windows, `.exe` is added. */
+  readonly output: string;
+  /** The path of Deno's runtime for the target; Deno downloads it by default. */
+  readonly runtime?: string | undefined;
+  /** Accepts a runtime that lacks time zones. */
+  readonly anyRuntime: boolean;
+}
+
+/**
+ * Compiles the executable.
+ *
+ * @throws {BundleError}
+ */
+export async function compile({ target, output, runtime, anyRuntime }: CompileOptions): Promise<Compiled> {
+  if (runtime !== undefined) await checkRuntime(runtime, target);
   await using folder = await copySources(["main.ts"]);
   const chunks = await bundle(folder.path, "main.ts");
   await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
   await Deno.mkdir(resolve(output, ".."), { recursive: true });
   const embedded = await resetTimes(chunks);
-  await embed(chunks, target, output);
-  const path = target?.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
-  if (!anyRuntime && (target ?? Deno.build.target) === Deno.build.target) await checkZones(path);
+  await embed(chunks, target, output, runtime);
+  const path = target.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
+  if (!anyRuntime && target === Deno.build.target) await checkZones(path);
   return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
@@ -54,43 +70,42 @@ async function commit(): Promise<string> {
 }
 
 /** Appends the files of the folder to Deno's runtime. */
-async function embed(folder: string, target: string | undefined, output: string): Promise<void> {
+async function embed(folder: string, target: string, output: string, runtime: string | undefined): Promise<void> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).map((entry) => entry.name);
   const included = names.filter((name) => name === "commit.txt" || name.endsWith("_worker.ts")).sort();
-  const { success, stderr } = await deno([
-    ...["compile", "--quiet", ...PERMISSIONS, "--no-config", "--no-lock"],
-    // The cache would be at a predictable path in /tmp, from which other users could inject code.
-    "--no-code-cache",
-    ...(target === undefined ? [] : ["--target", target]),
-    ...included.flatMap((name) => ["--include", name]),
-    ...["--output", output, "main.js"],
-  ], folder);
+  const { success, stderr } = await deno(
+    [
+      ...["compile", "--quiet", ...PERMISSIONS, "--no-config", "--no-lock"],
+      // The cache would be at a predictable path in /tmp, from which other users could inject code.
+      "--no-code-cache",
+      ...["--target", target],
+      ...included.flatMap((name) => ["--include", name]),
+      ...["--output", output, "main.js"],
+    ],
+    folder,
+    runtime === undefined ? {} : { DENORT_BIN: runtime },
+  );
   if (success) return;
-  const runtime = Deno.env.get("DENORT_BIN");
   if (runtime !== undefined) throw unusableRuntime(runtime, stderr);
   if (!stderr.includes("/denort-")) throw new BundleError(`Can't compile:\n${stderr}`);
   throw new BundleError(
     `Can't download Deno's runtime, which becomes part of the executable: set DENORT_BIN to the file denort of ` +
-      `Deno ${Deno.version.deno} for ${target ?? Deno.build.target}, from its release's denort-${
-        target ?? Deno.build.target
-      }.zip`,
+      `Deno ${Deno.version.deno} for ${target}, from its release's denort-${target}.zip`,
   );
 }
 
 /**
- * Checks the runtime of DENORT_BIN, if that is set.
+ * Checks a runtime.
  *
  * @throws {BundleError} if it can't be read, or is for another machine
  */
-async function checkRuntime(target: string): Promise<void> {
-  const runtime = Deno.env.get("DENORT_BIN");
-  if (runtime === undefined) return;
+async function checkRuntime(runtime: string, target: string): Promise<void> {
   const machine = await machineOf(runtime).catch((error: Error) => {
     throw unusableRuntime(runtime, error.message);
   });
   if (machine === undefined || target.startsWith(`${machine}-`)) return;
   throw new BundleError(
-    `The runtime of DENORT_BIN is for ${machine}, but the target is ${target}: set it to a runtime for the target`,
+    `The runtime "${runtime}" is for ${machine}, but the target is ${target}: give one for the target`,
   );
 }
 
@@ -119,7 +134,7 @@ async function checkZones(path: string): Promise<void> {
 
 function unusableRuntime(runtime: string, reason: string): BundleError {
   return new BundleError(
-    `Can't compile with the runtime of DENORT_BIN, "${runtime}": expected the file denort of ` +
+    `Can't compile with the runtime "${runtime}": expected the file denort of ` +
       `Deno ${Deno.version.deno} for the target:\n${reason}`,
   );
 }
@@ -144,7 +159,12 @@ if (import.meta.main) {
   const { target, output } = flags as Record<string, string | undefined>;
   try {
     const path = output ?? join("dist", target === undefined ? "jobs" : `jobs-${target}`);
-    const compiled = await compile(target, resolve(path), flags["any-runtime"] === true);
+    const compiled = await compile({
+      target: target ?? Deno.build.target,
+      output: resolve(path),
+      runtime: Deno.env.get("DENORT_BIN"),
+      anyRuntime: flags["any-runtime"] === true,
+    });
     console.log(
       `${path}: ${megabytes(compiled.size)}, of which ${
         megabytes(compiled.embedded)

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { type Member, tar } from "./image_tar.ts";
+import { file, type Member, tar } from "./archive.ts";
 
 /** Options of {@linkcode image}. */
 export interface ImageOptions {
@@ -64,7 +64,6 @@ export function image(layers: readonly (readonly Member[])[], { architecture, co
       },
     }],
   };
-  const file = (path: string, content: Uint8Array): Member => ({ path, content, mode: 0o644, owner: 0 });
   const archive = tar([
     file("oci-layout", json({ imageLayoutVersion: "1.0.0" })),
     file("index.json", json(index)),

@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { file, type Member, withParents } from "./archive.ts";
 import { machineOf } from "./elf.ts";
-import type { Member } from "./image_tar.ts";
 
 /** The ID of the user and of its group. */
 export const USER = 65532;
@@ -35,10 +35,10 @@ export interface RootFs {
 export async function gather(binary: string): Promise<RootFs> {
   await checkMachine(binary);
   const files: Member[] = [
-    text("etc/passwd", `root:x:0:0:root:/:/sbin/nologin\njobs:x:${USER}:${USER}:jobs:/${DATA}:/sbin/nologin\n`),
-    text("etc/group", `root:x:0:\njobs:x:${USER}:\n`),
-    text("etc/nsswitch.conf", "hosts: files dns\n"),
-    { path: "etc/ssl/certs/ca-certificates.crt", content: await certificates(), mode: 0o644, owner: 0 },
+    file("etc/passwd", `root:x:0:0:root:/:/sbin/nologin\njobs:x:${USER}:${USER}:jobs:/${DATA}:/sbin/nologin\n`),
+    file("etc/group", `root:x:0:\njobs:x:${USER}:\n`),
+    file("etc/nsswitch.conf", "hosts: files dns\n"),
+    file("etc/ssl/certs/ca-certificates.crt", await certificates()),
     ...await libraries(binary),
   ];
   const folders: Member[] = [
@@ -48,7 +48,7 @@ export async function gather(binary: string): Promise<RootFs> {
   ];
   return {
     system: withParents([...folders, ...files]),
-    program: [{ path: PROGRAM, content: await Deno.readFile(binary), mode: 0o755, owner: 0 }],
+    program: [file(PROGRAM, await Deno.readFile(binary), 0o755)],
   };
 }
 
@@ -80,12 +80,7 @@ async function libraries(binary: string): Promise<Member[]> {
     throw new ImageError(`Can't find the libraries of "${binary}": ${missing ?? "ldd failed"}; install those of glibc`);
   }
   const paths = lines.flatMap((line) => line.match(/(?:=> |^\s)(\/\S+) \(0x/)?.[1] ?? []);
-  return await Promise.all(paths.map(async (path) => ({
-    path: path.slice(1),
-    content: await Deno.readFile(path),
-    mode: 0o755,
-    owner: 0,
-  })));
+  return await Promise.all(paths.map(async (path) => file(path.slice(1), await Deno.readFile(path), 0o755)));
 }
 
 async function certificates(): Promise<Uint8Array> {
@@ -97,22 +92,4 @@ async function certificates(): Promise<Uint8Array> {
     }
   }
   throw new ImageError(`No CA certificates in ${CERTIFICATES.join(", ")}: install ca-certificates`);
-}
-
-function text(path: string, content: string): Member {
-  return { path, content: new TextEncoder().encode(content), mode: 0o644, owner: 0 };
-}
-
-/** Returns the members and their parent folders, each once, parents first. */
-function withParents(members: readonly Member[]): Member[] {
-  const all = new Map<string, Member>();
-  for (const { path } of members) {
-    const parts = path.split("/");
-    for (let i = 1; i < parts.length; i++) {
-      const parent = parts.slice(0, i).join("/");
-      all.set(parent, { path: parent, mode: 0o755, owner: 0 });
-    }
-  }
-  for (const member of members) all.set(member.path, member);
-  return [...all.values()].sort((a, b) => a.path < b.path ? -1 : 1);
 }

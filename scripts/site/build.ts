@@ -1,7 +1,7 @@
 /**
  * `make docs`: the documentation as a site, in `dist/docs`, with search.
  *
- *     deno run -A scripts/site/build.ts [--pages-only]
+ *     deno run -A scripts/site/build.ts [--output dist/docs] [--pages FOLDER] [--pages-only]
  *
  *  1. The pages of `docs/` are copied, and those made from the program are added: a page per command from its help text, the
  *     HTTP API from the OpenAPI document, the library from its docstrings.
@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { parseArgs } from "@std/cli/parse-args";
 import { dirname, join, resolve } from "node:path";
 import { COMMAND_GROUPS } from "../../src/cli/commands_table.ts";
 import { commandPage, httpPage, libraryPage } from "./generated_pages.ts";
@@ -20,7 +21,6 @@ await Deno.mkdir(CACHE, { recursive: true });
 /** Without symbolic links: VitePress compares paths of pages. */
 const SITE = join(await Deno.realPath(CACHE), "site");
 const PAGES = join(SITE, "pages");
-const OUTPUT = join(ROOT, "dist/docs");
 /** A folder apart: a package.json next to modules would change how Deno resolves their imports. */
 const NPM = join(import.meta.dirname!, "npm");
 
@@ -87,11 +87,14 @@ async function run(program: string, args: string[], cwd: string = ROOT): Promise
 }
 
 if (import.meta.main) {
+  const flags = parseArgs(Deno.args, { string: ["output", "pages"], boolean: ["pages-only"] });
+  const { output = join(ROOT, "dist/docs"), pages } = flags as Record<string, string | undefined>;
   await Deno.mkdir(SITE, { recursive: true });
   await writePages();
-  if (!Deno.args.includes("--pages-only")) {
+  if (pages !== undefined) await run("cp", ["-R", PAGES, resolve(pages)]);
+  if (!flags["pages-only"]) {
     await install();
-    await run(join(SITE, "node_modules/.bin/vitepress"), ["build", PAGES, "--outDir", OUTPUT], SITE);
-    console.log(`dist/docs: open it with any web server, for example npx serve dist/docs`);
+    await run(join(SITE, "node_modules/.bin/vitepress"), ["build", PAGES, "--outDir", resolve(output)], SITE);
+    console.log(`${output}: open it with any web server, for example npx serve dist/docs`);
   }
 }

@@ -106,6 +106,8 @@ export default {
   base: process.env.DOCS_BASE ?? "/",
   cleanUrls: false,
   lastUpdated: false,
+  // One page after the other: the search index numbers sections in the order in which they end.
+  buildConcurrency: 1,
   markdown: { anchor: { slugify: slug } },
   themeConfig: {
     search: { provider: "local" },

@@ -190,12 +190,12 @@ Deno.test("compiling fails with a runtime that is missing or for another machine
   const wrong = await compile({ DENORT_BIN: runtime });
   assertEquals(wrong, {
     code: 1,
-    stderr: `The runtime of DENORT_BIN is for ${Deno.build.arch}, but the target is ${arch}-unknown-linux-gnu: ` +
-      "set it to a runtime for the target\n",
+    stderr: `The runtime "${runtime}" is for ${Deno.build.arch}, but the target is ${arch}-unknown-linux-gnu: ` +
+      "give one for the target\n",
   });
   const gone = await compile({ DENORT_BIN: `${folder.path}/denort` });
   assertEquals(gone.code, 1);
-  assertMatch(gone.stderr, /^Can't compile with the runtime of DENORT_BIN, ".*\/denort": expected /);
+  assertMatch(gone.stderr, /^Can't compile with the runtime ".*\/denort": expected /);
   // Nothing listens at this address: the download fails.
   const offline = await compile({ HTTPS_PROXY: "http://127.0.0.1:9" });
   assertEquals(offline.code, 1);

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { containerConfig } from "../../scripts/image.ts";
 import { gather } from "../../scripts/image_rootfs.ts";
-import { tar } from "../../scripts/image_tar.ts";
+import { tar } from "../../scripts/archive.ts";
 import { pinnedDeno, runHere, useCommand, useExecutable } from "../support/command.ts";
 import { childOf, containerCommand } from "../support/container.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
