@@ -1,6 +1,7 @@
-/** How `.ci/run` reads the output of `make test`. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+/** How `.ci/run` reads the output of `make test`, and the workflow of a public forge. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { parseYaml } from "../src/config/yaml.ts";
 
 /** Runs it over a Makefile whose `test` does `recipe`. */
 async function ciRun(recipe: string): Promise<{ success: boolean; output: string; lastLine: string | undefined }> {
@@ -48,6 +49,30 @@ Deno.test("ends a process that a test left behind instead of waiting for it", as
   assertEquals(lastLine, "1 passed, 0 failed");
   const pid = output.match(/^left (\d+)$/m)?.[1];
   while (await runs(pid!)) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+/** The part of a workflow that the test reads. */
+interface Workflow {
+  readonly on: { readonly push: Readonly<Record<"branches" | "tags", readonly string[]>> };
+  readonly jobs: Readonly<Record<string, { if?: string; steps: readonly { run?: string; uses?: string }[] }>>;
+}
+
+Deno.test("the workflow names targets of the Makefile, and pins its actions by commit", async () => {
+  const read = (path: string) => Deno.readTextFile(new URL(`../${path}`, import.meta.url));
+  const { on, jobs } = parseYaml(await read(".github/workflows/ci.yml")) as unknown as Workflow;
+  assertEquals(on.push, { branches: ["**"], tags: ["v*"] });
+  assertEquals(jobs["release"]?.if, "startsWith(github.ref, 'refs/tags/v')");
+  const makefile = await read("Makefile");
+  const targets = [...makefile.matchAll(/^([a-z-]+):(?!=)/gm)].map(([, target]) => target!);
+  const made = (job: string) =>
+    jobs[job]!.steps.flatMap(({ run = "" }) => [...run.matchAll(/\bmake ([a-z-]+)/g)].map(([, target]) => target!));
+  assertEquals([made("test"), made("release")], [["test"], ["release"]]);
+  assertEquals(Object.keys(jobs).flatMap(made).filter((target) => !targets.includes(target)), []);
+  // Variables of the environment reach the Makefile.
+  assert(makefile.includes("$(TARGETS)"));
+  for (const { uses } of Object.values(jobs).flatMap(({ steps }) => steps)) {
+    if (uses !== undefined) assertMatch(uses, /@[0-9a-f]{40}$/);
+  }
 });
 
 /** Returns whether process `pid` exists and isn't a zombie. */
