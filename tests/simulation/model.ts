@@ -147,8 +147,6 @@ export class Model {
     // Some calls are made between the worker's last look at its leases and the beginning.
     const isRecent = this.#world.time - this.#rescuedAt < this.#callsMs;
     if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
-    // A program begins what it has received, without another look.
-    if (this.programs.has(machine) && this.wasHit(machine, this.#world.time, this.#world.time)) return;
     this.#world.fail(
       "a job begins under its lease",
       `${id} begins on ${machine.name}, and ${holder ?? "no worker"} has it`,
@@ -167,13 +165,16 @@ export class Model {
       return !isGivenUp && !this.wasHit(other.machine, other.start, world.time);
     });
     world.note(`${machine.name} begins ${id} (attempt ${attempt}, ${jid})`);
-    const twin = healthy.find((other) => other.jid === jid);
+    // A program begins what it has received, without another look at its lease.
+    const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
+    const twin = isUnsure ? undefined : healthy.find((other) => other.jid === jid);
     if (twin) {
       world.fail(
         "a job runs once at a time",
         `${id} begins on ${machine.name}, and still runs on ${twin.machine.name}`,
       );
     }
+    if (isUnsure) healthy.length = 0;
     if (queue === "narrow" && healthy.filter((other) => other.queue === "narrow").length >= NARROW) {
       world.fail("limits hold", `${id} begins while ${NARROW} jobs of its queue run`);
     }
@@ -187,7 +188,7 @@ export class Model {
     const holder = await new Promise<string | undefined>((resolve) =>
       void world.at(world.time, machine, async () => resolve(await this.#holder(jid)))
     );
-    this.#checkLease(run, holder);
+    if (!isUnsure) this.#checkLease(run, holder);
     // A worker whose take is under way finds the job in it, and aborts it.
     const cancelledAt = this.#cancelled.get(jid);
     if (cancelledAt !== undefined && world.time - cancelledAt > this.#callsMs) {
