@@ -79,8 +79,8 @@ release: ## Make all files of a release, dist/release: for TARGETS="...", or who
 library: ## Make the library as a folder that any Deno program imports from, dist/library
 	@$(DENO) task --quiet library
 
-clients: ## Put the clients for Node and Python where they can be installed from, dist/clients
-	@mkdir -p dist/clients && cp -R clients/node clients/python dist/clients/
+clients: ## Put the clients for Node, Python and Ruby where they can be installed from, dist/clients
+	@mkdir -p dist/clients && cp -R clients/node clients/python clients/ruby dist/clients/
 
 image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
 	@$(DENO) task --quiet image

@@ -10,6 +10,8 @@ export interface Tool {
   readonly command: string;
   /** A command that serves as well, if that one is missing. */
   readonly alternative?: string;
+  /** A file that exists where it is installed, of a library, which has no command. */
+  readonly file?: string;
   /** Debian's package that has it. */
   readonly package: string;
 }
@@ -19,6 +21,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "redis-server", package: "redis-server" },
   { command: "ruby", package: "ruby" },
   { command: "sidekiq", package: "ruby-sidekiq" },
+  { command: "ruby-activejob", file: "/var/lib/dpkg/info/ruby-activejob.list", package: "ruby-activejob" },
   // Without windows it takes half of the processor time.
   { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },
   { command: "promtool", package: "prometheus" },
@@ -43,8 +46,9 @@ export function missingTools(tools: readonly Tool[] = TOOLS): Tool[] {
   return tools.filter((tool) => pathOf(tool) === undefined);
 }
 
-/** Returns the path of the tool's command, else of its alternative; undefined if neither is on `PATH`. */
-export function pathOf({ command, alternative }: Tool): string | undefined {
+/** Returns the path of the tool's command, else of its alternative, or its file; undefined if it is not installed. */
+export function pathOf({ command, alternative, file }: Tool): string | undefined {
+  if (file !== undefined) return isFile(file) ? file : undefined;
   return findOnPath(command) ?? (alternative && findOnPath(alternative));
 }
 
@@ -80,6 +84,14 @@ export async function install(tools: readonly Tool[]): Promise<void> {
 
 function packagesOf(tools: readonly Tool[]): string[] {
   return [...new Set(tools.map((tool) => tool.package))].sort();
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 function findOnPath(command: string): string | undefined {

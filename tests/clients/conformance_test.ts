@@ -45,6 +45,7 @@ function losing(target: string) {
 const DRIVERS = [
   { language: "Node", command: "node", driver: "driver.mjs" },
   { language: "Python", command: "python3", driver: "driver.py" },
+  { language: "Ruby", command: "ruby", driver: "driver.rb" },
 ];
 
 for (const kind of ["sqlite", "redis"] as const) {

@@ -139,6 +139,7 @@ async function badServer(replies: (name: string, request: number) => string | ty
 const DRIVERS = [
   { language: "Node", command: "node", driver: "replies.mjs" },
   { language: "Python", command: "python3", driver: "replies.py" },
+  { language: "Ruby", command: "ruby", driver: "replies.rb" },
 ];
 
 for (const { language, command, driver } of DRIVERS) {

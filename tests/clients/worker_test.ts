@@ -12,6 +12,7 @@ import { requireTool } from "../support/tools.ts";
 const PROGRAMS = [
   { runtime: "Node", command: ["node", "worker.mjs"] },
   { runtime: "Python", command: ["python3", "worker.py"] },
+  { runtime: "Ruby", command: ["ruby", "worker.rb"] },
 ];
 
 /** A gateway, and programs that work for it. */

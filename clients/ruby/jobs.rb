@@ -1,0 +1,907 @@
+# frozen_string_literal: true
+
+# Client of the HTTP API of jobs: pushes jobs, waits for their results, and performs jobs in this process. One file without
+# dependencies, for Ruby 2.7 and later.
+#
+#   require_relative "jobs"
+#
+#   jobs = Jobs::Client.new("http://127.0.0.1:7433", token: ENV["JOBS_TOKEN"])
+#   jid = jobs.push("Mail", ["ada@example.com"], in: "5m", id: "order-7-mail")["jid"]
+#   ended = jobs.result(jid, timeout: 60)
+#
+# Every push carries an idempotency key, so a request that is sent again after a lost answer stores its jobs once.
+#
+# For Rails: config.active_job.queue_adapter = Jobs::ActiveJobAdapter.new("http://127.0.0.1:7433")
+
+require "etc"
+require "json"
+require "monitor"
+require "net/http"
+require "openssl"
+require "securerandom"
+require "socket"
+require "time"
+require "timeout"
+require "uri"
+
+module Jobs
+  CLIENT = "jobs-client 0.1"
+  PROTOCOL = 1
+
+  # The API rejected a request, or is unreachable.
+  #
+  # code: "invalid", "conflict" (a unique lock, a throttle or a batch refuses the job), "forbidden", "rate_limited",
+  # "unavailable", "unreachable", "redirected" (the URL is wrong), "invalid_reply" (the server isn't the API of jobs), …
+  # status: HTTP's status code; nil if there was no answer. field: the invalid field, or nil.
+  class Error < StandardError
+    TRANSIENT = [408, 429, 500, 502, 503, 504].freeze
+
+    attr_reader :code, :status, :field, :retry_after
+
+    def initialize(message, code:, status: nil, field: nil, retry_after: nil, transient: nil)
+      super(message)
+      @code = code
+      @status = status
+      @field = field
+      @retry_after = retry_after
+      @transient = transient.nil? ? status.nil? || TRANSIENT.include?(status) : transient
+    end
+
+    def transient?
+      @transient
+    end
+  end
+
+  # Ends a job for good, without a failure: it is not needed any more.
+  class Discard < StandardError; end
+
+  # Ends a job for good: it is dead at once, without further attempts.
+  class Kill < StandardError; end
+
+  # Ends an attempt: the job runs again later, without counting as failed.
+  class Snooze < StandardError
+    attr_reader :delay
+
+    # delay: seconds, or a duration such as "5m".
+    def initialize(delay)
+      super("Again in #{delay}")
+      @delay = Json.seconds(delay)
+    end
+  end
+
+  # Raised in a job that must end. reason: "Cancelled", "Timeout", "Shutdown" or "LeaseLost".
+  class Aborted < StandardError
+    TEXTS = {
+      "Cancelled" => "The job was cancelled",
+      "Timeout" => "The job's timeout has expired",
+      "Shutdown" => "The worker's shutdown timeout has expired",
+      "LeaseLost" => "Another worker has the job now"
+    }.freeze
+
+    attr_reader :reason
+
+    def initialize(reason)
+      super(TEXTS.fetch(reason, reason))
+      @reason = reason
+    end
+  end
+
+  # The job that this thread performs; nil outside of one. Classes with a method `perform` receive no context as an argument.
+  def self.context
+    Thread.current.thread_variable_get(:jobs_context)
+  end
+
+  # All job classes of ActiveJob that are loaded, for the handlers of a worker.
+  def self.active_jobs
+    ActionMailer::MailDeliveryJob if defined?(ActionMailer)
+    ActiveJob::Base.descendants.select(&:name)
+  end
+
+  # Returns a handler from a block: Jobs.handler(queue: "reports") { |ctx, month| … }
+  def self.handler(**options, &block)
+    raise ArgumentError, "Missing block: expected { |ctx, *args| … }" unless block
+
+    block.define_singleton_method(:jobs_options) { options }
+    block
+  end
+
+  # Options of a class: `extend Jobs::Options`, then `jobs_options queue: "reports", retry: 5`. Subclasses inherit them. See
+  # docs/reference/job-options.md.
+  module Options
+    def jobs_options(options = nil)
+      known = @jobs_options || (respond_to?(:superclass) && superclass.respond_to?(:jobs_options) ? superclass.jobs_options : {})
+      options ? @jobs_options = known.merge(options) : known
+    end
+  end
+
+  # JSON texts. The library's generator writes any object as a text, which no handler expects.
+  module Json
+    def self.text(value, path = "")
+      check(value, path)
+      JSON.generate(value)
+    end
+
+    def self.check(value, path)
+      case value
+      when nil, true, false, Integer, Symbol then nil
+      when String then refuse(value, path, "text in UTF-8") unless value.encode(Encoding::UTF_8).valid_encoding?
+      when Float then refuse(value, path, "a finite number") unless value.finite?
+      when Array then value.each_with_index { |item, i| check(item, "#{path}[#{i}]") }
+      when Hash
+        value.each do |key, item|
+          refuse(key, path, "keys that are texts") unless key.is_a?(String) || key.is_a?(Symbol)
+          check(item, path.empty? ? key.to_s : "#{path}.#{key}")
+        end
+      else refuse(value, path, "a JSON value, such as its to_s or to_h")
+      end
+    rescue EncodingError
+      refuse(value, path, "text in UTF-8")
+    end
+
+    # A duration of ActiveSupport in seconds; anything else as it is.
+    def self.seconds(value)
+      value.respond_to?(:in_seconds) ? value.to_f : value
+    end
+
+    # Returns a job as the API takes it: times become texts, durations seconds.
+    def self.request(job)
+      job = job.transform_keys(&:to_s)
+      at = job["at"]
+      isnt_time = at.nil? || at.is_a?(String) || at.is_a?(Numeric) || !at.respond_to?(:to_time)
+      job["at"] = at.to_time.utc.iso8601(6) unless isnt_time
+      job.each { |name, value| job[name] = seconds(value) unless name == "args" }
+    end
+
+    def self.refuse(value, path, expected)
+      shown = value.is_a?(String) ? value.dump[0, 80] : value.is_a?(Float) ? value.to_s : "a #{value.class}"
+      raise ArgumentError, "#{path} is #{shown}; expected #{expected}"
+    end
+  end
+
+  # Sends requests to one server. A kept connection serves one thread.
+  class Line
+    FAILURES = [SystemCallError, IOError, SocketError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse,
+                Net::HTTPHeaderSyntaxError, OpenSSL::SSL::SSLError].freeze
+    SHOWN_BYTES = 100
+
+    attr_reader :url
+
+    def initialize(url, token, keep: false)
+      unless url.match?(%r{\Ahttps?://}i)
+        raise ArgumentError, "Invalid url #{url.inspect}: expected the dashboard's address, such as https://jobs.example.com"
+      end
+
+      @url = "#{url.sub(%r{/+\z}, '')}/api/v1"
+      @uri = URI(@url)
+      @headers = { "content-type" => "application/json", "accept-encoding" => "identity" }
+      @headers["authorization"] = "Bearer #{token}" if token
+      @keep = keep
+    end
+
+    # Sends one request, and returns the object that answers it. The block returns whether an answer is an expected one.
+    def request(method, path, body: nil, key: nil, timeout: 10, &expected)
+      response = exchange(method, path, body, key, timeout)
+      read(path, response, expected || ->(_) { true })
+    end
+
+    def close
+      @http&.finish if @http&.started?
+      @http = nil
+    rescue IOError
+      @http = nil
+    end
+
+    private
+
+    def exchange(method, path, body, key, timeout)
+      headers = key ? @headers.merge("idempotency-key" => key) : @headers
+      request = Net::HTTP.const_get(method.capitalize).new(@uri.path + path, headers)
+      request.body = body if body
+      # The timeouts of Net::HTTP begin again with each byte.
+      response = Timeout.timeout(timeout) { connection.request(request) }
+      # Net::HTTP accepts a body that was cut off.
+      raise EOFError, "the reply was cut off" if response.body.to_s.bytesize < response["content-length"].to_i
+
+      close unless @keep && response["connection"] != "close"
+      response
+    rescue *FAILURES => e
+      close
+      raise Error.new("Can't reach #{@url}: #{e.message.lines.first&.strip || e.class}", code: "unreachable")
+    rescue Exception
+      close
+      raise
+    end
+
+    def connection
+      @http ||= begin
+        http = Net::HTTP.new(@uri.host, @uri.port)
+        http.use_ssl = @uri.scheme.casecmp?("https")
+        http.max_retries = 0
+        http.keep_alive_timeout = 30
+        http.read_timeout = 60
+        http.start
+      end
+    end
+
+    def read(path, response, expected)
+      status = response.code.to_i
+      raise redirected(path, response) if (300..399).cover?(status)
+
+      type = response["content-type"] || "no content type"
+      value = parse(response.body)
+      raise error_of(response, value) unless (200..299).cover?(status)
+
+      page = type.include?("html")
+      return value if !page && value.is_a?(Hash) && expected.call(value)
+
+      shown = response.body.to_s.byteslice(0, SHOWN_BYTES).force_encoding("UTF-8").scrub.to_json
+      # A reply that was cut off may be complete the next time.
+      raise Error.new("#{@url} answered #{status} with #{shown} (#{type}): expected a reply of the API of jobs, check the URL",
+                      code: "invalid_reply", status: status, transient: !page && value == :unreadable)
+    end
+
+    def parse(text)
+      JSON.parse(text.to_s)
+    rescue JSON::ParserError, EncodingError
+      :unreadable
+    end
+
+    def error_of(response, value)
+      status = response.code.to_i
+      after = response["retry-after"].to_s.match?(/\A\d+\z/) ? [60.0, response["retry-after"].to_f].min : nil
+      details = value.is_a?(Hash) && value["error"].is_a?(Hash) ? value["error"] : {}
+      known = details["message"].is_a?(String) && details["code"].is_a?(String)
+      Error.new(known ? details["message"] : "#{status} #{response.message}",
+                code: known ? details["code"] : "unavailable", status: status,
+                field: known ? details["field"] : nil, retry_after: after)
+    end
+
+    # The error of a redirect, with the URL to use instead if the redirect is to the same path.
+    def redirected(path, response)
+      cure = ": expected the API of jobs, check the URL"
+      begin
+        target = response["location"] && URI.join("#{@url}/", response["location"])
+        if target.is_a?(URI::HTTP)
+          origin = "#{target.scheme}://#{target.host}#{":#{target.port}" unless target.port == target.default_port}"
+          ending = "/api/v1#{path.split('?').first}"
+          same = target.path.end_with?(ending)
+          cure = same ? ": use #{origin}#{target.path.delete_suffix(ending)}" : " to #{origin}#{target.path}#{cure}"
+        end
+      rescue URI::Error
+        # No valid location.
+      end
+      Error.new("#{@url} answered #{response.code}, a redirect#{cure}", code: "redirected", status: response.code.to_i)
+    end
+  end
+
+  # Pushes jobs over HTTP. Threads may share one.
+  #
+  # url: the dashboard's address, such as "https://jobs.example.com". token: one of the role push, work or operator.
+  # timeout: how long one request may take, in seconds, from connecting to the end of its reply.
+  # retries: how many times a request is sent again.
+  # on_warning: receives each warning once: a push was stored, but may be a mistake. Default: Kernel#warn.
+  class Client
+    BATCH = 1_000
+    MAX_WAIT = 30.0
+
+    def initialize(url, token: nil, timeout: 10, retries: 4, on_warning: ->(text) { warn("jobs: #{text}") })
+      @url = url
+      @token = token
+      @timeout = timeout
+      @retries = retries
+      @on_warning = on_warning
+      @warned = {}
+      @lock = Mutex.new
+      Line.new(url, token)
+    end
+
+    # Pushes one job, and returns { "jid" => …, "existed" => …, "replaced" => … }. Raises Jobs::Error with the code "conflict"
+    # if its unique lock, throttle or batch refuses it, and "invalid" if an option or an argument is wrong: field has its path.
+    #
+    # Options are those of docs/reference/job-options.md: queue, in, at, retry, unique_for, id, batch, …; fields: additional
+    # fields, which the payload keeps.
+    def push(class_name, args = [], **options)
+      job = Json.request({ **options, class: class_name.to_s, args: args.to_a })
+      # The job's own id has the same effect as the header, and may contain characters that a header can't.
+      key = job["id"].nil? ? SecureRandom.uuid : nil
+      answer = post(Json.text(job), key) { |reply| pushed?(reply) }
+      { "jid" => answer["jid"], "existed" => answer.fetch("existed", false), "replaced" => answer.fetch("replaced", false) }
+    end
+
+    # Pushes jobs from any enumerable, in batches: { class: "Mail", args: [1], queue: "low" }. Yields a result for each, in order,
+    # once its batch is stored: { "jid" => … } or { "refused" => … }. Without a block, returns all results.
+    def push_many(jobs, &block)
+      return enum_for(:push_many, jobs).to_a unless block
+
+      jobs.each_slice(BATCH) do |batch|
+        requests = batch.map { |job| Json.request({ args: [], **job.transform_keys(&:to_sym) }) }
+        complete = lambda do |reply|
+          results = reply["results"]
+          results.is_a?(Array) && results.size == batch.size && results.all? { |one| result?(one) }
+        end
+        post(Json.text(requests, "jobs"), SecureRandom.uuid, &complete)["results"].each(&block)
+      end
+    end
+
+    # Waits until a job has ended, and returns its record; nil if it hasn't ended in time.
+    def result(jid, timeout: 60)
+      deadline = Jobs.now + timeout
+      loop do
+        left = [0.0, deadline - Jobs.now].max
+        wait = [MAX_WAIT, left].min
+        query = wait.positive? ? "?wait=#{(wait * 1000).to_i + 1}ms" : ""
+        path = "/jobs/#{URI.encode_www_form_component(jid).gsub('+', '%20')}/result#{query}"
+        finished = repeat(deadline) do |line|
+          line.request("GET", path, timeout: @timeout + wait) do |reply|
+            reply.key?("finished") && (reply["finished"].nil? || reply["finished"].is_a?(Hash))
+          end
+        end["finished"]
+        return finished if finished
+        return nil if left <= MAX_WAIT
+      end
+    end
+
+    private
+
+    def post(body, key, &expected)
+      answer = repeat { |line| line.request("POST", "/jobs", body: body, key: key, timeout: @timeout, &expected) }
+      found = answer["warnings"].is_a?(Array) ? answer["warnings"].map(&:to_s) : []
+      fresh = @lock.synchronize { found.select { |text| @warned[text].nil? && @warned[text] = true } }
+      fresh.each { |text| @on_warning.call(text) }
+      answer
+    end
+
+    # Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline.
+    def repeat(deadline = Float::INFINITY)
+      attempt = 0
+      begin
+        yield Line.new(@url, @token)
+      rescue Error => e
+        delay = e.retry_after || [5.0, 0.1 * (2**attempt)].min * rand(0.5..1.0)
+        raise if !e.transient? || attempt >= @retries || Jobs.now + delay >= deadline
+
+        sleep(delay)
+        attempt += 1
+        retry
+      end
+    end
+
+    def pushed?(reply)
+      reply["jid"].is_a?(String) && !reply["jid"].empty?
+    end
+
+    def result?(value)
+      value.is_a?(Hash) && (pushed?(value) || value["refused"].is_a?(String))
+    end
+  end
+
+  # The first argument of a handler, and Jobs.context of a class with a method `perform`.
+  class Context
+    MAX_LINES = 200
+    MAX_LINE = 1_000
+
+    # raw: the payload as text. client: pushes further jobs.
+    attr_reader :jid, :class_name, :queue, :attempt, :payload, :raw, :client, :log, :token, :given, :since, :reason
+
+    def initialize(job, client)
+      @raw = job["payload"]
+      @payload = JSON.parse(@raw)
+      @jid = @payload["jid"]
+      @class_name = @payload["wrapped"] || @payload["class"]
+      @queue = job["queue"]
+      @attempt = job["attempt"]
+      @token = job["token"]
+      @given = job.slice("token", "payload", "queue", "receipt")
+      @client = client
+      @log = Log.new(self)
+      @since = Jobs.now
+      @lines = []
+      @lock = Monitor.new
+      @aborted = @lock.new_cond
+    end
+
+    # Reports the progress of the job.
+    def progress(done, note = nil)
+      @lock.synchronize { @progress = { done: done, note: note&.to_s }.compact }
+    end
+
+    # Whether the job must end. A handler looks at it now and then: no thread is interrupted.
+    def aborted?
+      !@reason.nil?
+    end
+
+    # Raises Aborted if the job must end.
+    def raise_if_aborted
+      raise Aborted, @reason if @reason
+    end
+
+    # Sleeps. Raises Aborted as soon as the job must end.
+    def wait(seconds)
+      deadline = Jobs.now + seconds
+      @lock.synchronize do
+        while @reason.nil? && (left = deadline - Jobs.now).positive?
+          @aborted.wait(left)
+        end
+      end
+      raise_if_aborted
+    end
+
+    # Adds a line to the log of the job, which is kept with it.
+    def add_line(level, message)
+      line = { level: level, message: message.to_s.scrub[0, MAX_LINE] }
+      @lock.synchronize { (@lines << line).shift([0, @lines.size - MAX_LINES].max) }
+    end
+
+    # Returns what the job has reported since the last request.
+    def report
+      @lock.synchronize do
+        lines = @lines
+        @lines = []
+        { token: @token, progress: @progress, log: lines.empty? ? nil : lines }.compact
+      end
+    end
+
+    def abort(reason)
+      @lock.synchronize do
+        @reason ||= reason
+        @aborted.broadcast
+      end
+    end
+
+    # The log of a job: ctx.log.info("half of it").
+    class Log
+      def initialize(context)
+        @context = context
+      end
+
+      %w[debug info warn error].each do |level|
+        define_method(level) { |message| @context.add_line(level, message) }
+      end
+    end
+  end
+
+  # Performs jobs in this process.
+  #
+  #   class Report
+  #     extend Jobs::Options
+  #     jobs_options queue: "reports", retry: 5
+  #
+  #     def perform(month) = Jobs.context.log.info("report of #{month}")
+  #   end
+  #   Add = Jobs.handler(result_ttl: "1h") { |ctx, a, b| a + b }
+  #
+  #   Jobs::Worker.new("http://127.0.0.1:7433", handlers: { "Report" => Report, "Add" => Add }, token: ENV["JOBS_TOKEN"]).run
+  #
+  # Each job runs on a thread. TERM and INT take no more jobs, wait for the running ones for shutdown_timeout seconds, and give the
+  # others back. TTIN prints the running jobs.
+  #
+  # handlers: by class name, or a list of classes: what responds to `call(ctx, *args)`, and whose value is the result; a class with
+  # `perform(*args)`; a class of ActiveJob (Jobs.active_jobs has all).
+  # concurrency: how many jobs run at once. queues: the queues to take from; default: those of the handlers.
+  # executor: wraps each job, such as Rails.application.reloader.
+  class Worker
+    MAX_TAKEN = 100
+    MAX_SETTLED = 1_000
+    # Outcomes share a request up to this size, which the server bounds. A larger result isn't sent.
+    MAX_REQUEST = 1_000_000
+    MAX_RESULT = 500_000
+    MAX_TEXT = 20_000
+    TAKE_WAIT = 25
+    # Seconds between heartbeats while jobs run, and after a job has begun.
+    BUSY_BEAT = 1.0
+    MIN_BEAT = 0.1
+
+    def initialize(url, handlers:, token: nil, concurrency: 10, queues: nil, labels: nil, shutdown_timeout: 25, executor: nil)
+      named = handlers.is_a?(Hash) ? handlers : handlers.to_h { |handler| [handler.name, handler] }
+      @handlers = named.to_h { |name, handler| [name.to_s, Handler.new(name.to_s, handler)] }
+      raise ArgumentError, "Missing handlers: expected classes, such as handlers: [Report]" if @handlers.empty?
+      unless concurrency.is_a?(Integer) && concurrency.between?(1, 1_000)
+        raise ArgumentError, "Invalid concurrency #{concurrency.inspect}: expected a whole number from 1 to 1000"
+      end
+
+      @url = url
+      @token = token
+      @client = Client.new(url, token: token)
+      @concurrency = concurrency
+      @queues = queues
+      @labels = labels
+      @shutdown_timeout = shutdown_timeout
+      @executor = executor
+      @lock = Monitor.new
+      @changed = @lock.new_cond
+      @registering = Mutex.new
+      @registrations = 0
+      @nonce = SecureRandom.hex(6)
+      @running = {}
+      # Each with the job as it was given.
+      @ended = []
+      @take = 0
+    end
+
+    # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses it.
+    def run
+      signals, ears = listen
+      register(Line.new(@url, @token))
+      return say("info", "Stopped") unless @id
+
+      threads = %i[take_loop settle_loop beat_loop].map { |part| Thread.new { guarded { send(part) } } }
+      @lock.synchronize { @changed.wait(0.5) until @done }
+      threads.drop(1).each { |thread| thread.join(30) }
+      raise @failure if @failure
+
+      begin
+        Line.new(@url, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
+      rescue Error
+        nil # Its heartbeat expires.
+      end
+      say("info", "Stopped")
+    ensure
+      signals&.each { |name, before| Signal.trap(name, before || "DEFAULT") }
+      ears&.kill
+    end
+
+    # Takes no more jobs, and ends `run` when the running ones have ended.
+    def stop(by = "the program")
+      @lock.synchronize do
+        return if @stopping
+
+        @stopping = true
+        @changed.broadcast
+      end
+      say("info", "Stopping", by: by, running: @running.size)
+      Thread.new { end_late }
+      check_done
+    end
+
+    # Describes each running job, one line each.
+    def dump
+      contexts = @lock.synchronize { @running.values }
+      lines = contexts.map do |one|
+        reason = one.reason ? " (#{one.reason})" : ""
+        "#{one.class_name} #{one.jid} #{one.payload['args'].to_json[0, 100]} for #{((Jobs.now - one.since) * 1000).round} ms#{reason}"
+      end
+      ["#{@id}: #{contexts.size} of #{@concurrency} running", *lines].join("\n")
+    end
+
+    private
+
+    # Handles signals on a thread: a handler of signals may take no lock.
+    def listen
+      return unless Thread.current == Thread.main
+
+      heard, bell = IO.pipe
+      before = %w[TERM INT TTIN].to_h { |name| [name, Signal.trap(name) { bell.puts(name) }] }
+      ears = Thread.new do
+        while (name = heard.gets&.strip)
+          name == "TTIN" ? warn(dump) : stop("SIG#{name}")
+        end
+      end
+      [before, ears]
+    end
+
+    def guarded
+      yield
+    rescue Exception => e # The whole worker ends with a part of it.
+      @lock.synchronize do
+        @failure ||= e
+        @stopping = @done = true
+        @changed.broadcast
+      end
+    end
+
+    def register(line)
+      body = {
+        protocol: PROTOCOL, runtime: "ruby #{RUBY_VERSION}", client: CLIENT, pid: Process.pid, nonce: @nonce,
+        hostname: Socket.gethostname.gsub(/[\s:]/, "-"), concurrency: @concurrency, queues: @queues, labels: @labels,
+        classes: @handlers.transform_values { |handler| Json.request(handler.options) }
+      }.compact
+      if @id
+        body[:running] = @lock.synchronize { @running.values.map(&:given) + @ended.map(&:first) }
+      end
+      text = Json.text(body)
+      answer = repeat { line.request("POST", "/work/register", body: text) }
+      return unless answer # Stopped before the server was reached.
+
+      @id = answer["worker"]
+      @registrations += 1
+      @heartbeat = answer["heartbeatMs"] / 1000.0
+      lost = @lock.synchronize { @running.keys - answer["running"] }
+      lost.each { |token| drop(token) }
+      say("info", "Started", worker: @id, classes: @handlers.keys.join(" "))
+    end
+
+    def take_loop
+      line = Line.new(@url, @token, keep: true)
+      loop do
+        limit = @lock.synchronize do
+          @changed.wait_while { !@stopping && (@quiet || @running.size >= @concurrency) }
+          break if @stopping
+
+          [MAX_TAKEN, @concurrency - @running.size].min
+        end
+        return unless limit
+
+        @take += 1
+        answer = request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) || {}
+        answer.fetch("jobs", []).each { |job| start(job) }
+      end
+    end
+
+    def start(job)
+      context = Context.new(job, @client)
+      @lock.synchronize do
+        @running[context.token] = context
+        @changed.broadcast
+      end
+      Thread.new { perform(context) }
+    end
+
+    def perform(context)
+      Thread.current.report_on_exception = false
+      Thread.current.thread_variable_set(:jobs_context, context)
+      handler = @handlers[context.class_name] || raise(NameError, "No handler for class #{context.class_name.inspect}")
+      result = @executor ? @executor.wrap { handler.call(context) } : handler.call(context)
+      finish(context, success(context, result))
+    rescue Exception => e # Also what a handler shouldn't raise: SystemExit, NotImplementedError.
+      finish(context, outcome_of(e))
+    end
+
+    def success(context, result)
+      return { end: "succeeded" } if result.nil?
+
+      size = Json.text(result, "The result").size
+      return { end: "succeeded", result: result } if size <= MAX_RESULT
+
+      context.log.warn("The result wasn't kept: #{size} characters")
+      { end: "succeeded" }
+    end
+
+    def outcome_of(error)
+      return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
+
+      ending = { Discard => "discard", Kill => "kill" }.fetch(error.class, "failed")
+      name = error.is_a?(Aborted) ? error.reason : error.class.name.to_s
+      stack = (error.backtrace || []).first(50).map { |at| "at #{at}".scrub[0, Context::MAX_LINE] }
+      { end: ending, error: { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack } }
+    end
+
+    def finish(context, outcome)
+      @lock.synchronize do
+        @ended << [context.given, { **context.report, **outcome }] if @running.delete(context.token)
+        @changed.broadcast
+      end
+    end
+
+    def settle_loop
+      line = Line.new(@url, @token, keep: true)
+      loop do
+        outcomes = @lock.synchronize do
+          @changed.wait_while { @ended.empty? && !@done }
+          fitting(@ended.first(MAX_SETTLED).map(&:last))
+        end
+        return if outcomes.empty?
+
+        answer = request(line, "/work/settle", { outcomes: outcomes }, 0) || {}
+        @lock.synchronize { @ended.shift(outcomes.size) }
+        lost = answer.fetch("lost", []).size
+        say("warn", "Leases lost: these jobs run again", count: lost) if lost.positive?
+        check_done
+      end
+    end
+
+    # Returns the first outcomes that fit into one request; at least one.
+    def fitting(outcomes)
+      size = 0
+      count = outcomes.index { |outcome| (size += JSON.generate(outcome).size) > MAX_REQUEST }
+      count ? outcomes.first([1, count].max) : outcomes
+    end
+
+    # Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say.
+    def beat_loop
+      line = Line.new(@url, @token, keep: true)
+      until @done
+        running = @lock.synchronize { @running.values }.map(&:report)
+        wait = running.any? && !@stopping ? @heartbeat : 0
+        began = Jobs.now
+        body = { running: running, rss: rss, wait: wait.positive? ? wait : nil }.compact
+        obey(request(line, "/work/heartbeat", body, wait) || {})
+        rest = wait.zero? ? @heartbeat : Jobs.now - began >= wait ? MIN_BEAT : BUSY_BEAT
+        pause(rest) { @done || running.empty? && @running.any? }
+        sleep(MIN_BEAT) unless @done
+      end
+    end
+
+    def pause(seconds)
+      deadline = Jobs.now + seconds
+      @lock.synchronize do
+        until yield || (left = deadline - Jobs.now) <= 0
+          @changed.wait(left)
+        end
+      end
+    end
+
+    def obey(orders)
+      orders.fetch("aborted", []).each { |one| @running[one["token"]]&.abort(one["reason"]) }
+      orders.fetch("lost", []).each { |token| drop(token) }
+      @lock.synchronize do
+        @quiet = orders.fetch("quiet", @quiet)
+        @changed.broadcast
+      end
+      stop("jobs") if orders["stopping"]
+      check_done
+    end
+
+    def drop(token)
+      context = @lock.synchronize { @running.delete(token) }
+      context&.abort("LeaseLost")
+    end
+
+    # Ends the jobs that run after the shutdown timeout, and gives back those that don't end.
+    def end_late
+      sleep(@shutdown_timeout)
+      @lock.synchronize { @running.values }.each { |context| context.abort("Shutdown") }
+      sleep(3)
+      @lock.synchronize { @running.values }.each do |context|
+        say("warn", "Unfinished job returned", jid: context.jid)
+        finish(context, { end: "release" })
+      end
+    end
+
+    def check_done
+      @lock.synchronize do
+        @done ||= @stopping && @running.empty? && @ended.empty?
+        @changed.broadcast
+      end
+    end
+
+    # Sends a request of this worker until it is answered. Registers again if the worker is unknown.
+    def request(line, path, body, wait)
+      repeat do
+        since = @registrations
+        begin
+          line.request("POST", path, body: JSON.generate({ worker: @id, **body }), timeout: 10 + wait)
+        rescue Error => e
+          raise unless e.status == 404 && e.field == "worker"
+
+          again(line, since)
+          line.request("POST", path, body: JSON.generate({ worker: @id, **body }), timeout: 10 + wait)
+        end
+      end
+    end
+
+    # The server doesn't know this worker any more, or is another one: it is shown the running jobs.
+    def again(line, since)
+      @registering.synchronize do
+        next unless @registrations == since
+
+        say("warn", "Unknown to the server: registering again", running: @running.size)
+        register(line)
+      end
+    end
+
+    # Returns nil if the worker is done before the request is answered.
+    def repeat
+      failures = 0
+      begin
+        answer = yield
+        say("info", "Server reached again") if failures.positive?
+        answer
+      rescue Error => e
+        raise unless e.transient?
+        return nil if @done || @stopping && @id.nil?
+
+        say("warn", "Server not reached, retrying", error: e.message) if failures.zero?
+        sleep(e.retry_after || [5.0, 0.2 * (2**failures)].min * rand(0.5..1.0))
+        failures += 1
+        retry
+      end
+    end
+
+    def rss
+      File.read("/proc/self/statm").split[1].to_i * Etc.sysconf(Etc::SC_PAGESIZE)
+    rescue SystemCallError
+      0
+    end
+
+    def say(level, message, **fields)
+      line = { ts: Time.now.utc.iso8601(3), level: level, name: "worker", msg: message, **fields }
+      $stderr.write("#{JSON.generate(line)}\n")
+    end
+  end
+
+  # The code that performs a class, in one of three forms.
+  class Handler
+    attr_reader :options
+
+    def initialize(name, code)
+      @code = code
+      own = code.respond_to?(:jobs_options) ? code.jobs_options : {}
+      @kind = kind_of(code)
+      raise ArgumentError, "Handler #{name.inspect} can't be called: expected a block, or a class with `perform`" unless @kind
+
+      # A queue that is computed for each job is named in `queues` of the worker.
+      queue = @kind == :active_job && code.queue_name.is_a?(String) ? { queue: code.queue_name } : {}
+      @options = { **queue, **own }
+    end
+
+    # Performs a job. Only a callable returns a result: the last value of a method `perform` is rarely meant as one.
+    def call(context)
+      args = context.payload.fetch("args", [])
+      case @kind
+      when :callable then @code.call(context, *args)
+      when :performer
+        @code.new.perform(*args)
+        nil
+      when :active_job
+        ActiveJob::Base.execute(args.first.merge("provider_job_id" => context.jid))
+        nil
+      end
+    end
+
+    private
+
+    def kind_of(code)
+      return :active_job if defined?(ActiveJob::Base) && code.is_a?(Class) && code < ActiveJob::Base
+      return :performer if code.is_a?(Class) && code.method_defined?(:perform)
+
+      :callable if code.respond_to?(:call)
+    end
+  end
+
+  # The queue adapter of ActiveJob: stores jobs under the names of their classes, so that limits, pages and metrics show them.
+  #
+  #   config.active_job.queue_adapter = Jobs::ActiveJobAdapter.new("http://127.0.0.1:7433", token: ENV["JOBS_TOKEN"])
+  #
+  # Options of a class (`extend Jobs::Options`) are those that a worker has registered. `priority` of ActiveJob has no effect.
+  class ActiveJobAdapter
+    def initialize(url, **options)
+      @client = Client.new(url, **options)
+    end
+
+    def enqueue(job)
+      push(job)
+    end
+
+    # timestamp: epoch seconds.
+    def enqueue_at(job, timestamp)
+      push(job, at: timestamp)
+    end
+
+    # Stores many jobs at once, for ActiveJob.perform_all_later. Returns how many were stored.
+    def enqueue_all(jobs)
+      requests = jobs.map { |job| request(job).merge(job.scheduled_at ? { at: job.scheduled_at.to_f } : {}) }
+      jobs.zip(@client.push_many(requests)).count do |job, result|
+        job.provider_job_id = result["jid"]
+        job.successfully_enqueued = !result["jid"].nil? if job.respond_to?(:successfully_enqueued=)
+        result["jid"]
+      end
+    end
+
+    # Rails 7.2: jobs of a transaction are pushed when it has been committed.
+    def enqueue_after_transaction_commit?
+      true
+    end
+
+    # Rails 8.1: whether the worker of this process stops. A job learns it from Jobs.context.
+    def stopping?
+      Jobs.context&.reason == "Shutdown"
+    end
+
+    private
+
+    def push(job, **options)
+      name, args, queue = request(job).values_at(:class, :args, :queue)
+      pushed = @client.push(name, args, queue: queue, **options)
+      job.provider_job_id = pushed["jid"]
+    end
+
+    def request(job)
+      { class: job.class.name, args: [job.serialize], queue: job.queue_name }
+    end
+  end
+
+  # Seconds of a clock that never jumps.
+  def self.now
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+end
