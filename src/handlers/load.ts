@@ -186,8 +186,16 @@ function packageHint(file: string, message: string): string {
   return ` (import packages as npm:NAME@VERSION, or bundle them: deno bundle ${file} -o bundle.js)`;
 }
 
+/** A native file that can't be loaded, or a package that looks for one next to its files and finds itself in a bundle. */
+const NATIVE = /\.node\b|argument 'filename' must be a file URL|Could not load the ".*" module/;
+
 /** Returns the remedy for the executable, which loads files, but neither packages nor, with some runtimes, TypeScript. */
 function bundlingHint(file: string, message: string): string {
+  const missing = /Cannot find module '((?:@[\w.-]+\/)?\w[\w.-]*)/.exec(message)?.[1];
+  if (missing !== undefined) return ` (run "npm install ${missing}" in the folder of the handlers, or above)`;
+  if (NATIVE.test(message)) {
+    return ` (native packages can't be bundled: add --external:NAME to esbuild, and run "npm install NAME" next to the bundle)`;
+  }
   const reason = /\.m?tsx?$/.test(file) && /Unexpected|SyntaxError|not supported/.test(message)
     ? "this binary's runtime does not load TypeScript"
     : /not a dependency|list of packages|(npm|jsr|https?):/.test(message)

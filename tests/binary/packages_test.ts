@@ -1,5 +1,6 @@
-/** Handlers of the executable that use packages: CommonJS, with `require` and `createRequire`. */
+/** Handlers of the executable that use packages: CommonJS, with `require` and `createRequire`, and native ones. */
 import { assert, assertEquals } from "@std/assert";
+import bufferutil from "bufferutil/package.json" with { type: "json" };
 import { Bench } from "../support/bench.ts";
 import { useExecutable } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
@@ -42,4 +43,65 @@ Deno.test("the executable names the remedy for a required package that is an ECM
   const { code, stderr } = await jobs(["run", `${bench.folder}/modern.cjs`, "--store", bench.url, "--burst"]);
   assertEquals(code, 1, stderr);
   assert(stderr.includes("is an ECMAScript module, which this binary can't require: bundle it with esbuild"), stderr);
+});
+
+/** The native part of a package. */
+const NATIVE = new URL(
+  `./prebuilds/linux-x64/bufferutil.node`,
+  import.meta.resolve(`npm:bufferutil@${bufferutil.version}/package.json`),
+);
+
+const UNMASK = `
+  function unmask({ unmask }, text) {
+    const bytes = Buffer.from(text);
+    unmask(bytes, Buffer.from([1, 1, 1, 1]));
+    return bytes.toString();
+  }`;
+
+/** A package whose native part is a file next to it, and handlers that use it: a bundle with `--external`, and a module. */
+const NATIVE_FILES = {
+  "node_modules/native/package.json": '{ "name": "native", "main": "index.js" }',
+  "node_modules/native/index.js": 'module.exports = require("./native.node");',
+  "handlers/bundled.cjs": 'const native = require("native");\nexports.Bundled = (_ctx, text) => unmask(native, text);' +
+    UNMASK,
+  "handlers/module.js": `import { createRequire } from "node:module";
+    const native = createRequire(import.meta.url)("native");
+    export const Module = (_ctx, text) => unmask(native, text);${UNMASK}`,
+};
+
+Deno.test("a handler of the executable uses a native package of node_modules, in a bundle and with createRequire, isolated too", async () => {
+  await using bench = await Bench.open();
+  await write(bench.folder, NATIVE_FILES);
+  await Deno.copyFile(NATIVE, `${bench.folder}/node_modules/native/native.node`);
+  await using _worker = await bench.server([`${bench.folder}/handlers`, "--isolate", "Module"]);
+  for (const name of ["Bundled", "Module"]) {
+    const jid = await bench.push(name, ["IDMMN"], { result_ttl: "1h" });
+    assertEquals((await bench.client.result(jid))?.result, "HELLO", name);
+  }
+});
+
+Deno.test("the executable names the way for a native package that is bundled, missing, or for another platform", async () => {
+  await using bench = await Bench.open();
+  await write(bench.folder, {
+    ...NATIVE_FILES,
+    "node_modules/native/native.node": "for another platform",
+    "other.cjs": 'exports.A = require("native");',
+    "bundled.cjs": 'exports.A = require("node:module").createRequire(undefined)("./native.node");',
+    "imported.js": 'import native from "./node_modules/native/native.node"; export const A = () => native;',
+    "missing.cjs": 'exports.A = require("@scope/none");',
+  });
+  const native =
+    'native packages can\'t be bundled: add --external:NAME to esbuild, and run "npm install NAME" next to';
+  for (
+    const [file, remedy] of [
+      ["other.cjs", native],
+      ["bundled.cjs", native],
+      ["imported.js", native],
+      ["missing.cjs", 'run "npm install @scope/none" in the folder of the handlers, or above'],
+    ] as const
+  ) {
+    const { code, stderr } = await jobs(["run", `${bench.folder}/${file}`, "--store", bench.url, "--burst"]);
+    assertEquals([code, stderr.trim().split("\n").length], [1, 1], stderr);
+    assert(stderr.includes(remedy), stderr);
+  }
 });
