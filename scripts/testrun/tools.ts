@@ -21,6 +21,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "redis-server", package: "redis-server" },
   { command: "ruby", package: "ruby" },
   { command: "sidekiq", package: "ruby-sidekiq" },
+  { command: "django-admin", package: "python3-django" },
   { command: "ruby-activejob", file: "/var/lib/dpkg/info/ruby-activejob.list", package: "ruby-activejob" },
   // Without windows it takes half of the processor time.
   { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },

@@ -1,0 +1,6 @@
+class InvalidTask(Exception):
+    pass
+
+
+class TaskResultDoesNotExist(Exception):
+    pass
