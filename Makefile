@@ -52,7 +52,7 @@ test: ## Run everything, check included (FILTER=cron: files with that in their p
 bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", ROUNDS=3, SCALE=1)
 	@$(DENO) task bench --rounds "$(ROUNDS)" --scale "$(SCALE)" $(PARTS)
 
-bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ and bunqueue, in turns (ROUNDS=3, JSON=file)
+bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-worker and bunqueue, in turns (ROUNDS=3, JSON=file)
 	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(JSON),--json "$(JSON)")
 
 simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)

