@@ -12,6 +12,7 @@ import { parseArgs } from "@std/cli/parse-args";
 import { join, resolve } from "node:path";
 import { image } from "./image_oci.ts";
 import { APP, DATA, gather, ImageError, PROGRAM, type RootFs, USER } from "./image_rootfs.ts";
+import { ComponentError } from "./release/components.ts";
 
 const ARCHITECTURES: Readonly<Record<typeof Deno.build.arch, string>> = { x86_64: "amd64", aarch64: "arm64" };
 
@@ -88,7 +89,7 @@ if (import.meta.main) {
     await Deno.writeFile(output, archive);
     console.log(`${output}: image jobs:${jobs}, ${(archive.length / 1e6).toFixed(1)} MB, ${digest}`);
   } catch (error) {
-    if (!(error instanceof ImageError)) throw error;
+    if (!(error instanceof ImageError || error instanceof ComponentError)) throw error;
     console.error(error.message);
     Deno.exit(1);
   }

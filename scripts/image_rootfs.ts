@@ -1,10 +1,14 @@
 /**
- * The files of the container: the executable, its libraries and their loader, CA certificates, a user, and folders.
+ * The files of the container: the executable and the licenses of its parts, its libraries and their loader, CA certificates, a
+ * user, and folders.
  *
  * @module
  */
 import { file, type Member, withParents } from "./archive.ts";
+import { ROOT } from "./bundle.ts";
 import { machineOf } from "./elf.ts";
+import { licenseTexts } from "./release/bill.ts";
+import { componentsOf } from "./release/components.ts";
 
 /** The ID of the user and of its group. */
 export const USER = 65532;
@@ -42,13 +46,16 @@ export async function gather(binary: string): Promise<RootFs> {
     ...await libraries(binary),
   ];
   const folders: Member[] = [
-    ...[APP, "dev", "proc", "sys", "usr/bin"].map((path) => ({ path, mode: 0o755, owner: 0 })),
+    ...[APP, "dev", "proc", "sys", "usr/bin", "usr/share/doc/jobs"].map((path) => ({ path, mode: 0o755, owner: 0 })),
     { path: "tmp", mode: 0o1777, owner: 0 },
     { path: DATA, mode: 0o750, owner: USER },
   ];
+  const executable = await Deno.readFile(binary);
+  const license = await Deno.readTextFile(`${ROOT}/LICENSE`);
+  const licenses = licenseTexts(await componentsOf(executable), { license });
   return {
     system: withParents([...folders, ...files]),
-    program: [file(PROGRAM, await Deno.readFile(binary), 0o755)],
+    program: [file(PROGRAM, executable, 0o755), file("usr/share/doc/jobs/LICENSES.txt", licenses)],
   };
 }
 

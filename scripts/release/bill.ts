@@ -56,7 +56,7 @@ export function billOfMaterials(components: readonly Component[], { version, tim
 }
 
 /** Returns the text of every license, each once, after the parts that have it. */
-export function licenseTexts(components: readonly Component[], { license }: Program): string {
+export function licenseTexts(components: readonly Component[], { license }: Pick<Program, "license">): string {
   const groups = [...byText(components)].map(([text, parts]) =>
     [...parts.map((part) => `${titleOf(part)}: ${part.license}`), "", ...noticesOf(parts, text), text].join("\n")
   );

@@ -64,6 +64,7 @@ Deno.test("the archive is an OCI image: each blob matches its digest, and the la
     await runHere("tar", ["-xpf", unpacked, "-C", root]);
   }
   await runHere("diff", ["--recursive", root, ROOTFS]);
+  assertMatch(await Deno.readTextFile(`${ROOTFS}/usr/share/doc/jobs/LICENSES.txt`), /^hono \d\S*: MIT$/m);
   const list = (path: string) => runHere("find", [path, "-mindepth", "1", "-printf", "%P %m %U:%G\n"]);
   assertEquals((await list(root)).split("\n").sort(), (await list(ROOTFS)).split("\n").sort());
 });
